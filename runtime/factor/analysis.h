@@ -46,28 +46,28 @@ typedef struct tsi_structure {
 
 struct tristar_analysis_s {
   atomic_int references;
+  bool one_order; /* in_row and out_row are the same */
+  bool extended;  /* delayed_pivots.c found the order, which pivots follow where they pass the test; they are
+                     perturbed only below epsilon */
   tristar_t *ts;
   tsi_pattern *pattern;
   tristar_analysis_options options; /* permutation is NULL here */
   bool fallback;                    /* METHOD_AUTO chose LLT: LDLT may be tried if that fails */
   char factor_scalar;               /* of factors and workspace: pattern->scalar, or its single form */
   bool imported;                    /* the factors come from elsewhere: nothing to assemble */
+  bool keeps_scaling;               /* factorizations take the scaling of the matching wherever it fits */
   tsi_symbolic *symbolic;           /* of L, and of U unless it has its own */
   tsi_panels *panels;
   tsi_count *panel_values;         /* panels + 1: where each panel's packed values begin */
   tsi_structure other;             /* of U where its rows are not those of L (imported LU); else all NULL */
   tsi_index *in_row, *out_row;     /* n */
   tsi_index *in_place, *out_place; /* n */
-  bool one_order;                  /* in_row and out_row are the same */
   tsi_index *schur;                /* rows that are not eliminated, see tristar_schur.h; NULL: none */
   tsi_index schur_count;
   tsi_index schur_supernode; /* its columns are these, in this order; unused if there are none */
   double *row_scale,
       *col_scale; /* n, of the matching, by user's row and column, powers of two; NULL without one */
-  bool extended;  /* delayed_pivots.c found the order, which pivots follow where they pass the test; they are
-                     perturbed only below epsilon */
   bool *second;   /* n, LDLT: the second columns of pivots of order 2 in that order; NULL unless extended */
-  bool keeps_scaling;        /* factorizations take that scaling wherever it fits */
   tsi_assembly lower, upper; /* upper: LU only; ptr NULL: not there yet, of a factor that was loaded */
   tristar_analysis_stats stats;
 };

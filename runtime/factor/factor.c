@@ -151,7 +151,6 @@ tristar_status tsi_factor_take_analysis(tristar_factor_t *factor, tristar_analys
   release_storage(&factor->ts->env, factor);
   tristar_analysis_destroy(&factor->analysis);
   factor->analysis = again;
-  factor->forecast.expected = 0;
   return allocate_columns(&factor->ts->env, factor);
 }
 

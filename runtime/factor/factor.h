@@ -24,21 +24,6 @@
 /* Pivots below this share of the largest entry of their column are looked at. */
 #define TSI_WEAK 0x1p-10
 
-/* Bytes and seconds of a factorization (factor_forecast.h). */
-typedef enum tsi_forecast_run {
-  TSI_FORECAST_ALL,  /* all workers, with tasks */
-  TSI_FORECAST_ALONE /* one thread, step after step */
-} tsi_forecast_run;
-
-typedef struct tsi_factor_forecast {
-  size_t created;    /* bytes of the factor object before its first factorization: pivots, copied values */
-  size_t factor;     /* of the factor afterwards */
-  size_t peak[2];    /* by tsi_forecast_run: the most at a time, those of the factor included */
-  double seconds[2]; /* by tsi_forecast_run: at the rates that estimates of tasks assume */
-  int expected;      /* workers that the context expected; 0: no forecast was made */
-  int workers;       /* those of them that factor */
-} tsi_factor_forecast;
-
 struct tristar_factor_s {
   atomic_int references;
   bool valid;
@@ -50,8 +35,7 @@ struct tristar_factor_s {
   bool dependent; /* the latest factorization failed as nothing was left of a row (tsi_numeric_dependent) */
   bool surely_singular; /* stats.singular: changes of the entries by rounding errors make A singular */
   bool alone;           /* one thread factors it: with tasks it would exceed the limit of the context */
-  tsi_factor_forecast forecast; /* of its analysis (factor_forecast.h), for the limit of the context */
-  bool fixed;                   /* after a row without a pivot: factored without interchanges */
+  bool fixed;           /* after a row without a pivot: factored without interchanges */
   tristar_t *ts;
   tristar_analysis_t *analysis;
   int64_t generation;

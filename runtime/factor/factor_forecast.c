@@ -128,7 +128,7 @@ static tristar_status weigh_run(tristar_factor_t *factor, bool scaled, tsi_facto
   const size_t steps =
       atomic_load(&env->memory.current) - before + (scaled ? 2 * n * sizeof *numeric->row_scale : 0);
   const bool parallel = factor->ts->workers.allowed && numeric->dag->steps->count > 1;
-  f->workers = parallel ? f->expected : 1;
+  f->workers = parallel ? expected_workers(factor->ts) : 1;
   if (parallel) TSI_TRY(weigh_tasks(numeric, &tasks));
   tsi_env_init(&dry);
   numeric->env = &dry;
@@ -152,7 +152,7 @@ tristar_status tsi_factor_forecast_make(tristar_analysis_t *an, tsi_factor_forec
   const size_t before = atomic_load(&env->memory.current), n = (size_t)an->pattern->n;
   const size_t entries = (size_t)an->pattern->ptr[n];
   TSI_CLEANUP(tristar_factor_destroy) tristar_factor_t *factor = NULL;
-  tsi_factor_forecast f = {.workers = 1, .expected = expected_workers(an->ts)};
+  tsi_factor_forecast f = {.workers = 1};
   size_t run[2];
   *forecast = f;
   TSI_TRY(tsi_factor_create_empty(an, &factor));
@@ -176,22 +176,22 @@ tristar_status tsi_factor_forecast_make(tristar_analysis_t *an, tsi_factor_forec
 tristar_status tsi_factor_check_limit(tristar_factor_t *factor) {
   tsi_env *env = &factor->ts->env;
   const size_t limit = atomic_load(&env->memory.limit);
-  tsi_factor_forecast *f = &factor->forecast;
+  tsi_factor_forecast f;
   factor->alone = false;
   if (limit == 0) return TRISTAR_OK;
-  if (f->expected != expected_workers(factor->ts)) TSI_TRY(tsi_factor_forecast_make(factor->analysis, f));
+  TSI_TRY(tsi_factor_forecast_make(factor->analysis, &f));
   const size_t held = atomic_load(&env->memory.current);
-  const size_t present = factor->lower == NULL ? f->created : f->factor;
+  const size_t present = factor->lower == NULL ? f.created : f.factor;
   const size_t others = held > present ? held - present : 0;
-  if (others + f->peak[TSI_FORECAST_ALL] <= limit) return TRISTAR_OK;
-  factor->alone = others + f->peak[TSI_FORECAST_ALONE] <= limit;
+  if (others + f.peak[TSI_FORECAST_ALL] <= limit) return TRISTAR_OK;
+  factor->alone = others + f.peak[TSI_FORECAST_ALONE] <= limit;
   if (!factor->alone)
     TSI_FAIL(env, TRISTAR_ERR_MEMORY,
              "the factorization would need %zu bytes beside the %zu bytes that are in use (forecast): more "
              "than the limit of %zu bytes (tristar_limit_memory)",
-             f->peak[TSI_FORECAST_ALONE] - present, held, limit);
+             f.peak[TSI_FORECAST_ALONE] - present, held, limit);
   tsi_log(env, TRISTAR_LOG_INFO,
           "factor: on one thread, which takes %.1f MB; %d workers would take %.1f MB, more than the limit",
-          1e-6 * (double)f->peak[TSI_FORECAST_ALONE], f->workers, 1e-6 * (double)f->peak[TSI_FORECAST_ALL]);
+          1e-6 * (double)f.peak[TSI_FORECAST_ALONE], f.workers, 1e-6 * (double)f.peak[TSI_FORECAST_ALL]);
   return TRISTAR_OK;
 }

@@ -13,12 +13,26 @@
 
 #include "runtime/factor/factor.h"
 
+/* Bytes and seconds of a factorization. */
+typedef enum tsi_forecast_run {
+  TSI_FORECAST_ALL,  /* all workers, with tasks */
+  TSI_FORECAST_ALONE /* one thread, step after step */
+} tsi_forecast_run;
+
+typedef struct tsi_factor_forecast {
+  size_t created;    /* bytes of the factor object before its first factorization: pivots, copied values */
+  size_t factor;     /* of the factor afterwards */
+  size_t peak[2];    /* by tsi_forecast_run: the most at a time, those of the factor included */
+  double seconds[2]; /* by tsi_forecast_run: at the rates that estimates of tasks assume */
+  int workers;       /* that factor */
+} tsi_factor_forecast;
+
 /* Takes memory in proportion to the rows and the steps. Errors: MEMORY, TOO_LARGE. */
 TRISTAR_CHECKED tristar_status tsi_factor_forecast_make(tristar_analysis_t *analysis,
                                                         tsi_factor_forecast *forecast);
 
 /* Before the factor gets its values: may it be factored within the limit of the context? Sets factor->alone,
- * if only one thread may, and factor->forecast. Without a limit nothing is forecast. Errors: MEMORY (it may
+ * if only one thread may. Without a limit nothing is forecast. Errors: MEMORY (it may
  * not: the message has the figures), TOO_LARGE. */
 TRISTAR_CHECKED tristar_status tsi_factor_check_limit(tristar_factor_t *factor);
 
