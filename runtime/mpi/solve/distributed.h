@@ -33,39 +33,39 @@ struct tristar_distributed_s {
   tristar_t *ts;
   tristar_distributed_options options;
   tsi_transport *transport;
-  bool borrows; /* the transport: another one owns it */
   tsi_process *process;
   int64_t n;
   int64_t *first;                      /* ranks + 1: blocks of rows of the user */
   tsi_directory *in_place, *out_place; /* final column of the user's rows of b and of x */
   tsi_directory *in_row, *out_row;     /* the reverse */
-  bool one_place;                      /* in and out are the same, and these the same directories */
   tsi_directory *pivot_order;          /* as in factor.h; NULL: the final order */
   tsi_rows *in, *out;                  /* the same if both places are */
   tsi_rows *ordered[2];                /* the same blocks in final, in factor order; NULL: not needed yet */
   tsi_slot slot[TSI_SLOTS];
-  tsi_index tags;     /* that a slot takes */
   uint64_t structure; /* rank 0: a fingerprint of the factor's, to know it again */
   tristar_distributed_stats stats;
-  bool placed;                /* some rank has subtrees on devices */
-  bool one_sided;             /* TRANSPORT_ONE_SIDED: slots have ports of one-sided messages */
-  bool on_device;             /* the same with PLACE_GPU: a device of each rank runs the sweeps */
-  bool lost;                  /* a rank did not come to the end of a solve: nothing is collective any more */
-  bool valid;                 /* values are in place */
-  bool has_matrix, perturbed; /* the factor has its matrix, perturbed pivots */
-  bool singular;              /* the verdict on the factor */
-  bool loses_digits;          /* its trial solves, without refinement */
-  bool weighted;              /* the factor of rank 0 has weights */
-  tsi_rows_matrix *matrix;    /* NULL: without */
-  struct tsi_queue *queue;    /* NULL: no solve was inserted or started */
-  struct tsi_trace *trace;    /* NULL: the solve is not traced */
+  bool placed;    /* some rank has subtrees on devices */
+  bool one_sided; /* TRANSPORT_ONE_SIDED: slots have ports of one-sided messages */
+  bool on_device; /* the same with PLACE_GPU: a device of each rank runs the sweeps */
+  bool lost;      /* a rank did not come to the end of a solve: nothing is collective any more */
+  bool valid;     /* values are in place */
+  bool has_matrix : 1, perturbed : 1; /* the factor has its matrix, perturbed pivots */
+  bool singular;                      /* the verdict on the factor */
+  bool loses_digits;                  /* its trial solves, without refinement */
+  bool weighted;                      /* the factor of rank 0 has weights */
+  bool of_rows;            /* made of rows that all ranks have (dmatrix_factor.c): source has no values */
+  bool borrows;            /* the transport: another one owns it */
+  bool one_place;          /* in and out are the same, and these the same directories */
+  tsi_index tags;          /* that a slot takes */
+  tsi_rows_matrix *matrix; /* NULL: without */
+  struct tsi_queue *queue; /* NULL: no solve was inserted or started */
+  struct tsi_trace *trace; /* NULL: the solve is not traced */
   struct tsi_inserted *inserted; /* NULL: no solve was inserted */
   struct tsi_team_factor
       *team_factor; /* state of a factorization by all ranks (team_factor.h); NULL: rank 0 factored */
   void (*team_factor_destroy)(struct tristar_distributed_s *d,
                               struct tsi_team_factor **team_factor); /* set with team_factor */
   tristar_factor_t *source; /* rank 0, with team_factor: values and scalings, no streams */
-  bool of_rows;             /* made of rows that all ranks have (dmatrix_factor.c): source has no values */
   uint64_t pattern;         /* of_rows: a fingerprint of the matrix's, however it is shared */
 };
 typedef struct tsi_team_factor tsi_team_factor;
