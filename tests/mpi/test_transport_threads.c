@@ -1,6 +1,7 @@
 /* Messages of ranks that are threads, through MPI in memory (memory_mpi.h): the lock of MPI, mailboxes, the
  * hook of idle workers, and what they do when MPI fails. Here the thread sanitizer sees all of MPI; without
  * it the test shows that no two threads are in MPI at a time. Linked with --wrap, see looks.h. */
+#include "runtime/mpi/comm/port.h"
 #include "tests/support/flow.h"
 #include "tests/support/looks.h"
 #include "tests/support/mpi/memory_mpi.h"
@@ -38,6 +39,34 @@ static void check_hook(tsi_transport *transport) {
   }
 }
 
+static void tell_slowly(void *context, tsi_index message) {
+  (void)message;
+  usleep(3000);
+  atomic_store((_Atomic(bool) *)context, true);
+}
+
+/* Idle workers tell of a message; who waits for it goes on when that has been done, as he may free what they
+ * read. */
+static void check_port(world *w, tsi_transport *transport) {
+  _Atomic(bool) told = false;
+  int in = 0, out = w->rank;
+  const tsi_channel receive = {.peer = (w->rank + RANKS - 1) % RANKS, .buffer = &in, .bytes = sizeof in},
+                    send = {.peer = (w->rank + 1) % RANKS, .buffer = &out, .bytes = sizeof out};
+  tsi_mailbox_port mailbox = {.env = &w->env, .happen = tell_slowly, .context = &told};
+  CHECK_OK(tsi_mailbox_port_open(&mailbox, transport, 1, &receive, 1, &send));
+  const tsi_port port = tsi_mailbox_port_of(&mailbox);
+  for (int turn = 0; turn < TURNS; turn++) {
+    atomic_store(&told, false);
+    CHECK_OK(port.begin(port.context, NULL, 1));
+    CHECK_OK(port.send(port.context, 0));
+    usleep(1000); /* workers look first */
+    CHECK_OK(port.wait(port.context, 0));
+    CHECK(atomic_load(&told) && in == receive.peer);
+    CHECK_OK(port.end(port.context));
+  }
+  tsi_mailbox_port_close(&mailbox);
+}
+
 static void *agree_again_and_again(void *arg) {
   tsi_transport *transport = arg;
   for (int turn = 0; turn < TURNS; turn++) {
@@ -73,6 +102,7 @@ static void *work(void *arg) {
     check_token(transport, false, RUNS);
     if (w->workers) check_token(transport, true, RUNS);
     if (w->workers) check_hook(transport);
+    if (w->workers) check_port(w, transport);
     check_agreement(w, transport);
   }
   return NULL;

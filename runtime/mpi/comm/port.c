@@ -39,10 +39,11 @@ static tristar_status port_end(void *context) {
   return tsi_mailbox_wait(((tsi_mailbox_port *)context)->mailbox);
 }
 
+/* Another thread may wait for this message, and free its buffer as soon as it counts as arrived. */
 static void note_arrival(void *context, tsi_index message) {
   tsi_mailbox_port *port = context;
-  atomic_store_explicit(&port->arrived[message], true, memory_order_release);
   port->happen(port->context, message);
+  atomic_store_explicit(&port->arrived[message], true, memory_order_release);
 }
 
 tristar_status tsi_mailbox_port_open(tsi_mailbox_port *port, tsi_transport *transport, tsi_index receives,

@@ -1,7 +1,8 @@
 /* A port (runtime/exec/steps/exchange.h) on a mailbox: what runs of steps send and wait for.
  *
  * Reads   nothing but the mailbox.   Writes  which messages have arrived.
- * Invariants: arrived[m] becomes true before `happen` is called, and is cleared when a run begins. */
+ * Invariants: arrived[m] becomes true after `happen` has returned, as who waits for m may free what `happen`
+ * reads, and is cleared when a run begins. */
 #pragma once
 
 #include "runtime/exec/steps/exchange.h"
