@@ -20,22 +20,22 @@
 #include "tristar.h"
 
 const tsi_bench_family tsi_bench_solvers = {
-    .peers = {{"cholmod", "CHOLMOD"},
-              {"umfpack", "UMFPACK"},
-              {"superlu", "SuperLU"},
-              {"superlu_dist", "SuperLU_DIST"},
-              {"mumps", "MUMPS"},
-              {"eigen", "Eigen", .one_thread = true}},
+    .peers = {{.name = "cholmod", .title = "CHOLMOD"},
+              {.name = "umfpack", .title = "UMFPACK"},
+              {.name = "superlu", .title = "SuperLU"},
+              {.name = "superlu_dist", .title = "SuperLU_DIST"},
+              {.name = "mumps", .title = "MUMPS"},
+              {.name = "eigen", .title = "Eigen", .one_thread = true}},
     .program = "%s_solve",
     .packages = "libsuitesparse-dev,\nlibsuperlu-dev, libsuperlu-dist-dev, libmumps-seq-dev, libeigen3-dev",
     .threads = true,
     .rates = true};
 static const tsi_bench_family triangle_family = {
-    .peers = {{"plain", "plain sweep"},
-              {"cxsparse", "CXSparse"},
-              {"eigen", "Eigen"},
-              {"petsc", "PETSc"},
-              {"kokkos", "KokkosKernels"}},
+    .peers = {{.name = "plain", .title = "plain sweep"},
+              {.name = "cxsparse", .title = "CXSparse"},
+              {.name = "eigen", .title = "Eigen"},
+              {.name = "petsc", .title = "PETSc"},
+              {.name = "kokkos", .title = "KokkosKernels"}},
     .program = "triangle_%s",
     .packages = "libsuitesparse-dev,\nlibeigen3-dev, libpetsc-real-dev, libtrilinos-kokkos-kernels-dev"};
 
@@ -47,7 +47,7 @@ enum { RANKS_DEFAULT = 1 };
 
 enum { HYPRE, PETSC };
 static const tsi_bench_family inverse_family = {
-    .peers = {[HYPRE] = {"hypre", "hypre"}, [PETSC] = {"petsc", "PETSc"}},
+    .peers = {[HYPRE] = {.name = "hypre", .title = "hypre"}, [PETSC] = {.name = "petsc", .title = "PETSc"}},
     .rates = true,
     .program = "krylov_%s",
     .packages = "libhypre-dev,\nlibpetsc-real-dev"};
