@@ -9,8 +9,6 @@
 #include "drivers/session/layout.h"
 #include "drivers/session/lists.h"
 
-enum { GRIDS_POWERS = 7 }; /* 1, 2, 4, ..., 64 */
-
 /* ---- Numbers ------------------------------------------------------------------------------------------ */
 
 /* The first point with another number of processes than the one at `first`. */
@@ -81,19 +79,19 @@ typedef struct curve {
   char name[32];
 } curve;
 
-enum { IDEAL = GRIDS_POWERS, SERIES };
+enum { IDEAL = TSI_SIMULATE_POWERS, SERIES };
 
-static const int colours[GRIDS_POWERS] = {TSI_BLUE,   TSI_VERMILLION, TSI_GREEN, TSI_PURPLE,
-                                          TSI_ORANGE, TSI_SKY,        TSI_GREY};
-static const tsi_shape shapes[GRIDS_POWERS] = {TSI_DISC, TSI_SQUARE, TSI_DIAMOND, TSI_TRIANGLE,
-                                               TSI_DOWN, TSI_CROSS,  TSI_DISC};
+static const int colours[TSI_SIMULATE_POWERS] = {TSI_BLUE,   TSI_VERMILLION, TSI_GREEN, TSI_PURPLE,
+                                                 TSI_ORANGE, TSI_SKY,        TSI_GREY};
+static const tsi_shape shapes[TSI_SIMULATE_POWERS] = {TSI_DISC, TSI_SQUARE, TSI_DIAMOND, TSI_TRIANGLE,
+                                                      TSI_DOWN, TSI_CROSS,  TSI_DISC};
 
 /* Series of the numbers of grids that have points, and after them the ideal one. Gives their number. */
 static int list_series(const tsi_simulate_curves *c, curve curves[SERIES], tsi_series series[SERIES]) {
   const tsi_simulate_point *last = &c->point[c->count - 1];
   const tristar_simulated *begin = &fastest_of(c, 0, end_of_processes(c, 0))->figures;
   int count = 0;
-  for (int g = 0; g < GRIDS_POWERS; g++) {
+  for (int g = 0; g < TSI_SIMULATE_POWERS; g++) {
     curve *one = &curves[count];
     int64_t points = 0;
     for (int k = 0; k < c->count; k++)

@@ -15,8 +15,6 @@
 #include "drivers/report/report.h"
 
 #define RANKS_MOST (1 << 20)
-enum { GRIDS_MOST = 64, GRIDS_POWERS = 7 }; /* 1, 2, 4, ..., 64 */
-
 /* Layouts that users know, to hold the fastest one against. */
 enum { EACH_A_GRID, ONE_GRID, SIXTEEN_GRIDS, RIVALS };
 static const char *const rivals[RIVALS] = {
@@ -181,7 +179,7 @@ static int choose_leaves(const simulated *m) {
   if (m->layout.px > 0) return m->layout.pz;
   for (int k = 0; k < m->numbers && m->session.settings->algo != 2; k++) {
     int grids = 1;
-    while (grids < GRIDS_MOST && m->ranks[k] % (2 * grids) == 0) grids *= 2;
+    while (grids < TSI_SIMULATE_GRIDS && m->ranks[k] % (2 * grids) == 0) grids *= 2;
     if (grids > most) most = grids;
   }
   return most;
@@ -192,7 +190,7 @@ static bool run(simulated *m) {
   if (!read_machine(m) || !tsi_session_read(s)) return false;
   s->leaf_parts = choose_leaves(m);
   if (m->numbers > 1) {
-    m->curves.point = calloc((size_t)m->numbers * GRIDS_POWERS, sizeof *m->curves.point);
+    m->curves.point = calloc((size_t)m->numbers * TSI_SIMULATE_POWERS, sizeof *m->curves.point);
     if (m->curves.point == NULL) return tsi_session_fail(s, TRISTAR_ERR_MEMORY, "out of memory");
   }
   return tsi_session_analyze(s) && tsi_session_check(s, simulate_wanted(m), s->name) && simulate_again(m) &&

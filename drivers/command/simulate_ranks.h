@@ -22,6 +22,9 @@ bool tsi_simulate_write_goal(const tsi_predicted *predicted, const char *path);
 /* When steps of up to 64 processes ran, evenly chosen. False: errno says why. */
 bool tsi_simulate_write_gantt(const tsi_predicted *predicted, const char *name, const char *path);
 
+/* The most grids, and how many powers of two there are up to that: 1, 2, 4, ..., 64. */
+enum { TSI_SIMULATE_GRIDS = 64, TSI_SIMULATE_POWERS = 7 };
+
 /* A layout and its simulated solve. */
 typedef struct tsi_simulate_point {
   tristar_layout layout;
