@@ -7,17 +7,10 @@
  *
  * Rows of the upper triangle, which differ from their columns by rounding errors, take no part in products:
  * U of the L U that would result is not D L^T, and the difference grows with the inverse of L. */
-#include <float.h>
 #include <math.h>
 
 #include "codelets/cpu/base/blas.h"
 #include "codelets/cpu/front.h"
-
-#if defined TSI_SCALAR_S || defined TSI_SCALAR_C
-#define EPSILON FLT_EPSILON
-#else
-#define EPSILON DBL_EPSILON
-#endif
 
 #define ALPHA                                                                                                \
   ((tsi_real)0.6403882032022076) /* (1 + sqrt(17)) / 8 bounds the growth over a pivot of order 2 */
@@ -160,7 +153,7 @@ static bool eliminate_1(const block *m, tsi_index k) {
 static void measure_2(const block *m, tsi_index k, double determinant, double most) {
   const double columns = sqrt(m->result->column_size[k]) * sqrt(m->result->column_size[k + 1]);
   const double least = determinant / most;
-  const bool by_least = m->result->threshold > 0 || least < TSI_SMALL_PIVOT * EPSILON * columns;
+  const bool by_least = m->result->threshold > 0 || least < TSI_SMALL_PIVOT * TSI_EPSILON * columns;
   tsi_pivoting_measure(m->result, k, by_least ? least : sqrt(determinant), columns);
 }
 

@@ -3,6 +3,7 @@
  *
  *   tsi_scalar   float, double, float _Complex, double _Complex
  *   tsi_real     its real type
+ *   TSI_EPSILON  twice the unit roundoff of that
  *   TSI_COMPLEX  0 or 1
  *   tsi_wide     double or double _Complex
  *   tsi_wider    of the next wider precision: double (_Complex) of single types, else long double (_Complex)
@@ -10,25 +11,30 @@
 #pragma once
 
 #include <complex.h>
+#include <float.h>
 #undef I
 
 #if defined TSI_SCALAR_S
 typedef float tsi_real;
+#define TSI_EPSILON FLT_EPSILON
 typedef float tsi_scalar;
 #define TSI_COMPLEX 0
 #define TSI_LETTER s
 #elif defined TSI_SCALAR_D
 typedef double tsi_real;
+#define TSI_EPSILON DBL_EPSILON
 typedef double tsi_scalar;
 #define TSI_COMPLEX 0
 #define TSI_LETTER d
 #elif defined TSI_SCALAR_C
 typedef float tsi_real;
+#define TSI_EPSILON FLT_EPSILON
 typedef float _Complex tsi_scalar;
 #define TSI_COMPLEX 1
 #define TSI_LETTER c
 #elif defined TSI_SCALAR_Z
 typedef double tsi_real;
+#define TSI_EPSILON DBL_EPSILON
 typedef double _Complex tsi_scalar;
 #define TSI_COMPLEX 1
 #define TSI_LETTER z

@@ -9,14 +9,12 @@
 
 #if defined TSI_SCALAR_S || defined TSI_SCALAR_C
 #define LANES (TSI_BATCH_BYTES / 4)
-#define EPSILON FLT_EPSILON
 #define SMALLEST FLT_MIN
 #define MULTIPLIER 600.f
 #define TINY 3e-4f
 typedef int32_t integer;
 #else
 #define LANES (TSI_BATCH_BYTES / 8)
-#define EPSILON DBL_EPSILON
 #define SMALLEST DBL_MIN
 #define MULTIPLIER 2e6
 #define TINY 1e-8
@@ -375,7 +373,7 @@ static void residual(const tsi_batch_structure *s, tristar_op op, const void *a_
     }
   for (tsi_index i = 0; i < s->n; i++) EACH(v) {
       const vec whole = row_sum[i].v[v] * largest.v[v], plain = bound[i].v[v];
-      const vec most = pick(plain > (tsi_real)s->n * EPSILON * whole, plain, plain + whole);
+      const vec most = pick(plain > (tsi_real)s->n * TSI_EPSILON * whole, plain, plain + whole);
       const vec ratio = size(&r[i], v) / pick(most > SMALLEST, most, most + SMALLEST);
       worst.v[v] = pick((ratio > worst.v[v]) | (ratio != ratio), ratio, worst.v[v]); /* a NaN stays */
     }

@@ -28,7 +28,7 @@ INLINE double find_errors(tsi_index n, const int width, tsi_index count, const t
                           const tsi_scalar *r, const double *bounds, const double *row_sum,
                           const bool with_weights, const double *weighted, const double *plain,
                           int64_t order) {
-  const double rounding = smaller(1000 * (double)order * (double)EPSILON, 1e-3);
+  const double rounding = smaller(1000 * (double)order * (double)TSI_EPSILON, 1e-3);
   double error[TSI_COLUMNS_MOST] = {0}, nothing[TSI_COLUMNS_MOST] = {0}; /* NaN after one, or infinity */
   for (tsi_index i = 0; i < n; i++) {
     double of_b[TSI_COLUMNS_MOST];

@@ -2,18 +2,11 @@
  * compiled for each scalar type. */
 #pragma once
 
-#include <float.h>
 #include <math.h>
 #include <string.h>
 
 #include "codelets/cpu/base/scalar.h"
 #include "codelets/cpu/rows/sparse.h"
-
-#if defined TSI_SCALAR_S || defined TSI_SCALAR_C
-#define EPSILON FLT_EPSILON
-#else
-#define EPSILON DBL_EPSILON
-#endif
 
 #define TSI_COLUMNS_MOST 8 /* side by side */
 

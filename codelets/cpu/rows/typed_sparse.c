@@ -150,7 +150,7 @@ static void sizes(tsi_index n, const void *xv, const double *g, double *weighted
 /* What the residual of row i is compared with. */
 static double denominator(tsi_index n, const tsi_scalar *b, const double *bounds, const double *row_sum,
                           const tsi_sizes *of_x, tsi_index i) {
-  const double rounding = tsi_smaller(1000 * (double)of_x->n * (double)EPSILON, 1e-3);
+  const double rounding = tsi_smaller(1000 * (double)of_x->n * (double)TSI_EPSILON, 1e-3);
   const double norm = of_x->with_weights
                           ? tsi_smaller(row_sum[i] * of_x->weighted, row_sum[n + i] * of_x->plain)
                           : row_sum[i] * of_x->weighted;
@@ -194,7 +194,7 @@ static void residual_bound(tsi_index n, const void *bv, const void *rv, const do
   const tsi_scalar *b = bv, *r = rv;
   for (tsi_index i = 0; i < n; i++) {
     const double size = bounds[i] + magnitude(b[i]);
-    f[i] = magnitude(r[i]) + terms[i] * (double)EPSILON * size;
+    f[i] = magnitude(r[i]) + terms[i] * (double)TSI_EPSILON * size;
     if (size > 0) f[i] += terms[i] * (double)TINY; /* products that underflow */
   }
 }
@@ -214,7 +214,7 @@ static void part(tsi_count count, const void *values, tsi_part which, double *ou
 }
 
 static bool alike(tsi_scalar x, tsi_scalar y, double same) {
-  return magnitude(x - y) <= same / 2 * (double)EPSILON * (magnitude(x) + magnitude(y));
+  return magnitude(x - y) <= same / 2 * (double)TSI_EPSILON * (magnitude(x) + magnitude(y));
 }
 
 /* Of entries (i,j) and (j,i), with the roots of |a_ii| and |a_jj|. Sums that cancel leave rounding errors of
@@ -223,8 +223,8 @@ static bool alike(tsi_scalar x, tsi_scalar y, double same) {
  * bounded, too. */
 static bool nearly_alike(tsi_scalar x, tsi_scalar y, double same, double root_i, double root_j) {
   const double least = root_i < root_j ? root_i : root_j, gap = magnitude(x - y);
-  return same > 0 && gap <= same * (double)EPSILON * root_i * root_j &&
-         gap <= pow((double)EPSILON, 0.75) * least * least;
+  return same > 0 && gap <= same * (double)TSI_EPSILON * root_i * root_j &&
+         gap <= pow((double)TSI_EPSILON, 0.75) * least * least;
 }
 
 /* sqrt(|a_ii|) of a matrix whose lines ascend; 0: there is no such entry. */
@@ -455,7 +455,7 @@ extern const tsi_sparse_kernels TSI_TYPED(tsi_sparse_kernels);
 const tsi_sparse_kernels TSI_TYPED(tsi_sparse_kernels) = {
     .scalar_bytes = sizeof(tsi_scalar),
     .is_complex = TSI_COMPLEX,
-    .epsilon = (double)EPSILON,
+    .epsilon = (double)TSI_EPSILON,
     .residual = residual,
     .residual_wider = residual_wider,
     .wider_bytes = sizeof(tsi_wider),
