@@ -219,7 +219,7 @@ static tristar_status loggp_run(void *context, tsi_simulation *s) {
 
 /* ---- All ---------------------------------------------------------------------------------------------- */
 
-static tristar_status run(tsi_simulation *s, const tsi_clock *clock) {
+static tristar_status run(tsi_simulation *s, const tsi_simulation_clock *clock) {
   s->clock = clock;
   for (tsi_index r = 0; r < s->world->ranks; r++) {
     for (tsi_index k = 0; k < s->world->rank[r].steps; k++)
@@ -234,11 +234,11 @@ static tristar_status run(tsi_simulation *s, const tsi_clock *clock) {
   return TRISTAR_OK;
 }
 
-tristar_status tsi_simulation_run(tsi_simulation *s, const tsi_clock *clock) {
+tristar_status tsi_simulation_run(tsi_simulation *s, const tsi_simulation_clock *clock) {
   if (clock != NULL) return run(s, clock);
   TSI_SCRATCH(s->env, tsi_keyed, entry, cores_of(s) + s->world->messages);
   loggp l = {.simulation = s, .events = {.entry = entry}};
-  return run(s, &(tsi_clock){&l, loggp_work, loggp_send, loggp_run});
+  return run(s, &(tsi_simulation_clock){&l, loggp_work, loggp_send, loggp_run});
 }
 
 /* Seconds of overheads of messages first .. end-1 of rank r, by class. */

@@ -55,7 +55,7 @@ typedef struct tsi_simulation {
   const tsi_world *world;
   tristar_cluster cluster;
   double row_bytes, flops_per_byte;
-  const struct tsi_clock *clock;
+  const struct tsi_simulation_clock *clock;
   double now, seconds; /* seconds: the end of the last step */
   tsi_simulated_rank *rank;
   tsi_simulated_core *core; /* ranks * cores */
@@ -64,14 +64,14 @@ typedef struct tsi_simulation {
 } tsi_simulation;
 
 /* An item is a core, or beyond these a message: what the clock gives a duration to. */
-typedef struct tsi_clock {
+typedef struct tsi_simulation_clock {
   void *context;
   /* Begins; the clock calls tsi_simulation_happen when it is through. Errors: MEMORY, RUNTIME. */
   tristar_status (*work)(void *context, tsi_index rank, const tsi_work *work, tsi_index item);
   tristar_status (*send)(void *context, tsi_index from, tsi_index to, double bytes, tsi_index item);
   /* Returns when nothing is on its way. */
   tristar_status (*run)(void *context, tsi_simulation *simulation);
-} tsi_clock;
+} tsi_simulation_clock;
 
 /* row_bytes: of a row of a message. flops_per_byte: real operations for each byte of factor that is read.
  * resident: bytes of factor as a share of the bytes of all steps. The world has edges if cluster->cores > 1.
@@ -81,7 +81,7 @@ TRISTAR_CHECKED tristar_status tsi_simulation_create(tsi_env *env, const tsi_wor
                                                      double flops_per_byte, double resident,
                                                      tsi_simulation **out);
 /* clock NULL: LogGP. Once. Errors: those of the clock; MEMORY; INTERNAL: a process waits for ever. */
-TRISTAR_CHECKED tristar_status tsi_simulation_run(tsi_simulation *s, const tsi_clock *clock);
+TRISTAR_CHECKED tristar_status tsi_simulation_run(tsi_simulation *s, const tsi_simulation_clock *clock);
 /* Of the clock: at this time the item is through. Times do not decrease. */
 TRISTAR_CHECKED tristar_status tsi_simulation_happen(tsi_simulation *s, double now, tsi_index item);
 

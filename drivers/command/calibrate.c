@@ -79,6 +79,7 @@ static void add_quality(cJSON *object, const tsi_calibration_quality *q) {
 
 int tsi_command_calibrate(const tsi_settings *settings) {
   tsi_session session, *s = &session;
+  if (settings->cluster != NULL) return tsi_calibrate_cluster(settings);
   tristar_calibration c, before;
   tsi_calibration_quality quality;
   const bool ok =

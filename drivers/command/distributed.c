@@ -239,6 +239,20 @@ static void report_devices(int ranks, const tristar_distributed_stats *stats) {
   }
 }
 
+/* How long solves would take in layouts that one may try first. */
+static void print_rivals(const tristar_layout_prediction *p) {
+  const struct {
+    const char *what;
+    double seconds;
+  } rivals[] = {{"a single grid", p->one_grid_seconds},
+                {"16 grids", p->sixteen_grids_seconds},
+                {"each process a grid", p->process_grids_seconds}};
+  for (size_t k = 0; k < sizeof rivals / sizeof *rivals; k++)
+    if (rivals[k].seconds > p->solve_seconds)
+      tsi_report("", "predicted solves: %.2f times as fast as with %s", rivals[k].seconds / p->solve_seconds,
+                 rivals[k].what);
+}
+
 static void print_report(const tsi_session *s, const solution *z) {
   const tristar_layout *l = &z->layout;
   const int workers = z->stats[0].workers;
@@ -257,6 +271,7 @@ static void print_report(const tsi_session *s, const solution *z) {
     tsi_report("", "chosen for %s: predicted %s for a factorization, %s for a solve",
                s->settings->solves > 0 ? tsi_text_many(s->settings->solves, "solve") : "solves alone",
                tsi_text_seconds(z->predicted.factor_seconds), tsi_text_seconds(z->predicted.solve_seconds));
+  if (z->chosen) print_rivals(&z->predicted);
   if (s->settings->in_flight > 1)
     tsi_report("solve", "%s a solve, %.4g a second (%s, %" PRId64 " in flight, each for %s)",
                tsi_text_seconds(z->in.plain.median_s), 1 / z->in.plain.median_s,
@@ -286,7 +301,11 @@ static cJSON *make_json(const tsi_session *s, const solution *z) {
     TSI_JSON_NUMBERS(o, {"solves", (double)s->settings->solves},
                      {"predicted_factor_s", z->predicted.factor_seconds},
                      {"predicted_solve_s", z->predicted.solve_seconds},
-                     {"predicted_process_bytes", z->predicted.process_bytes});
+                     {"predicted_process_bytes", z->predicted.process_bytes},
+                     {"simulated", (double)z->predicted.simulated},
+                     {"predicted_one_grid_s", z->predicted.one_grid_seconds},
+                     {"predicted_sixteen_grids_s", z->predicted.sixteen_grids_seconds},
+                     {"predicted_process_grids_s", z->predicted.process_grids_seconds});
   }
   const tsi_rank_records records = records_of(z);
   tsi_rank_figures_json(object, &records);

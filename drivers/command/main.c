@@ -182,7 +182,11 @@ static const tsi_command commands[] = {
      "measured of its bus when it first started here.\n"
      "\n"
      "Run it while nothing else runs: it notices load, measures again, and warns if the figures still "
-     "cannot be trusted.\n",
+     "cannot be trusted.\n"
+     "\n"
+     "mpiexec -n N tristar calibrate --cluster FILE measures messages between processes instead, on a node "
+     "and "
+     "between two nodes. FILE describes the cluster for `tristar simulate --machine FILE`.\n",
      NULL, 0, tsi_command_calibrate},
     {TSI_ENV, "env", "", "Lists environment variables, and what StarPU has here",
      "Lists the environment variables of TriStar, and those of StarPU, the BLAS and MPI that matter most: "
@@ -317,10 +321,10 @@ static int help(int argc, char **argv) {
 
 /* Refuses several processes on all of them, with one message. Returns false where there is nothing to do, and
  * the exit status. `tristar env` reports on rank 0 alone. */
-static bool allow_ranks(const tsi_command *command, int *status) {
+static bool allow_ranks(const tsi_command *command, const tsi_settings *settings, int *status) {
   const tsi_launch launch = tsi_launched();
   *status = TSI_EXIT_OK;
-  if (launch.processes == 1 || (command->bit & USES_RANKS)) return true;
+  if (launch.processes == 1 || (command->bit & USES_RANKS) || settings->cluster != NULL) return true;
   if (command->bit == TSI_ENV) return launch.rank == 0;
   tsi_console_mute(launch.rank > 0);
   *status = tsi_usage_error(command->name,
@@ -341,7 +345,7 @@ static int run(int argc, char **argv) {
   const tsi_command *command = find_command(argv[1]);
   if (command == NULL) return TSI_EXIT_USAGE;
   if (!tsi_options_parse(command, argc - 1, argv + 1, &settings, &status)) return status;
-  if (!allow_ranks(command, &status)) return status;
+  if (!allow_ranks(command, &settings, &status)) return status;
   if (command->bit != TSI_ENV) tsi_environment_restart(argv);              /* env shows what is */
   const bool counts = command->bit == TSI_INFO && settings.layout != NULL; /* without StarPU */
   if (command->bit & STARTS_STARPU && !counts) tsi_environment_prepare(&settings);

@@ -13,6 +13,7 @@
 #include "drivers/session/layout.h"
 #include "drivers/session/lists.h"
 #include "drivers/report/report.h"
+#include "runtime/process/layout_words.h"
 
 #define RANKS_MOST (1 << 20)
 /* Layouts that users know, to hold the fastest one against. */
@@ -88,17 +89,9 @@ static void keep_faster(tsi_simulate_point *kept, const tsi_simulate_point *now)
   if (kept->figures.ranks == 0 || now->figures.seconds < kept->figures.seconds) *kept = *now;
 }
 
-/* No two numbers with the product px * py are nearer to each other. */
-static bool is_squarest(int px, int py) {
-  const int count = px * py;
-  for (int least = (px < py ? px : py) + 1; (int64_t)least * least <= count; least++)
-    if (count % least == 0) return false;
-  return true;
-}
-
 static void note_rival(simulated *m, const tsi_simulate_point *now) {
   const tristar_layout *layout = &now->layout;
-  if (m->numbers > 1 || !is_squarest(layout->px, layout->py)) return;
+  if (m->numbers > 1 || !tsi_layout_is_squarest(layout)) return;
   if (layout->px * layout->py == 1 && layout->pz > 1) keep_faster(&m->rival[EACH_A_GRID], now);
   if (layout->pz == 1) keep_faster(&m->rival[ONE_GRID], now);
   if (layout->pz == 16) keep_faster(&m->rival[SIXTEEN_GRIDS], now);

@@ -71,5 +71,6 @@ tristar_status tsi_simulate_by_simgrid(const tristar_analysis_t *analysis, const
   const char *why = NULL;
   TSI_TRY(load(a.env, &create));
   if (!create(&described, happen, &a, &a.clock, &why)) return answer(&a, why);
-  return tsi_layout_simulate(analysis, layout, nrhs, m, &(tsi_clock){&a, work, send, run}, out, predicted);
+  return tsi_layout_simulate(analysis, layout, nrhs, m, &(tsi_simulation_clock){&a, work, send, run}, out,
+                             predicted);
 }

@@ -89,3 +89,24 @@ void tsi_cluster_read(const cJSON *object, tsi_cluster *cluster, char *wrong, si
       snprintf(wrong, size, "%.60s: an unknown key, or a value out of its range", item->string);
   }
 }
+
+cJSON *tsi_cluster_json(const tsi_cluster *cluster) {
+  cJSON *object = cJSON_CreateObject();
+  cJSON_AddStringToObject(object, "name", cluster->name);
+  cJSON *shape =
+      cluster->topology >= TSI_TOPOLOGY_FAT_TREE ? cJSON_AddArrayToObject(object, "topology") : NULL;
+  const char *word = topologies[cluster->topology].word;
+  if (shape == NULL) cJSON_AddStringToObject(object, "topology", word);
+  if (shape != NULL) cJSON_AddItemToArray(shape, cJSON_CreateString(word));
+  for (int i = 0; shape != NULL && i < topologies[cluster->topology].numbers; i++)
+    cJSON_AddItemToArray(shape, cJSON_CreateNumber(cluster->shape[i]));
+  for (size_t k = 0; k < KEYS; k++) {
+    const char *field = (const char *)&cluster->model + keys[k].field;
+    double value;
+    int whole;
+    memcpy(&whole, field, sizeof whole);
+    if (!keys[k].whole) memcpy(&value, field, sizeof value);
+    cJSON_AddNumberToObject(object, keys[k].key, keys[k].whole ? whole : value);
+  }
+  return object;
+}

@@ -17,5 +17,7 @@ typedef struct tsi_cluster {
   int shape[3];
 } tsi_cluster;
 
+/* The object that tsi_cluster_read reads. */
+cJSON *tsi_cluster_json(const tsi_cluster *cluster);
 /* What is wrong with the file; "": nothing. object NULL: the defaults. */
 void tsi_cluster_read(const cJSON *object, tsi_cluster *cluster, char *wrong, size_t size);

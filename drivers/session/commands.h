@@ -10,6 +10,7 @@ int tsi_command_gen(const tsi_settings *settings);
 int tsi_command_info(const tsi_settings *settings);
 int tsi_command_bench(const tsi_settings *settings);
 int tsi_command_calibrate(const tsi_settings *settings);
+int tsi_calibrate_cluster(const tsi_settings *settings);
 int tsi_command_env(const tsi_settings *settings);
 int tsi_command_plot(const tsi_settings *settings);
 int tsi_command_simulate(const tsi_settings *settings);

@@ -88,7 +88,7 @@ typedef struct tsi_settings {
   bool bench_fsai;
   int64_t steps, per_step; /* of its patterns; 0: not given */
   /* what comes out */
-  const char *out, *json, *tree, *dot, *svg, *gantt, *goal;
+  const char *out, *json, *tree, *dot, *svg, *gantt, *goal, *cluster;
   const char *outputs[TSI_OUTPUTS_MAX]; /* those of them that are given */
   int output_count;
   bool to_stdout;         /* one of them is "-": it takes the place of the report */

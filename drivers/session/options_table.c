@@ -193,6 +193,7 @@ const tsi_option_row tsi_option_rows[] = {
   {"out", OUTPUT, FIELD(out), TSI_GEN, "FILE", "the file to write, Matrix Market, compressed if the name ends in .gz; -: standard output", 0, 0, NULL},
   {"out", OUTPUT, FIELD(out), TSI_PLOT, "FILE", "the file to write: .svg; .html, a page that zooms and describes what is under the pointer; .png, .pdf (with librsvg); gantt: also .json, Chrome trace events for Perfetto, and .trace, Paje for ViTE; -: SVG to standard output", 0, 0, NULL},
   {"json", OUTPUT, FIELD(json), SYSTEMS | TSI_SCHUR | TSI_INVERSE | TSI_BATCH | TSI_INFO | TSI_CALIBRATE | TSI_ENV | TSI_SIMULATE, "FILE", "write all figures as JSON; -: to standard output, instead of the report", 0, 0, NULL},
+  {"cluster", OUTPUT, FIELD(cluster), TSI_CALIBRATE, "FILE", "with mpiexec: measure messages between the processes, and write a machine for `tristar simulate --machine`; -: to standard output", 0, 0, NULL},
   {"json", OUTPUT, FIELD(json), TSI_PLOT, "FILE", "write the figures behind the picture as JSON; -: to standard output", 0, 0, NULL},
   {"verbose", FLAG, FIELD(verbose), ALL, NULL, "print more, on standard error", 0, 0, NULL},
   {"help", FLAG, SIZE_MAX, ALL, NULL, "print this text", 0, 0, NULL},

@@ -83,41 +83,7 @@ TRISTAR_API TRISTAR_CHECKED tristar_status tristar_layout_traffic(const tristar_
                                                                   const tristar_layout *layout, int64_t nrhs,
                                                                   tristar_traffic *out);
 
-/* Criteria of tristar_layout_choose. Call tristar_layout_costs_init first. */
-typedef struct tristar_layout_costs {
-  size_t size; /* Set by tristar_layout_costs_init. */
-  double
-      bytes_per_second; /* Rate at which a process reads, or sends. 0: the rate of a core of this machine. */
-  double message_seconds; /* Seconds of a message besides its bytes. Default: 2e-6. */
-  int64_t nrhs;           /* Right-hand sides of a solve. Default: 1. */
-  int64_t solves;         /* Solves after each factorization. 0: only the time of solves counts. */
-  double process_bytes;   /* Most bytes of a process. 0: no limit. */
-  int grids;              /* Most grids of the layout. 0: no limit. */
-} tristar_layout_costs;
-
-/* The defaults of the comments; all else 0. */
-#define tristar_layout_costs_init(costs) tristar_layout_costs_init_sized((costs), sizeof *(costs))
-
-/* Prediction for a layout. */
-typedef struct tristar_layout_prediction {
-  double factor_seconds; /* Seconds of one factorization. */
-  double solve_seconds;  /* Seconds of one solve of nrhs right-hand sides. */
-  double process_bytes;  /* Largest memory of a process: its share of the factor, and its largest fronts. */
-} tristar_layout_prediction;
-
-/* Chooses px, py and pz of *layout; the caller sets algorithm, map and message_tree. The choice is the
- * fastest layout of that many processes, with pz up to leaf_parts and costs->grids, for a factorization and
- * `solves` solves, by the counts of tristar_layout_traffic. The model compares layouts; it does not predict
- * absolute times. costs may be NULL: the defaults; prediction may be NULL. After a failure *layout is
- * unchanged. Errors: those of tristar_layout_traffic; ARGUMENT (numbers below 0, nrhs < 1, processes < 1),
- * MEMORY (also: every layout exceeds process_bytes). */
-TRISTAR_API TRISTAR_CHECKED tristar_status tristar_layout_choose(const tristar_analysis_t *analysis,
-                                                                 int64_t processes,
-                                                                 const tristar_layout_costs *costs,
-                                                                 tristar_layout *layout,
-                                                                 tristar_layout_prediction *prediction);
-
-/* ---- Simulation -------------------------------------------------------------------------------------- */
+/* ---- Simulation, choice ------------------------------------------------------------------------------ */
 
 /* A cluster, as tristar_layout_predict models it. Call tristar_cluster_init first. Rank r runs on node
  * r / ranks_per_node. A message takes overhead_seconds of a core of the sender, then latency_seconds plus its
@@ -146,6 +112,49 @@ typedef struct tristar_cluster {
 
 /* The defaults of the comments. */
 #define tristar_cluster_init(cluster) tristar_cluster_init_sized((cluster), sizeof *(cluster))
+
+/* Criteria of tristar_layout_choose. Call tristar_layout_costs_init first. */
+typedef struct tristar_layout_costs {
+  size_t size;             /* Set by tristar_layout_costs_init. */
+  double bytes_per_second; /* Without cluster: rate at which a process reads. 0: the rate of a core of this
+                              machine. */
+  double message_seconds;  /* Without cluster: seconds of a message besides its bytes. Default: 2e-6. */
+  int64_t nrhs;            /* Right-hand sides of a solve. Default: 1. */
+  int64_t solves;          /* Solves after each factorization. 0: only the time of solves counts. */
+  double process_bytes;    /* Most bytes of a process. 0: no limit. */
+  int grids;               /* Most grids of the layout. 0: no limit. */
+  const tristar_cluster *cluster; /* Where the processes run. NULL: a cluster with one process a node, which
+                                     has one core with the caches of this machine. */
+} tristar_layout_costs;
+
+/* The defaults of the comments; all else 0. */
+#define tristar_layout_costs_init(costs) tristar_layout_costs_init_sized((costs), sizeof *(costs))
+
+/* Prediction for a layout. */
+typedef struct tristar_layout_prediction {
+  double factor_seconds; /* Seconds of one factorization. */
+  double solve_seconds;  /* Seconds of one solve of nrhs right-hand sides. */
+  double process_bytes;  /* Largest memory of a process: its share of the factor, and its largest fronts. */
+  int64_t simulated;     /* Layouts that were simulated. 0: solve_seconds is estimated by counts. */
+  /* For comparison, solve_seconds of layouts that one may try first. 0: there is none, or it exceeds
+   * process_bytes of the costs. */
+  double one_grid_seconds;      /* A single grid, as square as possible. */
+  double sixteen_grids_seconds; /* 16 grids, as square as possible. */
+  double process_grids_seconds; /* Each process a grid. */
+} tristar_layout_prediction;
+
+/* Chooses px, py and pz of *layout; the caller sets algorithm, map and message_tree. The choice is the
+ * fastest layout of that many processes, with pz up to leaf_parts and costs->grids, for a factorization and
+ * `solves` solves. Solves are simulated (tristar_layout_predict): all shapes of the grids, from the most
+ * grids down until twice in a row fewer grids are no faster. Factorizations are estimated by the counts of
+ * tristar_layout_traffic, and so are solves of more than 4,096 processes. costs may be NULL: the defaults;
+ * prediction may be NULL. After a failure *layout is unchanged. Errors: those of tristar_layout_predict;
+ * ARGUMENT (numbers below 0, nrhs < 1, processes < 1), MEMORY (also: every layout exceeds process_bytes). */
+TRISTAR_API TRISTAR_CHECKED tristar_status tristar_layout_choose(const tristar_analysis_t *analysis,
+                                                                 int64_t processes,
+                                                                 const tristar_layout_costs *costs,
+                                                                 tristar_layout *layout,
+                                                                 tristar_layout_prediction *prediction);
 
 /* Time of a simulated solve. The ranges are core seconds of a process; the four of a process add up to
  * seconds * cores. */

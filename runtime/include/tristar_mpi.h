@@ -42,6 +42,15 @@ extern "C" {
  * same cores. Errors: ARGUMENT (config is NULL), RUNTIME. */
 TRISTAR_API TRISTAR_CHECKED tristar_status tristar_mpi_share_cores(MPI_Comm comm, tristar_config *config);
 
+/* Collective. Measures the cluster on which the ranks run, for tristar_layout_choose and _predict: the number
+ * of ranks on the node of rank 0, messages of rank 0 to another rank of that node and to the first rank of
+ * another node, and the memory of the node of rank 0 as calibrated (tristar_calibrate). cluster->cores is
+ * read: the cores of a rank. All other fields get the defaults of tristar_cluster_init. The result is the
+ * same on all ranks; it takes milliseconds. Call tristar_cluster_init first. Errors: ARGUMENT (NULL, cores
+ * below 1), MEMORY, RUNTIME. */
+TRISTAR_API TRISTAR_CHECKED tristar_status tristar_mpi_measure_cluster(tristar_t *ts, MPI_Comm comm,
+                                                                       tristar_cluster *cluster);
+
 /* Collective. Gathers a matrix with n columns on rank 0, to be factored there. Each rank has a block of rows;
  * the blocks follow each other by rank and have n rows in all. rows: the block of this rank, CSR or CSC,
  * perhaps without rows; cols = n. Columns are numbered over the whole matrix, rows inside the block. All
@@ -74,8 +83,8 @@ typedef enum tristar_transport {
  */
 typedef struct tristar_distributed_options {
   size_t size;           /* Set by tristar_distributed_options_init. */
-  tristar_layout layout; /* Layout of the ranks. px = 0: rank 0 calls tristar_layout_choose, with the measured
-                            time of messages between ranks 0 and 1. */
+  tristar_layout layout; /* Layout of the ranks. px = 0: rank 0 calls tristar_layout_choose, with the cluster
+                            as tristar_mpi_measure_cluster measures it. */
   tristar_transport transport; /* Transport of messages. */
   tristar_engine engine;       /* AUTO: tasks, unless the context has no StarPU. */
   int64_t nrhs;                /* Number of right-hand sides the workspace is sized for. 0 means 1. */

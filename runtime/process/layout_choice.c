@@ -2,41 +2,68 @@
  *
  * Reads   an analysis, what it costs to compute, to read and to send.   Writes  a layout, what it will take.
  *
- * The model. In a solve the process with the most reads its share of the factor twice, and takes its messages
- * one after the other; a factorization takes the arithmetic on the longest way through its fronts, and the
- * messages of the process that has most. Memory is that of the process with the most: its share of the
- * factor, and what its fronts take at a time. */
+ * The model. Solves are simulated (predict.h). By counts: a factorization takes the arithmetic on the longest
+ * way through its fronts, and the messages of the process that has most; so does a solve of more processes
+ * than are simulated, whose process with the most reads its share of the factor twice. Memory is that of the
+ * process with the most: its share of the factor, and what its fronts take at a time. */
 #include <inttypes.h>
 #include <limits.h>
 #include <math.h>
 
-#include "runtime/factor/analysis.h"
 #include "runtime/base/options.h"
-#include "runtime/machine/calibration.h"
-#include "tristar_layout.h"
+#include "runtime/machine/predict.h"
+#include "runtime/process/layout_words.h"
+#include "runtime/process/predict.h"
 
-/* What a task costs beside its message. */
+/* What a task costs beside its message, where counts estimate. */
 #define TASK_SECONDS 4e-6
+/* More processes are not simulated: it takes seconds and gigabytes for each layout. */
+#define SIMULATED_MOST 4096
+/* So many times in a row may fewer grids be no faster before the search ends. */
+#define PATIENCE 2
 
-/* What a core does in a large front. */
-#define FLOPS_PER_SECOND 25e9
+typedef struct choice {
+  const tristar_analysis_t *analysis;
+  const tristar_layout_costs *costs;
+  tristar_cluster cluster;
+  tristar_layout best;
+  tristar_layout_prediction least; /* of best, and what is known of others */
+  bool found;                      /* there is a best one */
+} choice;
 
 void tristar_layout_costs_init_sized(tristar_layout_costs *costs, size_t size) {
   const tristar_layout_costs defaults = {.message_seconds = 2e-6, .nrhs = 1};
   tsi_options_init(costs, size, &defaults, sizeof defaults);
 }
 
-static double message_seconds(const tristar_messages *m, const tristar_layout_costs *c) {
-  return (c->message_seconds + TASK_SECONDS) * (m->sent.max + m->received.max) / 2 +
-         m->sent_bytes.max / c->bytes_per_second;
+/* The cluster of costs that have none: a message between nodes takes message_seconds. */
+static tristar_cluster cluster_of(tsi_machine *machine, const tristar_layout_costs *c) {
+  const tsi_costs here = tsi_costs_assumed(machine, 1);
+  tristar_cluster cluster;
+  tristar_cluster_init(&cluster);
+  cluster.core_bytes_per_second = c->bytes_per_second > 0 ? c->bytes_per_second : here.one;
+  cluster.cache_bytes = here.cache;
+  cluster.cached_bytes_per_second = tsi_double_max(here.cached, cluster.core_bytes_per_second);
+  cluster.overhead_seconds = tsi_double_min(cluster.overhead_seconds, c->message_seconds / 4);
+  cluster.latency_seconds = c->message_seconds - 2 * cluster.overhead_seconds;
+  return cluster;
 }
 
-static tristar_layout_prediction predict(const tristar_analysis_t *an, const tristar_traffic *t,
-                                         const tristar_layout_costs *c) {
-  const double streams = tsi_analysis_is_lu(an) ? 2 : 1;
+/* By counts. */
+static double message_seconds(const tristar_messages *m, const choice *c) {
+  const tristar_cluster *k = &c->cluster;
+  return (k->latency_seconds + 2 * k->overhead_seconds + TASK_SECONDS) * (m->sent.max + m->received.max) / 2 +
+         m->sent_bytes.max / k->bytes_per_second;
+}
+
+static tristar_layout_prediction count(const tristar_traffic *t, const choice *c) {
+  const double streams = tsi_analysis_is_lu(c->analysis) ? 2 : 1;
+  const tristar_cluster *k = &c->cluster;
   return (tristar_layout_prediction){
-      .factor_seconds = t->factor_path_flops / FLOPS_PER_SECOND + message_seconds(&t->fan_in, c),
-      .solve_seconds = 2 * t->factor_bytes.max / c->bytes_per_second + message_seconds(&t->all, c),
+      .factor_seconds =
+          t->factor_path_flops / (k->flops_per_second * k->cores) + message_seconds(&t->fan_in, c),
+      .solve_seconds =
+          2 * t->factor_bytes.max / (k->core_bytes_per_second * k->cores) + message_seconds(&t->all, c),
       .process_bytes = streams * t->factor_bytes.max + t->front_bytes.max};
 }
 
@@ -44,13 +71,17 @@ static double seconds_of(const tristar_layout_prediction *p, const tristar_layou
   return c->solves > 0 ? p->factor_seconds + (double)c->solves * p->solve_seconds : p->solve_seconds;
 }
 
-/* Is one of them better? Those that fit are; then time decides; of those that do not fit, memory. */
-static bool is_better(const tristar_layout_prediction *p, const tristar_layout_prediction *best,
-                      const tristar_layout_costs *c) {
-  const double most = c->process_bytes > 0 ? c->process_bytes : INFINITY;
-  const bool fits = p->process_bytes <= most;
-  if (fits != (best->process_bytes <= most)) return fits;
-  return fits ? seconds_of(p, c) < seconds_of(best, c) : p->process_bytes < best->process_bytes;
+static bool fits(const tristar_layout_prediction *p, const tristar_layout_costs *c) {
+  return c->process_bytes <= 0 || p->process_bytes <= c->process_bytes;
+}
+
+/* Those that fit are better; then time decides; of those that do not fit, memory. */
+static bool is_better(const tristar_layout_prediction *p, const choice *c) {
+  const bool does = fits(p, c->costs);
+  if (!c->found) return true;
+  if (does != fits(&c->least, c->costs)) return does;
+  return does ? seconds_of(p, c->costs) < seconds_of(&c->least, c->costs)
+              : p->process_bytes < c->least.process_bytes;
 }
 
 static tristar_status check_costs(const tsi_env *env, int64_t processes, const tristar_layout_costs *c) {
@@ -66,25 +97,62 @@ static tristar_status check_costs(const tsi_env *env, int64_t processes, const t
   return TRISTAR_OK;
 }
 
-/* All shapes of so many processes. */
-static tristar_status try_shapes(const tristar_analysis_t *an, int processes, const tristar_layout_costs *c,
-                                 tristar_layout *best, tristar_layout_prediction *prediction) {
-  tristar_layout candidate = *best;
-  bool found = false;
-  const int most = c->grids > 0 ? c->grids : INT_MAX;
-  for (candidate.pz = 1; candidate.pz <= tsi_index_min(most, tsi_index_max(1, an->symbolic->leaf_parts));
-       candidate.pz *= 2)
-    for (candidate.px = 1; candidate.px * candidate.pz <= processes; candidate.px++) {
-      tristar_traffic traffic;
-      candidate.py = processes / candidate.px / candidate.pz;
-      if (candidate.px * candidate.py * candidate.pz != processes) continue;
-      TSI_TRY(tristar_layout_traffic(an, &candidate, c->nrhs, &traffic));
-      const tristar_layout_prediction predicted = predict(an, &traffic, c);
-      if (found && !is_better(&predicted, prediction, c)) continue;
-      found = true;
-      *prediction = predicted;
-      *best = candidate;
+/* Is its time kept for comparison? */
+static bool is_rival(const tristar_layout *layout) {
+  return tsi_layout_is_squarest(layout) &&
+         (layout->pz == 1 || layout->pz == 16 || layout->px * layout->py == 1);
+}
+
+static void keep_least(double *least, double seconds) {
+  if (*least <= 0 || seconds < *least) *least = seconds;
+}
+
+static void note_rival(tristar_layout_prediction *least, const tristar_layout *layout, double seconds) {
+  if (!is_rival(layout)) return;
+  if (layout->pz == 1) keep_least(&least->one_grid_seconds, seconds);
+  if (layout->pz == 16) keep_least(&least->sixteen_grids_seconds, seconds);
+  if (layout->px * layout->py == 1) keep_least(&least->process_grids_seconds, seconds);
+}
+
+/* A layout is measured against the best one. */
+static tristar_status try_layout(choice *c, const tristar_layout *layout, bool *better) {
+  const int64_t processes = (int64_t)layout->px * layout->py * layout->pz;
+  tristar_traffic traffic;
+  tristar_simulated simulated = {0};
+  TSI_TRY(tristar_layout_traffic(c->analysis, layout, c->costs->nrhs, &traffic));
+  tristar_layout_prediction now = count(&traffic, c);
+  if (fits(&now, c->costs) && processes <= SIMULATED_MOST) {
+    TSI_TRY(tristar_layout_predict(c->analysis, layout, c->costs->nrhs, &c->cluster, &simulated));
+    now.solve_seconds = simulated.seconds;
+    c->least.simulated++;
+  }
+  if (fits(&now, c->costs)) note_rival(&c->least, layout, now.solve_seconds);
+  if (!is_better(&now, c)) return TRISTAR_OK;
+  *better = c->found = true;
+  c->best = *layout;
+  c->least.factor_seconds = now.factor_seconds;
+  c->least.solve_seconds = now.solve_seconds;
+  c->least.process_bytes = now.process_bytes;
+  return TRISTAR_OK;
+}
+
+/* All shapes of so many processes, until fewer grids are no faster; after that those for comparison. */
+static tristar_status try_shapes(choice *c, int processes) {
+  const int limit = c->costs->grids > 0 ? c->costs->grids : INT_MAX;
+  const int most = tsi_index_min(limit, tsi_index_max(1, c->analysis->symbolic->leaf_parts));
+  tristar_layout layout = c->best;
+  int misses = 0;
+  layout.pz = 1;
+  while (2 * layout.pz <= most && processes % (2 * layout.pz) == 0) layout.pz *= 2;
+  for (; layout.pz >= 1; layout.pz /= 2) {
+    bool better = false;
+    for (layout.px = 1; layout.px <= processes / layout.pz; layout.px++) {
+      layout.py = processes / layout.pz / layout.px;
+      if (layout.px * layout.py * layout.pz != processes) continue;
+      if (misses < PATIENCE || is_rival(&layout)) TSI_TRY(try_layout(c, &layout, &better));
     }
+    misses = better || !fits(&c->least, c->costs) ? 0 : misses + 1;
+  }
   return TRISTAR_OK;
 }
 
@@ -92,25 +160,24 @@ tristar_status tristar_layout_choose(const tristar_analysis_t *analysis, int64_t
                                      const tristar_layout_costs *costs, tristar_layout *layout,
                                      tristar_layout_prediction *prediction) {
   tristar_status status = TRISTAR_OK;
-  tristar_layout_costs c;
-  tristar_layout_prediction least = {0};
-  if (prediction != NULL) *prediction = least;
+  tristar_layout_costs full;
+  if (prediction != NULL) memset(prediction, 0, sizeof *prediction);
   TSI_ENTER(analysis, analysis->ts);
   if (layout == NULL) return TSI_NULL(layout);
   tsi_env *env = tsi_context_env(analysis->ts);
-  tristar_layout best = *layout;
-  TSI_TRY_OUT(TSI_OPTIONS(env, tristar_layout_costs, costs, &c));
-  TSI_TRY_OUT(check_costs(env, processes, &c));
-  if (c.bytes_per_second == 0)
-    c.bytes_per_second = 1e9 * tsi_calibration_now(&analysis->ts->machine).read_gbps_one;
-  TSI_TRY_OUT(try_shapes(analysis, (int)processes, &c, &best, &least));
-  if (c.process_bytes > 0 && least.process_bytes > c.process_bytes)
+  choice c = {.analysis = analysis, .costs = &full, .best = *layout};
+  TSI_TRY_OUT(TSI_OPTIONS(env, tristar_layout_costs, costs, &full));
+  TSI_TRY_OUT(check_costs(env, processes, &full));
+  c.cluster = cluster_of(&analysis->ts->machine, &full);
+  TSI_TRY_OUT(tsi_cluster_take(env, full.cluster ? full.cluster : &c.cluster, &c.cluster));
+  TSI_TRY_OUT(try_shapes(&c, (int)processes));
+  if (!fits(&c.least, &full))
     TSI_FAIL_OUT(env, TRISTAR_ERR_MEMORY,
                  "no layout of %" PRId64
                  " processes needs less than %.0f bytes in each: the least is %.0f, of %dx%dx%d",
-                 processes, c.process_bytes, least.process_bytes, best.px, best.py, best.pz);
-  *layout = best;
-  if (prediction != NULL) *prediction = least;
+                 processes, full.process_bytes, c.least.process_bytes, c.best.px, c.best.py, c.best.pz);
+  *layout = c.best;
+  if (prediction != NULL) *prediction = c.least;
 out:
   return tsi_answer(env, status);
 }

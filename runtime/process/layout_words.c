@@ -28,3 +28,10 @@ tsi_layout_options tsi_layout_options_of(const tristar_layout *layout, double fl
 tsi_tree tsi_tree_of(const tristar_layout *layout) {
   return layout->message_tree == TRISTAR_MESSAGE_TREE_FLAT ? TSI_TREE_FLAT : TSI_TREE_BINARY;
 }
+
+bool tsi_layout_is_squarest(const tristar_layout *layout) {
+  const int64_t count = (int64_t)layout->px * layout->py;
+  for (int64_t least = tsi_index_min(layout->px, layout->py) + 1; least * least <= count; least++)
+    if (count % least == 0) return false;
+  return true;
+}

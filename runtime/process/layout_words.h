@@ -13,3 +13,5 @@ TRISTAR_CHECKED tristar_status tsi_layout_check_words(tsi_env *env, const trista
 tsi_layout_options tsi_layout_options_of(const tristar_layout *layout, double floor_bytes, tsi_count entries,
                                          size_t scalar_bytes);
 tsi_tree tsi_tree_of(const tristar_layout *layout);
+/* No two numbers with the product px * py are nearer to each other. */
+bool tsi_layout_is_squarest(const tristar_layout *layout);

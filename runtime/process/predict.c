@@ -44,6 +44,11 @@ static tristar_status check_cluster(const tsi_env *env, const tristar_cluster *c
   return TRISTAR_OK;
 }
 
+tristar_status tsi_cluster_take(const tsi_env *env, const tristar_cluster *given, tristar_cluster *full) {
+  TSI_TRY(TSI_OPTIONS(env, tristar_cluster, given, full));
+  return check_cluster(env, full);
+}
+
 /* ---- The programs of all processes -------------------------------------------------------------------- */
 
 static tristar_status add_rank(tsi_env *env, const tristar_analysis_t *an, const tsi_layout *layout,
@@ -112,8 +117,8 @@ static void summarize(const tsi_simulation *s, tristar_simulated *out) {
 /* ---- All ---------------------------------------------------------------------------------------------- */
 
 static tristar_status simulate(tsi_env *env, const tristar_analysis_t *an, const tristar_layout *layout,
-                               int64_t nrhs, const tristar_cluster *cluster, const tsi_clock *clock,
-                               tsi_predicted *p) {
+                               int64_t nrhs, const tristar_cluster *cluster,
+                               const tsi_simulation_clock *clock, tsi_predicted *p) {
   const tsi_sparse_kernels *kernels = tsi_sparse_kernels_select(an->factor_scalar);
   const double scalar_bytes = (double)kernels->scalar_bytes, columns = (double)nrhs;
   const double flops = columns * (kernels->is_complex ? 8 : 2) / scalar_bytes;
@@ -124,16 +129,16 @@ static tristar_status simulate(tsi_env *env, const tristar_analysis_t *an, const
 }
 
 tristar_status tsi_layout_simulate(const tristar_analysis_t *analysis, const tristar_layout *layout,
-                                   int64_t nrhs, const tristar_cluster *cluster, const tsi_clock *clock,
-                                   tristar_simulated *out, tsi_predicted *predicted) {
+                                   int64_t nrhs, const tristar_cluster *cluster,
+                                   const tsi_simulation_clock *clock, tristar_simulated *out,
+                                   tsi_predicted *predicted) {
   tsi_env *env = tsi_context_env(analysis->ts);
   tristar_layout fallback;
   tristar_cluster full;
   tsi_predicted own = {NULL, NULL};
   memset(out, 0, sizeof *out);
   tristar_layout_init(&fallback);
-  TSI_TRY(TSI_OPTIONS(env, tristar_cluster, cluster, &full));
-  TSI_TRY(check_cluster(env, &full));
+  TSI_TRY(tsi_cluster_take(env, cluster, &full));
   const tristar_status status =
       simulate(env, analysis, layout ? layout : &fallback, nrhs, &full, clock, &own);
   if (status == TRISTAR_OK) summarize(own.simulation, out);

@@ -9,6 +9,10 @@
 #include "runtime/factor/analysis.h"
 #include "tristar_layout.h"
 
+/* The cluster that a program gives; NULL: the defaults. Errors: ARGUMENT, TOO_LARGE. */
+TRISTAR_CHECKED tristar_status tsi_cluster_take(const tsi_env *env, const tristar_cluster *given,
+                                                tristar_cluster *full);
+
 typedef struct tsi_predicted {
   tsi_world *world;
   tsi_simulation *simulation;
@@ -18,6 +22,7 @@ typedef struct tsi_predicted {
  * tsi_predicted_release, also after a failure. */
 TRISTAR_CHECKED tristar_status tsi_layout_simulate(const tristar_analysis_t *analysis,
                                                    const tristar_layout *layout, int64_t nrhs,
-                                                   const tristar_cluster *cluster, const tsi_clock *clock,
-                                                   tristar_simulated *out, tsi_predicted *predicted);
+                                                   const tristar_cluster *cluster,
+                                                   const tsi_simulation_clock *clock, tristar_simulated *out,
+                                                   tsi_predicted *predicted);
 void tsi_predicted_release(const tristar_analysis_t *analysis, tsi_predicted *predicted);

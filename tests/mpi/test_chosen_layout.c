@@ -85,6 +85,25 @@ static void check_limits(const world *w, const shared_matrix *s) {
   }
 }
 
+/* The same on all ranks, and right where it is known: all ranks are on one node. */
+static void check_cluster(const world *w) {
+  tristar_cluster cluster = DEFAULTS(tristar_cluster), first;
+  cluster.cores = 3;
+  CHECK_OK(tristar_mpi_measure_cluster(w->ts, MPI_COMM_WORLD, &cluster));
+  first = cluster;
+  MPI_Bcast(&first, (int)sizeof first, MPI_BYTE, 0, MPI_COMM_WORLD);
+  CHECK(memcmp(&first, &cluster, sizeof first) == 0);
+  const tristar_cluster assumed = DEFAULTS(tristar_cluster);
+  CHECK(cluster.ranks_per_node == w->ranks && cluster.cores == 3);
+  CHECK(cluster.local_latency_seconds > 0 && cluster.local_latency_seconds < 10);
+  CHECK(cluster.local_bytes_per_second > 0 && cluster.core_bytes_per_second > 0);
+  CHECK(!(cluster.latency_seconds > assumed.latency_seconds) &&
+        !(cluster.latency_seconds < assumed.latency_seconds));
+  cluster.cores = w->rank == w->ranks - 1 ? 0 : 1; /* one rank is wrong: all are refused */
+  CHECK_STATUS(tristar_mpi_measure_cluster(w->ts, MPI_COMM_WORLD, &cluster), TRISTAR_ERR_ARGUMENT);
+  CHECK_STATUS(tristar_mpi_measure_cluster(w->ts, MPI_COMM_WORLD, NULL), TRISTAR_ERR_ARGUMENT);
+}
+
 int main(int argc, char **argv) {
   subtests_begin_here(&argc, argv);
   CLEANUP(close_world) world w = open_world();
@@ -93,6 +112,7 @@ int main(int argc, char **argv) {
   RUN(check_ways(&w, &s, TRISTAR_METHOD_LLT, 0, 0));
   RUN(check_ways(&w, &s, TRISTAR_METHOD_LDLT, 1, 2));
   RUN(check_limits(&w, &s));
+  RUN(check_cluster(&w));
   release_shared(&s);
   s = share_matrix(&w, "convdiff3d", 7, &typed_double, TRISTAR_GENERAL);
   RUN(check_ways(&w, &s, TRISTAR_METHOD_LU, 10, 1));

@@ -42,7 +42,18 @@ once, ever = (json.load(open(f))["layout"] for f in ("once.json", "ever.json"))
 assert once["solves"] == 1 and ever["solves"] == 0
 for l in (once, ever):
     assert 0 < l["predicted_solve_s"] < 1 and 0 < l["predicted_factor_s"] < 10, l
+    assert l["simulated"] >= 6 and l["predicted_sixteen_grids_s"] == 0
+    assert min(l["predicted_one_grid_s"], l["predicted_process_grids_s"]) > 0
+assert ever["predicted_solve_s"] <= min(ever["predicted_one_grid_s"], ever["predicted_process_grids_s"])
 EOF
+
+# ---- The cluster that the processes run on, for `tristar simulate`
+ranks 2 0 '^written +cluster.json$' calibrate --cluster cluster.json
+ranks 1 0 'measured by 2 processes: 2 processes a node' simulate gen:s2d9pt:40 --ranks 4 --machine cluster.json
+grep -q '"ranks_per_node":.*2' cluster.json || fail "cluster.json does not have two processes on a node"
+ranks 2 - 'cannot write nowhere/x.json: ' calibrate --cluster nowhere/x.json
+ranks 2 - '--json cannot be combined with --cluster' calibrate --cluster cluster.json --json figures.json
+ranks 2 - 'runs on one process, but 2 were started' calibrate
 ranks 2 0 "^analysis " solve gen:s2d9pt:20 --layout 2x1x1 --solves 3
 expect 0 "ordering" solve gen:s2d9pt:20 --solves 3 --report
 python3 -c 'import xml.dom.minidom, sys; sys.exit(len(xml.dom.minidom.parse("bars.svg").getElementsByTagName("rect")) < 21)' ||

@@ -126,9 +126,7 @@ static tristar_status share_places(tristar_distributed_t *d, const tsi_known *kn
 /* Local. */
 static tristar_status start(tristar_distributed_t *d) {
   if (d->on_device) return tsi_device_run_check(&d->ts->env);
-  const bool tasks = d->options.engine == TRISTAR_ENGINE_TASKS ||
-                     (d->options.engine == TRISTAR_ENGINE_AUTO && d->ts->workers.allowed);
-  if (!tasks) return TRISTAR_OK;
+  if (!tsi_distributed_wants_tasks(d)) return TRISTAR_OK;
   TSI_TRY(tsi_context_need_starpu(d->ts, &d->stats.start_seconds));
   d->stats.workers = (int)starpu_cpu_worker_get_count();
   return TRISTAR_OK;
@@ -303,7 +301,6 @@ static tristar_status create_empty(tristar_t *ts, tsi_transport *transport,
   d->one_sided = options->transport == TRISTAR_TRANSPORT_ONE_SIDED;
   d->on_device = d->one_sided && options->place == TRISTAR_PLACE_GPU;
   d->stats.rank = tsi_transport_rank(transport);
-  for (int s = 0; s < TSI_SLOTS; s++) d->slot[s].distributed = d;
   *out = tsi_take(&d);
   return TRISTAR_OK;
 }
@@ -366,7 +363,7 @@ out:
 
 void tsi_distributed_release_layout(tristar_distributed_t *d) {
   tsi_env *env = &d->ts->env;
-  for (int s = 0; s < TSI_SLOTS; s++) tsi_slot_release(&d->slot[s]);
+  for (int s = 0; s < TSI_SLOTS; s++) tsi_slot_release(env, &d->slot[s]);
   if (d->team_factor != NULL) d->team_factor_destroy(d, &d->team_factor);
   tsi_distributed_release_rows(d);
   tsi_process_destroy(&d->process);

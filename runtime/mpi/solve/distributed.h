@@ -20,7 +20,6 @@
 #define TSI_SLOTS (TSI_NRHS_BLOCK / TSI_ROW_BLOCK + 3) /* strides 1, 2, 4, 8, 16, ... */
 
 typedef struct tsi_slot {
-  struct tristar_distributed_s *distributed;
   tsi_process_run *run;          /* NULL: not made yet */
   tsi_mailbox_port *port;        /* of messages; NULL: TRANSPORT_ONE_SIDED, or run is NULL */
   tsi_run_port *oneside;         /* the same for TRANSPORT_ONE_SIDED; else NULL */
@@ -74,12 +73,16 @@ typedef struct tsi_inserted tsi_inserted;
 /* Collective. The slot for nrhs right-hand sides, made at its first use. Errors: MEMORY, RUNTIME. */
 TRISTAR_CHECKED tristar_status tsi_slot_need(tristar_distributed_t *d, tsi_index nrhs, tsi_slot **out);
 /* All but its buffer. */
-void tsi_slot_release(tsi_slot *slot);
+void tsi_slot_release(tsi_env *env, tsi_slot *slot);
 
 /* How many rows of b and x this rank passes. */
 static inline int64_t tsi_distributed_own_rows(const tristar_distributed_t *d) {
   const int rank = tsi_transport_rank(d->transport);
   return d->first[rank + 1] - d->first[rank];
+}
+static inline bool tsi_distributed_wants_tasks(const tristar_distributed_t *d) {
+  return d->options.engine == TRISTAR_ENGINE_TASKS ||
+         (d->options.engine == TRISTAR_ENGINE_AUTO && d->ts->workers.allowed);
 }
 /* Local. Errors: RUNTIME, on all ranks that are left, after one was lost. */
 TRISTAR_CHECKED tristar_status tsi_distributed_check_ranks(const tristar_distributed_t *d);
@@ -152,6 +155,11 @@ TRISTAR_CHECKED tristar_status tsi_distributed_create_beside(tristar_distributed
                                                              tristar_distributed_t **out);
 /* All ranks want the same; mine: what this one has found. Errors: ARGUMENT. */
 TRISTAR_CHECKED tristar_status tsi_distributed_agree(tristar_distributed_t *d, tristar_status mine);
+/* Collective. The cluster of the ranks: their nodes, messages of rank 0 to another rank of its node and to
+ * the first rank of another node, the calibration of rank 0; all else as tristar_cluster_init. cores: of a
+ * rank. The same on all ranks. Errors: RUNTIME. */
+TRISTAR_CHECKED tristar_status tsi_measure_cluster(tristar_t *ts, tsi_transport *transport, int cores,
+                                                   tristar_cluster *cluster);
 /* d->options.layout, where the library is to choose it; analysis: on rank 0. Errors: those of
  * tristar_layout_choose; RUNTIME. */
 TRISTAR_CHECKED tristar_status tsi_distributed_choose_layout(tristar_distributed_t *d,

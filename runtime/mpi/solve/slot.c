@@ -9,9 +9,9 @@ static void slot_arrived(void *context, tsi_index message) {
   tsi_process_arrived(((tsi_slot *)context)->run, message);
 }
 
-static tristar_status list_channels(const tsi_slot *slot, const tsi_message *message, tsi_index count,
+static tristar_status list_channels(tsi_env *env, const tsi_message *message, tsi_index count,
                                     tsi_index first_tag, size_t row, void *area, tsi_channel **out) {
-  TSI_TRY(TSI_ALLOC(&slot->distributed->ts->env, *out, count));
+  TSI_TRY(TSI_ALLOC(env, *out, count));
   for (tsi_index m = 0; m < count; m++)
     (*out)[m] = (tsi_channel){.peer = message[m].peer,
                               .tag = first_tag + message[m].tag,
@@ -20,14 +20,14 @@ static tristar_status list_channels(const tsi_slot *slot, const tsi_message *mes
   return TRISTAR_OK;
 }
 
-static tristar_status open_mailbox(tsi_slot *slot, tsi_index first_tag, size_t row) {
-  tristar_distributed_t *d = slot->distributed;
+static tristar_status open_mailbox(tristar_distributed_t *d, tsi_slot *slot, tsi_index first_tag,
+                                   size_t row) {
   tsi_env *env = &d->ts->env;
   const tsi_program *program = d->process->program;
   TSI_OWNED tsi_channel *send = NULL, *receive = NULL;
-  TSI_TRY(list_channels(slot, program->receive, program->receives, first_tag, row,
+  TSI_TRY(list_channels(env, program->receive, program->receives, first_tag, row,
                         tsi_process_inbox(slot->run), &receive));
-  TSI_TRY(list_channels(slot, program->send, program->sends, first_tag, row, tsi_process_outbox(slot->run),
+  TSI_TRY(list_channels(env, program->send, program->sends, first_tag, row, tsi_process_outbox(slot->run),
                         &send));
   TSI_TRY(TSI_ALLOC_ZERO(env, slot->port, 1));
   *slot->port = (tsi_mailbox_port){.env = env, .happen = slot_arrived, .context = slot};
@@ -35,8 +35,7 @@ static tristar_status open_mailbox(tsi_slot *slot, tsi_index first_tag, size_t r
 }
 
 /* Collective. */
-static tristar_status open_oneside(tsi_slot *slot, tristar_status mine) {
-  tristar_distributed_t *d = slot->distributed;
+static tristar_status open_oneside(tristar_distributed_t *d, tsi_slot *slot, tristar_status mine) {
   if (mine == TRISTAR_OK) mine = TSI_ALLOC_ZERO(&d->ts->env, slot->oneside, 1);
   if (mine == TRISTAR_OK)
     *slot->oneside =
@@ -59,8 +58,7 @@ static tristar_status open_oneside(tsi_slot *slot, tristar_status mine) {
   return tsi_transport_agree(d->transport, mine);
 }
 
-void tsi_slot_release(tsi_slot *slot) {
-  tsi_env *env = &slot->distributed->ts->env;
+void tsi_slot_release(tsi_env *env, tsi_slot *slot) {
   tsi_device_run_destroy(&slot->device);
   if (slot->oneside) tsi_run_port_close(slot->oneside);
   TSI_FREE(env, slot->oneside);
@@ -80,7 +78,7 @@ static tristar_status fill_slot(tristar_distributed_t *d, int number, tsi_index 
   TSI_TRY(TSI_ALLOC_SIZED_ZERO(env, slot->x, columns * (size_t)stride, p->user_bytes));
   TSI_TRY(tsi_process_run_create(d->process, stride, &slot->run));
   if (d->one_sided) return TRISTAR_OK;
-  TSI_TRY(open_mailbox(slot, d->tags * (number + 1), (size_t)stride * p->scalar_bytes));
+  TSI_TRY(open_mailbox(d, slot, d->tags * (number + 1), (size_t)stride * p->scalar_bytes));
   const tsi_port port = tsi_mailbox_port_of(slot->port);
   tsi_process_connect(slot->run, &port);
   return TRISTAR_OK;
@@ -93,7 +91,7 @@ tristar_status tsi_slot_need(tristar_distributed_t *d, tsi_index nrhs, tsi_slot 
   *out = &d->slot[number];
   if ((*out)->run) return TRISTAR_OK;
   status = fill_slot(d, number, stride);
-  status = d->one_sided ? open_oneside(*out, status) : tsi_transport_agree(d->transport, status);
-  if (status != TRISTAR_OK) tsi_slot_release(*out);
+  status = d->one_sided ? open_oneside(d, *out, status) : tsi_transport_agree(d->transport, status);
+  if (status != TRISTAR_OK) tsi_slot_release(&d->ts->env, *out);
   return status;
 }
