@@ -1,6 +1,7 @@
-/* tristar_layout, the public words of a layout, in those of partition/layout/layout.h and dag/program.h.
+/* tristar_layout, the public words of a layout, in those of partition/layout/layout.h and dag/program.h; and
+ * tristar_cluster, checked.
  *
- * Reads   a tristar_layout, what chunks may weigh.   Writes  nothing. */
+ * Reads   a tristar_layout, what chunks may weigh; a tristar_cluster.   Writes  nothing. */
 #pragma once
 
 #include "dag/program.h"
@@ -15,3 +16,6 @@ tsi_layout_options tsi_layout_options_of(const tristar_layout *layout, double fl
 tsi_tree tsi_tree_of(const tristar_layout *layout);
 /* No two numbers with the product px * py are nearer to each other. */
 bool tsi_layout_is_squarest(const tristar_layout *layout);
+/* The cluster that a program gives; NULL: the defaults. Errors: ARGUMENT, TOO_LARGE. */
+TRISTAR_CHECKED tristar_status tsi_cluster_take(const tsi_env *env, const tristar_cluster *given,
+                                                tristar_cluster *full);

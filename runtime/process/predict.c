@@ -24,31 +24,6 @@ void tristar_cluster_init_sized(tristar_cluster *cluster, size_t size) {
   tsi_options_init(cluster, size, &defaults, sizeof defaults);
 }
 
-static tristar_status check_cluster(const tsi_env *env, const tristar_cluster *c) {
-  const double positive[] = {c->core_bytes_per_second, c->cached_bytes_per_second, c->flops_per_second,
-                             c->bytes_per_second, c->local_bytes_per_second};
-  const double others[] = {c->node_bytes_per_second, c->cache_bytes,      c->step_seconds,
-                           c->latency_seconds,       c->overhead_seconds, c->local_latency_seconds,
-                           c->local_overhead_seconds};
-  if (c->ranks_per_node < 1 || c->cores < 1)
-    TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "cluster: ranks_per_node %d, cores %d", c->ranks_per_node, c->cores);
-  if ((int64_t)c->ranks_per_node * c->cores > 1 << 20)
-    TSI_FAIL(env, TRISTAR_ERR_TOO_LARGE, "cluster: %d processes of %d cores on a node", c->ranks_per_node,
-             c->cores);
-  for (size_t k = 0; k < sizeof positive / sizeof *positive; k++)
-    if (!(positive[k] > 0 && positive[k] < 1e18))
-      TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "cluster: a rate is %g, not positive", positive[k]);
-  for (size_t k = 0; k < sizeof others / sizeof *others; k++)
-    if (!(others[k] >= 0 && others[k] < 1e18))
-      TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "cluster: a number is %g, negative or infinite", others[k]);
-  return TRISTAR_OK;
-}
-
-tristar_status tsi_cluster_take(const tsi_env *env, const tristar_cluster *given, tristar_cluster *full) {
-  TSI_TRY(TSI_OPTIONS(env, tristar_cluster, given, full));
-  return check_cluster(env, full);
-}
-
 /* ---- The programs of all processes -------------------------------------------------------------------- */
 
 static tristar_status add_rank(tsi_env *env, const tristar_analysis_t *an, const tsi_layout *layout,

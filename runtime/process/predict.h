@@ -9,10 +9,6 @@
 #include "runtime/factor/analysis.h"
 #include "tristar_layout.h"
 
-/* The cluster that a program gives; NULL: the defaults. Errors: ARGUMENT, TOO_LARGE. */
-TRISTAR_CHECKED tristar_status tsi_cluster_take(const tsi_env *env, const tristar_cluster *given,
-                                                tristar_cluster *full);
-
 typedef struct tsi_predicted {
   tsi_world *world;
   tsi_simulation *simulation;

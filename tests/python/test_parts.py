@@ -1,4 +1,4 @@
-"""Files of factors, Schur complements, entries of the inverse."""
+"""Files of factors, Schur complements, entries of the inverse, forecasts, limits of memory, progress."""
 import io
 import os
 import pickle
@@ -19,6 +19,61 @@ OPS = {"N": lambda A: A, "T": lambda A: A.T, "H": lambda A: A.conj().T}
 def digits(dtype):
     """A tolerance for well-conditioned systems."""
     return 1e-4 if np.finfo(dtype).eps > 1e-10 else 1e-11
+
+
+class Forecasts(unittest.TestCase):
+    """forecast, Context.limit_memory, Context.follow."""
+
+    def setUp(self):
+        self.context = tristar.Context(use_starpu=False)
+
+    def test_bytes(self):
+        for dtype in DTYPES:
+            A = laplacian(40, dtype)
+            expected = tristar.forecast(A, nrhs=3, context=self.context)
+            self.assertEqual(expected.workers, 1)
+            self.assertGreater(expected.solve_seconds, 0)
+            before = self.context.memory().current_bytes
+            lu = tristar.splu(A, context=self.context)
+            self.assertLessEqual(lu.statistics().peak_bytes, expected.factor_peak_bytes)
+            self.assertLess(0.8 * expected.factor_bytes, self.context.memory().current_bytes - before)
+            del lu
+
+    def test_options(self):
+        A = unsymmetric(100)
+        n = A.shape[0]
+        narrow = tristar.forecast(sparse.eye(n, format="csc"), ordering="natural", refine="never")
+        wide = tristar.forecast(A, ordering="user", permutation=np.arange(n))
+        self.assertLess(narrow.factor_bytes, wide.factor_bytes)
+        for wrong in ({"permutation": [1, 2]}, {"ordering": "best"}):
+            with self.assertRaises(ValueError):
+                tristar.forecast(A, **wrong)
+        with self.assertRaises(TypeError):
+            tristar.forecast(A, nothing=1)
+        with self.assertRaises(ValueError):
+            tristar.forecast(A[:, :50])
+
+    def test_limit(self):
+        A, b = laplacian(40), vectors(1600)
+        self.context.limit_memory(100000)
+        with self.assertRaises(tristar.OutOfMemoryError):
+            tristar.splu(A, context=self.context)
+        self.context.limit_memory(0)
+        assert_solves(A, tristar.splu(A, context=self.context).solve(b), b)
+
+    def test_follow(self):
+        A, seen = laplacian(40), []
+        self.context.follow(lambda phase, share: seen.append((phase, share)))
+        tristar.splu(A, context=self.context).solve(vectors(1600))
+        self.assertEqual({phase for phase, _ in seen}, {"analysis", "factor", "plan", "solve"})
+        self.assertTrue(all(0 <= share <= 1 for _, share in seen))
+        self.context.follow(lambda phase, share: phase == "factor")
+        with self.assertRaises(tristar.CancelledError):
+            tristar.splu(A, context=self.context)
+        self.context.follow(None)
+        count = len(seen)
+        tristar.splu(A, context=self.context)
+        self.assertEqual(len(seen), count)
 
 
 class Files(unittest.TestCase):

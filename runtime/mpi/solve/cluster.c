@@ -15,7 +15,7 @@
 #include "runtime/mpi/comm/bytes.h"
 #include "runtime/mpi/solve/distributed.h"
 #include "runtime/mpi/comm/mailbox.h"
-#include "runtime/process/predict.h"
+#include "runtime/process/layout_words.h"
 #include "tristar_mpi.h"
 
 #define LONG_BYTES 65536 /* more than MPI sends before the receiver asks for it */

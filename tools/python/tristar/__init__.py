@@ -9,6 +9,7 @@ Direct solvers       splu, factorized, spsolve, SparseLU
 Cholesky             cholesky, CholeskyFactor
 Files of factors     load, and the method save of factors
 Schur complements    schur, SchurFactor
+Forecasts            forecast, Context.limit_memory, Context.follow
 Many systems         Batch
 Triangles            spsolve_triangular, TriangularSolver
 Preconditioners      spilu, Preconditioner
@@ -24,6 +25,7 @@ from ._runtime import (ArgumentError, BusyError, CancelledError, Context, Error,
 from .batch import Batch
 from .cholesky import CholeskyFactor, cholesky
 from .direct import SparseLU, factorized, load, splu, spsolve
+from .factor import forecast
 from .krylov import KrylovResult, KrylovSolver, bicgstab, cg, fgmres, gmres
 from .pictures import Picture, plot
 from .precond import IncompleteLU, Preconditioner, spilu

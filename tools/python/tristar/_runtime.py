@@ -216,6 +216,26 @@ class Context:
         check(lib.tristar_get_memory(self.handle, stats))
         return Report("Memory", stats)
 
+    def limit_memory(self, size):
+        """Lets the context have at most `size` bytes; 0: no limit. What would exceed it raises OutOfMemoryError, factorizations before
+        they start. See `forecast`."""
+        check(lib.tristar_limit_memory(self.handle, size))
+
+    def follow(self, function):
+        """Calls function(phase, share) during analyses, factorizations, plans and solves of the context; None: no longer.
+
+        phase: "analysis", "factor", "plan" or "solve"; share: from 0 to 1. A true result cancels the call, which raises CancelledError;
+        so does an exception, which is printed. Threads of the library call the function, at most ten times a second. While a function
+        is set, only one thread may use the context.
+        """
+        followed = NULL
+        if function is not None:
+            phases = ffi.typeof("tristar_phase")
+            followed = ffi.callback(
+                "tristar_progress_fn", lambda _, point: bool(function(word(phases, point.phase), point.share)), error=1)
+        check(lib.tristar_set_progress(self.handle, followed, NULL))
+        self._followed = followed  # the former one may have been called until now
+
 
 class _Process:
     """What a process has once. A child of fork() starts anew."""

@@ -4,7 +4,7 @@ import os
 import numpy as np
 from scipy import sparse
 
-from ._arrays import MatrixArrays, address, from_buffer, of_view
+from ._arrays import MatrixArrays, address, as_sparse, from_buffer, of_view, require_square
 from ._runtime import NULL, Error, call_interruptibly, check, ffi, generation, lib, make_options, new_cell, usable
 from .reports import Report
 from .solver import LONG_CALL, OPS, Solver, integers
@@ -34,17 +34,12 @@ class Factorization(Solver):
         arrays, cancelled = self._arrays, []
         values = dict(self._analysis_options)
         long_call = len(arrays.index) >= LONG_ENTRIES
-        lists = {name: np.ascontiguousarray(values[name], np.int64) for name in ("permutation", "schur") if name in values}
-        if "permutation" in lists and lists["permutation"].shape != (self._n,):
-            raise ValueError(f"permutation must have {self._n} entries")
-        values.update({name: integers(rows) for name, rows in lists.items()})
         progress = values.pop("progress", None)
         if long_call:
             values["progress"] = ffi.callback("tristar_analysis_progress_fn", progress_of(progress, cancelled), error=1)
-        options, kept = make_options("analysis_options", values)
+        options, kept = make_analysis_options(self._n, values)
         analysis, factor = new_cell("analysis"), new_cell("factor")
         context = self._context
-        kept.append(lists)
 
         def work():  # its variables live until its end, also after Ctrl-C
             status = lib.tristar_analyze(context.handle, arrays.view, options, analysis)
@@ -202,6 +197,39 @@ class Factorization(Solver):
 
     def _repr_html_(self):
         return self.analysis_statistics()._repr_html_() + self.statistics()._repr_html_()
+
+
+def make_analysis_options(n, values):
+    """The options of an analysis of n rows, some of which are arrays of rows. Returns (struct, what must stay alive)."""
+    lists = {name: np.ascontiguousarray(values[name], np.int64) for name in ("permutation", "schur") if name in values}
+    if "permutation" in lists and lists["permutation"].shape != (n,):
+        raise ValueError(f"permutation must have {n} entries")
+    options, kept = make_options("analysis_options", {**values, **{name: integers(rows) for name, rows in lists.items()}})
+    return options, [*kept, lists]
+
+
+def forecast(A, *, nrhs=1, context=None, **settings):
+    """Memory and time of `splu(A, **settings)` and of a solve with nrhs columns, before they are spent: a report.
+
+    It analyzes the matrix, and has the fields of tristar_forecast in tristar_forecast.h: `peak_bytes`, the most bytes of the context from
+    now on; `factor_peak_bytes`, `plan_bytes`, `solve_bytes`, `factor_seconds`, `solve_seconds`, and others. The guide says what the
+    figures contain (forecast.md).
+    """
+    A = as_sparse(A, "forecast")
+    require_square(A)
+    arrays, context, analysis = MatrixArrays(A, copy=False), usable(context), new_cell("analysis")
+    values = {name: value for name, value in settings.items() if name not in PLAN_OPTIONS}
+    options, kept = make_analysis_options(A.shape[0], values)
+    plan, kept_of_plan = make_options("plan_options", {**{name: settings[name] for name in settings.keys() - values.keys()}, "nrhs": nrhs})
+    expected = ffi.new("tristar_forecast *")
+    kept += kept_of_plan + [arrays]
+
+    def work():  # its variables live until its end, also after Ctrl-C
+        status = lib.tristar_analyze(context.handle, arrays.view, options, analysis) if kept else 0
+        return status or lib.tristar_analysis_forecast(analysis[0], plan, expected)
+
+    call_interruptibly(work)
+    return Report("Forecast", expected)
 
 
 def _restore(kind, A, options):
