@@ -65,7 +65,7 @@ static void slice_rows(const side *d, tsi_index c, tsi_index k, tsi_index *first
 /* The updates that come into chunk c. */
 static void add_sources(const side *d, tsi_index c, tsi_access_lister *l) {
   for (tsi_count q = d->sweep->target_ptr[c]; q < d->sweep->target_ptr[c + 1]; q++) {
-    const tsi_pair *pair = &d->sweep->pair[d->sweep->by_target[q]];
+    const tsi_sweep_pair *pair = &d->sweep->pair[d->sweep->by_target[q]];
     add_update(d, TSI_ACCESS_R, pair->source, pair->first, pair->first + pair->count, l);
   }
 }
@@ -74,7 +74,7 @@ static void add_sources(const side *d, tsi_index c, tsi_access_lister *l) {
 static void add_owners(const side *d, tsi_index c, tsi_index first, tsi_index end, tsi_access_lister *l) {
   const tsi_index *off = d->chunks->off + d->chunks->off_ptr[c];
   for (tsi_count q = d->sweep->source_ptr[c]; q < d->sweep->source_ptr[c + 1]; q++) {
-    const tsi_pair *pair = &d->sweep->pair[q];
+    const tsi_sweep_pair *pair = &d->sweep->pair[q];
     const tsi_index begin = tsi_index_max(first, pair->first),
                     stop = tsi_index_min(end, pair->first + pair->count),
                     column = d->chunks->column[pair->target];
@@ -118,7 +118,7 @@ static void forward_slice(const tsi_access_sweeps *s, tsi_index k, tsi_access_li
 
 static void forward_push(const tsi_access_sweeps *s, tsi_count place, tsi_access_lister *l) {
   const side d = forward_side(s);
-  const tsi_pair *pair = &d.sweep->pair[d.sweep->by_target[place]];
+  const tsi_sweep_pair *pair = &d.sweep->pair[d.sweep->by_target[place]];
   const bool first = place == d.sweep->target_ptr[pair->target];
   tsi_access_add_segment(s, first ? TSI_ACCESS_W : TSI_ACCESS_RW, pair->target, l);
   if (first) add_b(s, pair->target, l);
@@ -154,7 +154,7 @@ static void backward_slice(const tsi_access_sweeps *s, tsi_index k, tsi_access_l
 
 static void backward_push(const tsi_access_sweeps *s, tsi_count number, tsi_access_lister *l) {
   const side d = backward_side(s);
-  const tsi_pair *pair = &d.sweep->pair[number];
+  const tsi_sweep_pair *pair = &d.sweep->pair[number];
   const tsi_index *off = d.chunks->off + d.chunks->off_ptr[pair->source] + pair->first;
   const tsi_index column = d.chunks->column[pair->target];
   tsi_access_add(l, TSI_ACCESS_R, TSI_BUFFER_SEGMENT, pair->target, off[0] - column,

@@ -173,7 +173,7 @@ static void add_dag_edge(void *arg, tsi_index task, tsi_index before) {
 /* Calls add_edge for the step of a pair and each task that makes (forward) or reads (backward) its rows: the
  * chunk, or those of its slices. */
 static void join_pair(builder *b, const tsi_sweep *sweep, const tsi_chunks *chunks, tsi_index tasks,
-                      const tsi_pair *pair, tsi_index push, bool backward) {
+                      const tsi_sweep_pair *pair, tsi_index push, bool backward) {
   const tsi_index c = pair->source, end = pair->first + pair->count;
   tsi_index k = chunks->slice_ptr[c];
   const tsi_index last = chunks->slice_ptr[c + 1];

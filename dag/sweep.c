@@ -44,7 +44,7 @@ static tsi_index targets_of(const tsi_sweep *sweep, const tsi_chunks *chunks, ts
   }
   rows_of(sweep, chunks, v, &first, &end);
   for (tsi_count q = sweep->source_ptr[c]; q < sweep->source_ptr[c + 1]; q++) {
-    const tsi_pair *pair = &sweep->pair[q];
+    const tsi_sweep_pair *pair = &sweep->pair[q];
     if (pair->first >= end || pair->first + pair->count <= first) continue;
     if (to) to[count] = pair->target;
     count++;
@@ -151,7 +151,7 @@ static void list_pairs(tsi_sweep *sweep, const tsi_chunks *chunks, const tsi_ind
     for (tsi_index first = 0, end; first < rows; first = end, count++) {
       const tsi_index target = owner[off[first]];
       for (end = first; end < rows && off[end] < chunks->column[target + 1];) end++;
-      if (sweep->pair) sweep->pair[count] = (tsi_pair){c, target, first, end - first};
+      if (sweep->pair) sweep->pair[count] = (tsi_sweep_pair){c, target, first, end - first};
     }
   }
   sweep->source_ptr[chunks->count] = sweep->pairs = count;

@@ -31,10 +31,10 @@
 
 #include "partition/cut/chunks.h"
 
-typedef struct tsi_pair {
+typedef struct tsi_sweep_pair {
   tsi_index source, target;
   tsi_index first, count; /* off-rows of source */
-} tsi_pair;
+} tsi_sweep_pair;
 
 typedef struct tsi_sweep {
   tsi_index chunks, slices, nodes;
@@ -45,7 +45,7 @@ typedef struct tsi_sweep {
   tsi_count *prev_ptr; /* nodes + 1: predecessors */
   tsi_index *prev;
   tsi_count pairs;
-  tsi_pair *pair;         /* by source, then target */
+  tsi_sweep_pair *pair;   /* by source, then target */
   tsi_count *source_ptr;  /* chunks + 1: pairs of each source */
   tsi_count *target_ptr;  /* chunks + 1: into by_target */
   tsi_count *by_target;   /* pair numbers by target, then source */

@@ -5,7 +5,7 @@ static tristar_status check_pairs(tsi_env *env, const tsi_sweep *sweep, const ts
   for (tsi_index c = 0; c < sweep->chunks; c++) {
     tsi_index at = 0, target = c;
     for (tsi_count q = sweep->source_ptr[c]; q < sweep->source_ptr[c + 1]; q++) {
-      const tsi_pair *pair = &sweep->pair[q];
+      const tsi_sweep_pair *pair = &sweep->pair[q];
       const tsi_index *off = chunks->off + chunks->off_ptr[c] + pair->first;
       if (pair->source != c || pair->first != at || pair->count <= 0 || pair->target <= target)
         TSI_FAIL(env, TRISTAR_ERR_INTERNAL, "pair %lld: source %d, target %d, rows %d + %d", (long long)q,
@@ -73,7 +73,7 @@ static tristar_status check_complete(tsi_env *env, const tsi_sweep *sweep, const
     }
     reach(sweep, v, v, mark, stack);
     for (tsi_count q = sweep->source_ptr[c]; q < sweep->source_ptr[c + 1]; q++) {
-      const tsi_pair *pair = &sweep->pair[q];
+      const tsi_sweep_pair *pair = &sweep->pair[q];
       if (pair->first < end && pair->first + pair->count > first && mark[pair->target] != v)
         TSI_FAIL(env, TRISTAR_ERR_INTERNAL, "chunk %d gathers from %s of chunk %d without waiting for it",
                  pair->target, slice ? "a slice" : "the panels", c);

@@ -111,7 +111,7 @@ static int run(const tsi_bench_setup *setup, tsi_bench_matrix *matrices, tsi_ben
   const tsi_settings *settings = setup->settings;
   const int all = settings->operand_count * setup->nrhs_count;
   int status = inspect_all(settings, matrices);
-  tsi_process_guard();
+  tsi_bench_process_guard();
   if (status != TSI_EXIT_OK) return status;
   const int count = measure_all(setup, matrices, cases);
   status = count == all && cases[all - 1].results != NULL ? judge(cases, count) : TSI_EXIT_FAILED;
@@ -161,6 +161,6 @@ static int measure(const tsi_settings *settings) {
 
 int tsi_command_bench(const tsi_settings *settings) {
   const int status = measure(settings);
-  tsi_process_unguard();
+  tsi_bench_process_unguard();
   return status;
 }

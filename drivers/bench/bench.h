@@ -105,15 +105,15 @@ typedef struct tsi_bench_matrix {
 /* The figures of one contender for one matrix and one number of right-hand sides. */
 typedef struct tsi_bench_result {
   bool ok;
-  char message[320];   /* where not ok */
-  bool over_limit;     /* it used up its time, and takes part in no later round */
-  tsi_process process; /* of its own, during the rounds */
-  bool late;           /* the latest turn took longer than it may */
-  bool unstarted;      /* --quick: there was no time for it */
-  double stopped_s;    /* it was ended so long after it had read the matrix, without a solution; 0: not */
-  bool kept;           /* the process was kept for later rounds */
-  double used_s;       /* of all its turns */
-  double later_s;      /* estimate of a turn from the second on */
+  char message[320];         /* where not ok */
+  bool over_limit;           /* it used up its time, and takes part in no later round */
+  tsi_bench_process process; /* of its own, during the rounds */
+  bool late;                 /* the latest turn took longer than it may */
+  bool unstarted;            /* --quick: there was no time for it */
+  double stopped_s; /* it was ended so long after it had read the matrix, without a solution; 0: not */
+  bool kept;        /* the process was kept for later rounds */
+  double used_s;    /* of all its turns */
+  double later_s;   /* estimate of a turn from the second on */
   double analyze_s, factor_s, plan_s, solve_s; /* medians over the rounds */
   double start_s;                              /* TriStar: of the start of StarPU; in none of these */
   double least_s, most_s;                      /* of a round's solve_s */

@@ -110,7 +110,7 @@ static void retire(tsi_bench_case *c, int k) {
   r->ok = cJSON_GetArraySize(r->rounds) > 0;
   snprintf(r->message, sizeof r->message, "no result within the limit of %" PRId64 " s (--limit)",
            c->setup->settings->limit);
-  tsi_process_free(&r->process);
+  tsi_bench_process_free(&r->process);
 }
 
 /* There is no time for a contender of --quick; or there was not enough, and it was stopped. */
@@ -188,7 +188,7 @@ static void run_contender(tsi_bench_case *c, int k, int64_t round) {
     return;
   }
   cJSON_Delete(figures);
-  tsi_process_free(&r->process);
+  tsi_bench_process_free(&r->process);
   if (r->late && settings->quick)
     leave_out(r, settings);
   else if (r->late && settings->limit > 0 && r->used_s >= (double)settings->limit)
@@ -343,7 +343,7 @@ bool tsi_bench_case_measure(tsi_bench_case *c) {
   }
   tsi_console_clear();
   for (int k = 0; k < c->setup->count; k++) {
-    tsi_process_free(&c->results[k].process);
+    tsi_bench_process_free(&c->results[k].process);
     evaluate(c, k);
   }
   find_best(c);
@@ -353,7 +353,7 @@ bool tsi_bench_case_measure(tsi_bench_case *c) {
 
 void tsi_bench_case_free(tsi_bench_case *c) {
   for (int k = 0; c->results != NULL && k < c->setup->count; k++) {
-    tsi_process_free(&c->results[k].process);
+    tsi_bench_process_free(&c->results[k].process);
     cJSON_Delete(c->results[k].rounds);
   }
   cJSON_Delete(c->rates.bandwidths);

@@ -115,7 +115,7 @@ static int measure(tsi_fsai_bench *b) {
   int status = TSI_EXIT_OK;
   for (int m = 0; m < settings->operand_count && status == TSI_EXIT_OK; m++)
     status = tsi_bench_inspect(settings, settings->operands[m], &b->matrices[m]);
-  tsi_process_guard();
+  tsi_bench_process_guard();
   if (status != TSI_EXIT_OK) return status;
   if (print) tsi_bench_print_missing(&b->setup);
   for (int m = 0; m < settings->operand_count; m++) {

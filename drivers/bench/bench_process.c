@@ -87,13 +87,13 @@ static void end_all(void) {
     if (groups[k] != 0) (void)kill((pid_t)-groups[k], SIGKILL);
 }
 
-void tsi_process_guard(void) {
+void tsi_bench_process_guard(void) {
   (void)prctl(PR_SET_CHILD_SUBREAPER, 1); /* what a contender leaves behind becomes a child of this program */
   make_folder();
   tsi_before_signals(end_all);
 }
 
-const char *tsi_process_folder(void) {
+const char *tsi_bench_process_folder(void) {
   return folder;
 }
 
@@ -115,7 +115,7 @@ static void reap_children(double grace) {
   } while ((got >= 0 || errno == EINTR) && tsi_now() < until);
 }
 
-void tsi_process_unguard(void) {
+void tsi_bench_process_unguard(void) {
   if (janitor >= 0) close(janitor);
   janitor = -1;
   *folder = '\0';
@@ -163,9 +163,9 @@ static int run(pid_t *pid, char *const *arguments, char *const *environment, con
   return status;
 }
 
-int tsi_process_start(tsi_process *p, char *const *arguments, char *const *environment) {
+int tsi_bench_process_start(tsi_bench_process *p, char *const *arguments, char *const *environment) {
   int input[2] = {-1, -1}, output[2] = {-1, -1}, status = 0;
-  *p = (tsi_process){.input = -1, .output = -1, .errors = tmpfile()};
+  *p = (tsi_bench_process){.input = -1, .output = -1, .errors = tmpfile()};
   if (p->errors == NULL || socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, input) != 0 ||
       pipe2(output, O_CLOEXEC) != 0)
     status = errno;
@@ -180,31 +180,31 @@ int tsi_process_start(tsi_process *p, char *const *arguments, char *const *envir
   p->input = input[0];
   p->output = output[0];
   p->begin = tsi_now();
-  if (status != 0) tsi_process_free(p);
+  if (status != 0) tsi_bench_process_free(p);
   return status;
 }
 
 /* ---- Questions and answers ----------------------------------------------------------------------------- */
 
 /* One that was not halted may be stopped by others, a leak checker among them: it is left alone. */
-static void go_on(tsi_process *p) {
+static void go_on(tsi_bench_process *p) {
   if (p->halted) (void)kill(-p->pid, SIGCONT);
   p->halted = false;
 }
 
 /* Whether it still lives is told by the answer. */
-void tsi_process_ask(tsi_process *p) {
+void tsi_bench_process_ask(tsi_bench_process *p) {
   go_on(p);
   (void)send(p->input, "\n", 1, MSG_NOSIGNAL);
 }
 
-void tsi_process_halt(tsi_process *p) {
+void tsi_bench_process_halt(tsi_bench_process *p) {
   (void)kill(-p->pid, SIGSTOP);
   p->halted = true;
 }
 
 /* Has the process itself ended? It stays to be waited for. */
-static bool has_ended(const tsi_process *p) {
+static bool has_ended(const tsi_bench_process *p) {
   siginfo_t info = {.si_pid = 0};
   return waitid(P_PID, (id_t)p->pid, &info, WEXITED | WNOWAIT | WNOHANG) != 0 || info.si_pid != 0;
 }
@@ -221,7 +221,7 @@ static cJSON *find_object(const char *text, const char **end) {
 }
 
 /* The answer in the text. An event before it is taken out of the text. */
-static cJSON *find_answer(tsi_process *p) {
+static cJSON *find_answer(tsi_bench_process *p) {
   const char *end;
   cJSON *object;
   while ((object = find_object(p->text, &end)) != NULL && cJSON_HasObjectItem(object, "event")) {
@@ -234,7 +234,7 @@ static cJSON *find_answer(tsi_process *p) {
 }
 
 /* Appends what is there to the text. false: nothing will come any more, or it is too much. */
-static bool read_more(tsi_process *p) {
+static bool read_more(tsi_bench_process *p) {
   if (p->used + 1 >= p->room) {
     const size_t room = p->room > 0 ? 2 * p->room : (size_t)1 << 14;
     char *more = room <= TEXT_MAX ? realloc(p->text, room) : NULL;
@@ -250,13 +250,14 @@ static bool read_more(tsi_process *p) {
 }
 
 /* Waits until something comes out, at most for a second, and until a time at most. */
-static bool wait_for_output(const tsi_process *p, double until) {
+static bool wait_for_output(const tsi_bench_process *p, double until) {
   struct pollfd end = {.fd = p->output, .events = POLLIN};
   const double left = until > 0 ? until - tsi_now() : 1;
   return poll(&end, 1, left <= 0 ? 0 : left < 1 ? (int)(1e3 * left) + 1 : 1000) > 0;
 }
 
-cJSON *tsi_process_read(tsi_process *p, double until, void (*tick)(void *), void *arg, bool *late) {
+cJSON *tsi_bench_process_read(tsi_bench_process *p, double until, void (*tick)(void *), void *arg,
+                              bool *late) {
   double told = tsi_now();
   cJSON *object = NULL;
   bool more = true;
@@ -278,7 +279,7 @@ cJSON *tsi_process_read(tsi_process *p, double until, void (*tick)(void *), void
   return object;
 }
 
-bool tsi_process_last_line(const tsi_process *p, char *line, size_t size) {
+bool tsi_bench_process_last_line(const tsi_bench_process *p, char *line, size_t size) {
   char text[1024];
   bool found = false;
   rewind(p->errors);
@@ -294,7 +295,7 @@ bool tsi_process_last_line(const tsi_process *p, char *line, size_t size) {
 
 /* ---- End ----------------------------------------------------------------------------------------------- */
 
-int tsi_process_end(tsi_process *p, double grace) {
+int tsi_bench_process_end(tsi_bench_process *p, double grace) {
   const struct timespec pause = {.tv_nsec = 2000000};
   const double until = tsi_now() + grace;
   int status = 0;
@@ -311,12 +312,12 @@ int tsi_process_end(tsi_process *p, double grace) {
   return status;
 }
 
-void tsi_process_free(tsi_process *p) {
+void tsi_bench_process_free(tsi_bench_process *p) {
   if (p->errors == NULL) return; /* it was never started */
-  if (p->pid != 0) (void)tsi_process_end(p, 0);
+  if (p->pid != 0) (void)tsi_bench_process_end(p, 0);
   if (p->input >= 0) close(p->input);
   if (p->output >= 0) close(p->output);
   fclose(p->errors);
   free(p->text);
-  *p = (tsi_process){.pid = 0};
+  *p = (tsi_bench_process){.pid = 0};
 }

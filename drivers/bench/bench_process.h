@@ -7,8 +7,8 @@
  *     program end all processes of its group first. So no process is left that keeps a core busy.
  *   - a halted process takes no core: all of its group are stopped (SIGSTOP)
  *   - one that has ended has no descriptor open here, and nothing of its group runs
- *   - after tsi_process_unguard no process that a contender left behind runs or waits to be reaped, and the
- *     folder of temporary files is gone */
+ *   - after tsi_bench_process_unguard no process that a contender left behind runs or waits to be reaped, and
+ * the folder of temporary files is gone */
 #pragma once
 
 #include <cjson/cJSON.h>
@@ -16,7 +16,7 @@
 #include <stdio.h>
 #include <sys/types.h>
 
-typedef struct tsi_process {
+typedef struct tsi_bench_process {
   pid_t pid; /* and number of its group; 0: there is none */
   bool halted;
   int input, output; /* our ends of its standard input and output */
@@ -24,37 +24,38 @@ typedef struct tsi_process {
   FILE *errors;      /* its standard error */
   char *text;        /* what it has printed since the latest object */
   size_t used, room; /* bytes of text, and of its memory */
-} tsi_process;
+} tsi_bench_process;
 
 /* From now on signals that end this program end all processes too. Makes a folder for their temporary files,
  * which is removed whatever ends this program: libraries of contenders that are killed leave some there. */
-void tsi_process_guard(void);
+void tsi_bench_process_guard(void);
 /* When all processes have ended: ends what they have left behind, and removes the folder. */
-void tsi_process_unguard(void);
+void tsi_bench_process_unguard(void);
 /* The folder, for TMPDIR of the processes; "": there is none. */
-const char *tsi_process_folder(void);
+const char *tsi_bench_process_folder(void);
 
 /* Starts arguments[0]. *p is all zero. Gives an errno; 0: it runs. */
-int tsi_process_start(tsi_process *p, char *const *arguments, char *const *environment);
+int tsi_bench_process_start(tsi_bench_process *p, char *const *arguments, char *const *environment);
 
 /* Lets a halted process go on, and asks it for another object. */
-void tsi_process_ask(tsi_process *p);
+void tsi_bench_process_ask(tsi_bench_process *p);
 
 /* Waits for the next object that the process prints, which begins with a line; one with an "event" only sets
  * begin. Calls tick(arg) about once a second. until: a time of tsi_now, or 0: for ever. NULL: none came;
  * *late: not until then, else it has ended.
  */
-cJSON *tsi_process_read(tsi_process *p, double until, void (*tick)(void *), void *arg, bool *late);
+cJSON *tsi_bench_process_read(tsi_bench_process *p, double until, void (*tick)(void *), void *arg,
+                              bool *late);
 
 /* Stops all of its group, until it is asked again. */
-void tsi_process_halt(tsi_process *p);
+void tsi_bench_process_halt(tsi_bench_process *p);
 
 /* Ends its input, which asks it to end, and kills what is still there after `grace` seconds. Gives its wait
- * status. What it has printed on its standard error stays readable until tsi_process_free. */
-int tsi_process_end(tsi_process *p, double grace);
+ * status. What it has printed on its standard error stays readable until tsi_bench_process_free. */
+int tsi_bench_process_end(tsi_bench_process *p, double grace);
 
 /* The last line of its standard error that holds something, without "tristar: "; false: there is none. */
-bool tsi_process_last_line(const tsi_process *p, char *line, size_t size);
+bool tsi_bench_process_last_line(const tsi_bench_process *p, char *line, size_t size);
 
 /* Ends it at once, if it runs, and sets all of *p to zero. */
-void tsi_process_free(tsi_process *p);
+void tsi_bench_process_free(tsi_bench_process *p);

@@ -65,7 +65,7 @@ static void list_krylov_variables(const tsi_bench_contender *contender, const ts
 
 static void list_variables(const tsi_bench_contender *contender, const tsi_settings *settings, variables *v) {
   v->count = 0;
-  if (*tsi_process_folder()) set(v, "TMPDIR=%s", tsi_process_folder());
+  if (*tsi_bench_process_folder()) set(v, "TMPDIR=%s", tsi_bench_process_folder());
   if (contender->krylov != NULL) list_krylov_variables(contender, settings, v);
   if (contender->peer < 0) {
     if (contender->krylov == NULL) set(v, "STARPU_SCHED=%s", contender->scheduler);
@@ -103,7 +103,7 @@ static void tell_end(tsi_bench_result *r, int status, const char *more) {
   if (WIFSIGNALED(status))
     snprintf(r->message, sizeof r->message, "ended by signal %d (%s)", WTERMSIG(status),
              strsignal(WTERMSIG(status)));
-  else if (!tsi_process_last_line(&r->process, r->message, sizeof r->message))
+  else if (!tsi_bench_process_last_line(&r->process, r->message, sizeof r->message))
     snprintf(r->message, sizeof r->message, "exit status %d%s", WEXITSTATUS(status), more);
 }
 
@@ -215,9 +215,10 @@ static bool start(const tsi_bench_contender *contender, const tsi_bench_case *c,
   else
     list_peer(contender, c, &w);
   list_variables(contender, c->setup->settings, &v);
-  tsi_process_free(&r->process);
+  tsi_bench_process_free(&r->process);
   char **environment = make_environment(&v);
-  const int problem = environment == NULL ? ENOMEM : tsi_process_start(&r->process, w.word, environment);
+  const int problem =
+      environment == NULL ? ENOMEM : tsi_bench_process_start(&r->process, w.word, environment);
   free(environment);
   if (problem != 0)
     snprintf(r->message, sizeof r->message, "cannot start %.200s: %s", contender->program, strerror(problem));
@@ -228,10 +229,10 @@ static bool start(const tsi_bench_contender *contender, const tsi_bench_case *c,
  * with status 0 and without having printed anything. */
 static cJSON *next_figures(tsi_bench_result *r, double limit, void (*tick)(void *), void *arg, bool *quiet) {
   bool late;
-  cJSON *figures = tsi_process_read(&r->process, limit > 0 ? tsi_now() + limit : 0, tick, arg, &late);
+  cJSON *figures = tsi_bench_process_read(&r->process, limit > 0 ? tsi_now() + limit : 0, tick, arg, &late);
   *quiet = false;
   if (figures != NULL) return figures;
-  const int status = tsi_process_end(&r->process, late ? 0 : END_GRACE);
+  const int status = tsi_bench_process_end(&r->process, late ? 0 : END_GRACE);
   if (late) {
     r->late = true;
     r->stopped_s = cJSON_GetArraySize(r->rounds) == 0 ? tsi_now() - r->process.begin : 0;
@@ -250,7 +251,7 @@ cJSON *tsi_bench_turn(const tsi_bench_case *c, int k, double limit, void (*tick)
   bool again = r->process.pid == 0;
   r->late = false;
   if (!again) {
-    tsi_process_ask(&r->process);
+    tsi_bench_process_ask(&r->process);
     figures = next_figures(r, limit, tick, arg, &again);
   }
   if (again && c->setup->settings->quick && cJSON_GetArraySize(r->rounds) > 0) {
@@ -259,7 +260,7 @@ cJSON *tsi_bench_turn(const tsi_bench_case *c, int k, double limit, void (*tick)
   }
   if (again) figures = start(contender, c, r) ? next_figures(r, limit, tick, arg, &again) : NULL;
   if (figures == NULL) return NULL;
-  if (contender->krylov == NULL) tsi_process_halt(&r->process); /* Krylov methods end by themselves */
+  if (contender->krylov == NULL) tsi_bench_process_halt(&r->process); /* Krylov methods end by themselves */
   const char *told = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(figures, "message"));
   if (told != NULL) snprintf(r->message, sizeof r->message, "%s", told);
   if (told == NULL && !other_setting(contender, figures, r->message, sizeof r->message)) return figures;
@@ -269,7 +270,7 @@ cJSON *tsi_bench_turn(const tsi_bench_case *c, int k, double limit, void (*tick)
 
 bool tsi_bench_dismiss(tsi_bench_result *r) {
   if (r->process.pid == 0) return true;
-  const int status = tsi_process_end(&r->process, END_GRACE);
+  const int status = tsi_bench_process_end(&r->process, END_GRACE);
   if (WIFEXITED(status) && WEXITSTATUS(status) == 0) return true;
   tell_end(r, status, "");
   return false;

@@ -215,7 +215,7 @@ static int64_t count_levels(const tsi_square *t, bool upper, double *level) {
   return (int64_t)most + 1;
 }
 
-static bool write_file(tsi_session *s, const tsi_square *a, tsi_triangle *t) {
+static bool write_file(tsi_session *s, const tsi_square *a, tsi_bench_triangle *t) {
   const tristar_view view = view_of(a);
   t->file = tmpfile();
   if (t->file == NULL)
@@ -223,15 +223,15 @@ static bool write_file(tsi_session *s, const tsi_square *a, tsi_triangle *t) {
   (void)fcntl(fileno(t->file), F_SETFD, FD_CLOEXEC);
   snprintf(t->path, sizeof t->path, "/proc/%d/fd/%d", (int)getpid(), fileno(t->file));
   if (tsi_session_check(s, tristar_matrix_write(s->ts, t->path, &view, NULL), s->name)) return true;
-  tsi_triangle_close(t);
+  tsi_bench_triangle_close(t);
   return false;
 }
 
-bool tsi_triangle_make(tsi_session *s, const tsi_square *a, bool upper, tsi_triangle *t) {
+bool tsi_bench_triangle_make(tsi_session *s, const tsi_square *a, bool upper, tsi_bench_triangle *t) {
   tsi_square transposed = {0}, sorted = {0};
   double *work = malloc((a->n > 0 ? (size_t)a->n : 1) * sizeof *work);
   bool ok = work != NULL || out_of_memory(s);
-  *t = (tsi_triangle){.upper = upper, .n = a->n};
+  *t = (tsi_bench_triangle){.upper = upper, .n = a->n};
   ok = ok && transpose(s, a, upper, &transposed) && transpose(s, &transposed, !upper, &sorted);
   if (ok) {
     t->nnz = sorted.ptr[a->n];
@@ -246,7 +246,7 @@ bool tsi_triangle_make(tsi_session *s, const tsi_square *a, bool upper, tsi_tria
   return ok;
 }
 
-void tsi_triangle_close(tsi_triangle *t) {
+void tsi_bench_triangle_close(tsi_bench_triangle *t) {
   if (t->file != NULL) fclose(t->file);
   t->file = NULL;
 }

@@ -33,16 +33,16 @@ bool tsi_square_dissect(tsi_session *s, tsi_square *a);
 bool tsi_square_factor(tsi_session *s, const tsi_square *a, tristar_precond_kind kind, tsi_square *to);
 void tsi_square_free(tsi_square *a);
 
-typedef struct tsi_triangle {
+typedef struct tsi_bench_triangle {
   bool upper;
   bool scaled;    /* its values are not the matrix's own */
   int64_t n, nnz; /* entries, the diagonal included */
   int64_t levels; /* sets of rows that do not wait for each other */
   FILE *file;     /* Matrix Market */
   char path[48];  /* by which other processes open it */
-} tsi_triangle;
+} tsi_bench_triangle;
 
 /* Writes a triangle to a file. false: a failure is recorded, and there is no file. */
-bool tsi_triangle_make(tsi_session *s, const tsi_square *a, bool upper, tsi_triangle *t);
+bool tsi_bench_triangle_make(tsi_session *s, const tsi_square *a, bool upper, tsi_bench_triangle *t);
 /* Closes the file; the figures stay. */
-void tsi_triangle_close(tsi_triangle *t);
+void tsi_bench_triangle_close(tsi_bench_triangle *t);

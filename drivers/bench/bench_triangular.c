@@ -187,7 +187,7 @@ static bool measure(const place *at, const tsi_square *a, int triangle) {
   tsi_triangular_case *c = add_case(t, s->name, orders[at->order], tsi_triangular_sources[at->kind]);
   snprintf(c->title, sizeof c->title, "%.500s, %s, %s", c->name, kinds[at->kind].titles[triangle],
            order_titles[at->order]);
-  if (!tsi_triangle_make(s, a, triangle == 1, &c->triangle)) {
+  if (!tsi_bench_triangle_make(s, a, triangle == 1, &c->triangle)) {
     snprintf(c->message, sizeof c->message, "%.300s", s->message);
     return true; /* the end of the session tells it */
   }
@@ -202,7 +202,7 @@ static bool measure(const place *at, const tsi_square *a, int triangle) {
   const bool measured = tsi_bench_case_measure(&c->bench);
   if (measured) rename_file(c);
   if (measured && !t->setup.settings->to_stdout) tsi_triangular_print(c);
-  tsi_triangle_close(&c->triangle);
+  tsi_bench_triangle_close(&c->triangle);
   return measured;
 }
 
@@ -336,7 +336,7 @@ static int judge(const tsi_triangular *t) {
 static int run(tsi_triangular *t, const choice *chosen) {
   const tsi_settings *settings = t->setup.settings;
   bool going_on = true;
-  tsi_process_guard();
+  tsi_bench_process_guard();
   if (!settings->to_stdout) tsi_bench_print_missing(&t->setup);
   for (int k = 0; k < settings->operand_count && going_on; k++)
     going_on = measure_matrix(t, chosen, settings->operands[k]);

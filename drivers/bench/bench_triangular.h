@@ -23,7 +23,7 @@ typedef struct tsi_triangular_case {
   const char *order;
   const char *of; /* word of --of: what it is a triangle of */
   bool broken;    /* there are no such factors, for the reason in message */
-  tsi_triangle triangle;
+  tsi_bench_triangle triangle;
   char title[640];         /* matrix, triangle and order */
   char message[320];       /* why it could not be measured; "": it could */
   tsi_bench_matrix matrix; /* as the contenders have it */

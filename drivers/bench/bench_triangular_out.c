@@ -43,7 +43,7 @@ static void print_row(const tsi_triangular_case *c, int k) {
 
 void tsi_triangular_print(const tsi_triangular_case *c) {
   const tsi_settings *settings = c->bench.setup->settings;
-  const tsi_triangle *t = &c->triangle;
+  const tsi_bench_triangle *t = &c->triangle;
   printf("%s: %s, %s entries, %s, %.1f rows each; %s; medians of %s, each of %s\n", c->title,
          tsi_text_many(t->n, "row"), tsi_text_count(t->nnz), tsi_text_many(t->levels, "level set"),
          tsi_triangular_parallelism(c), t->scaled ? "rows scaled" : "its own values",

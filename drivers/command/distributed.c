@@ -39,7 +39,7 @@ typedef struct solution {
   bool chosen;                         /* rank 0: the layout is one of ours */
   tristar_layout_prediction predicted; /* then */
   bool by_rows;                        /* all ranks have rows of the matrix, not rank 0 all of them */
-  tsi_system in;
+  tsi_solved_system in;
   int64_t solves;                   /* plain ones so far */
   double *sweep;                    /* repeat: seconds of the sweeps of plain solves */
   double sweep_s;                   /* the median */
@@ -76,7 +76,8 @@ static bool analyze_on_rank_0(tsi_session *s, solution *z) {
   s->leaf_parts = z->layout.pz;
   if (z->chosen)
     for (s->leaf_parts = 1; z->ranks % (2 * s->leaf_parts) == 0;) s->leaf_parts *= 2;
-  return tsi_session_read(s) && (z->in.b.values != NULL || tsi_system_make(&z->in)) && tsi_session_analyze(s);
+  return tsi_session_read(s) && (z->in.b.values != NULL || tsi_solved_system_make(&z->in)) &&
+         tsi_session_analyze(s);
 }
 
 static tristar_distributed_options options_of(const tsi_session *s, const solution *z) {
@@ -145,7 +146,7 @@ static bool factor(tsi_session *s, solution *z) {
 static bool make_factor(tsi_session *s, solution *z) {
   tristar_dmatrix_t *matrix = NULL;
   if (!s->settings->laplacian) matrix = read_rows(s);
-  if (matrix != NULL && !tsi_rank_0_says(z->rank > 0 || tsi_system_make(&z->in))) {
+  if (matrix != NULL && !tsi_rank_0_says(z->rank > 0 || tsi_solved_system_make(&z->in))) {
     tristar_dmatrix_destroy(&matrix);
     return false;
   }
@@ -160,17 +161,17 @@ static bool solve_once(void *context, double *seconds, uint64_t *checksum) {
   const int64_t number = z->solves++ - (s->settings->repeat > 1); /* after the warm-up */
   tristar_distributed_stats stats;
   MPI_Barrier(MPI_COMM_WORLD); /* rank 0 may have been busy with the checksum */
-  if (!tsi_system_solve(&z->in)) return false;
+  if (!tsi_solved_system_solve(&z->in)) return false;
   tristar_distributed_get_stats(z->in.distributed, &stats);
   *seconds = stats.solve_seconds;
   if (number >= 0) z->sweep[number] = stats.sweep_seconds;
   if (checksum == NULL) return true;
-  *checksum = tsi_system_checksum(&z->in);
+  *checksum = tsi_solved_system_checksum(&z->in);
   return MPI_Bcast(checksum, 1, MPI_UINT64_T, 0, MPI_COMM_WORLD) == MPI_SUCCESS;
 }
 
 static bool solve_plain(tsi_session *s, solution *z) {
-  if (s->settings->in_flight > 1) return tsi_system_solve_in_flight(&z->in);
+  if (s->settings->in_flight > 1) return tsi_solved_system_solve_in_flight(&z->in);
   if (!tsi_repeat_solves(s, solve_once, z, &z->in.plain)) return false;
   z->sweep_s = tsi_median(z->sweep, (size_t)s->settings->repeat);
   return true;
@@ -293,7 +294,7 @@ static void print_report(const tsi_session *s, const solution *z) {
 static cJSON *make_json(const tsi_session *s, const solution *z) {
   cJSON *object = tsi_json_session(s), *o;
   if (z->stats == NULL || z->stats[0].solve_seconds == 0) return object;
-  tsi_system_json(&z->in, object);
+  tsi_solved_system_json(&z->in, object);
   if (s->settings->in_flight == 1) cJSON_AddNumberToObject(object, "sweep_s", z->sweep_s);
   cJSON_AddStringToObject(object, "matrix_on", z->by_rows ? "all" : "rank 0");
   o = tsi_json_add_layout(object, s, &z->layout);
@@ -313,7 +314,7 @@ static cJSON *make_json(const tsi_session *s, const solution *z) {
 }
 
 static bool write_results(tsi_session *s, solution *z) {
-  if (!tsi_system_write(&z->in)) return false;
+  if (!tsi_solved_system_write(&z->in)) return false;
   if (s->settings->gantt != NULL &&
       !(tsi_traced_choose(s, &z->in.traced) && tsi_gantt_draw(s, s->settings->gantt, &z->in.traced)))
     return false;
@@ -324,8 +325,8 @@ static bool write_results(tsi_session *s, solution *z) {
 static bool run(tsi_session *s, solution *z) {
   bool ok = make_factor(s, z) && solve_plain(s, z) &&
             tsi_session_check(s, tristar_distributed_gather_stats(z->in.distributed, z->stats), s->name) &&
-            tsi_system_trace(&z->in) &&
-            tsi_system_refine(&z->in, tsi_rank_0_says(tsi_accuracy_wants_condition(s)));
+            tsi_solved_system_trace(&z->in) &&
+            tsi_solved_system_refine(&z->in, tsi_rank_0_says(tsi_accuracy_wants_condition(s)));
   if (!ok || z->rank > 0) return ok;
   ok = tsi_accuracy_judge(s, &z->in.accuracy) && write_results(s, z);
   print_report(s, z);
@@ -388,7 +389,7 @@ static int solve(const tsi_settings *given, const void *none) {
   const bool all = tsi_all_ranks_say(ok);
   if (all) ok = tsi_rank_0_says(run(s, &z));
   if (z.rank == 0) tsi_json_write(s, make_json(s, &z));
-  tsi_system_free(&z.in);
+  tsi_solved_system_free(&z.in);
   free(z.sweep);
   free(z.stats);
   return tsi_close_on_rank(s, z.rank, all && ok);

@@ -27,7 +27,7 @@
 #include "drivers/command/solve.h"
 
 typedef struct result {
-  tsi_system in;
+  tsi_solved_system in;
   tsi_pivots pivots; /* with --inertia, --determinant, --null-space */
   tristar_explanation way;
   tristar_solve_stats stats; /* of the latest plain solve */
@@ -37,11 +37,11 @@ typedef struct result {
 } result;
 
 static bool solve_again(void *context, double *seconds, uint64_t *checksum) {
-  tsi_system *z = context;
+  tsi_solved_system *z = context;
   const double begin = tsi_now();
-  const bool ok = tsi_system_solve(z);
+  const bool ok = tsi_solved_system_solve(z);
   *seconds = tsi_now() - begin;
-  if (checksum != NULL) *checksum = tsi_system_checksum(z);
+  if (checksum != NULL) *checksum = tsi_solved_system_checksum(z);
   return ok;
 }
 
@@ -50,7 +50,7 @@ static bool solve_again(void *context, double *seconds, uint64_t *checksum) {
 
 /* With --report: more solves, as many as half a second holds, that StarPU profiles. */
 static bool profile(tsi_session *s, result *r) {
-  const tsi_system *z = &r->in;
+  const tsi_solved_system *z = &r->in;
   const int64_t n = z->b.rows;
   const double fitting = PROFILED_SECONDS / z->plain.median_s;
   const int repeat = fitting < 1 ? 1 : fitting < PROFILED_MOST ? (int)fitting : PROFILED_MOST;
@@ -62,7 +62,7 @@ static bool profile(tsi_session *s, result *r) {
 }
 
 static bool solve_plain(tsi_session *s, result *r) {
-  const bool ok = s->settings->in_flight > 1 ? tsi_system_solve_in_flight(&r->in)
+  const bool ok = s->settings->in_flight > 1 ? tsi_solved_system_solve_in_flight(&r->in)
                                              : tsi_repeat_solves(s, solve_again, &r->in, &r->in.plain);
   tristar_plan_get_solve_stats(s->plan, &r->stats);
   return ok;
@@ -76,7 +76,7 @@ static bool explain(tsi_session *s, result *r) {
 /* With --gantt. */
 static bool draw_gantt(tsi_session *s, result *r) {
   if (s->settings->gantt == NULL) return true;
-  return tsi_traced_allocate(s, &r->in.traced) && tsi_system_trace(&r->in) &&
+  return tsi_traced_allocate(s, &r->in.traced) && tsi_solved_system_trace(&r->in) &&
          tsi_traced_choose(s, &r->in.traced) && tsi_gantt_draw(s, s->settings->gantt, &r->in.traced);
 }
 
@@ -106,7 +106,7 @@ static bool start_apart(tsi_session *s, result *r) {
 }
 
 static void report_solve(const tsi_session *s, const result *r) {
-  const tsi_system *z = &r->in;
+  const tsi_solved_system *z = &r->in;
   char times[128] = "", rate[64] = "";
   if (s->settings->in_flight > 1)
     snprintf(times, sizeof times, " a solve, %.4g a second (%s, %" PRId64 " in flight, each for %s)",
@@ -159,7 +159,7 @@ static cJSON *make_json(const tsi_session *s, const result *r) {
   cJSON *object = tsi_json_session(s);
   tsi_pivots_json(s, &r->pivots, object);
   if (!r->in.accuracy.measured) return object;
-  tsi_system_json(&r->in, object);
+  tsi_solved_system_json(&r->in, object);
   TSI_JSON_NUMBERS(object, {"solves_per_s", 1 / plain->median_s}, {"solve_gbps", solve_gbps(s, r)});
   if (s->settings->fuse > 1) {
     tristar_plan_stats stats;
@@ -207,7 +207,7 @@ int tsi_command_solve(const tsi_settings *settings) {
   const bool saved = opened && tsi_session_is_saved(s);
   const bool read = opened && (saved ? tsi_session_load(s) : tsi_session_read(s));
   if (read && !saved && tsi_goes_without_factors(s, &found)) return tsi_trisolve(s, read, &found);
-  bool solved = read && tsi_system_make(&r.in) && (saved || tsi_session_analyze(s)) &&
+  bool solved = read && tsi_solved_system_make(&r.in) && (saved || tsi_session_analyze(s)) &&
                 (saved || s->settings->memory_limit == 0 || tsi_session_forecast(s, r.in.nrhs, false)) &&
                 (!settings->report || settings->on_demand ||
                  tsi_bandwidth_measure(s, tsi_expected_workers(s->settings), &r.bandwidth)) &&
@@ -215,15 +215,15 @@ int tsi_command_solve(const tsi_settings *settings) {
                 (saved || tsi_session_plan(s, r.in.nrhs)) && tsi_session_save(s) &&
                 tsi_null_space_find(s, &r.in.b, &r.in.x, &r.pivots) && solve_plain(s, &r) && explain(s, &r) &&
                 profile(s, &r) && draw_gantt(s, &r) && tsi_session_goes_on(s) &&
-                tsi_system_refine(&r.in, tsi_accuracy_wants_condition(s)) && tsi_session_goes_on(s) &&
+                tsi_solved_system_refine(&r.in, tsi_accuracy_wants_condition(s)) && tsi_session_goes_on(s) &&
                 tsi_accuracy_judge(s, &r.in.accuracy);
-  if (solved) tsi_system_write(&r.in);
+  if (solved) tsi_solved_system_write(&r.in);
   print_report(s, &r);
   tsi_json_write(s, make_json(s, &r));
   while (solved && settings->on_demand && tsi_asked_again()) {
     solved = solve_plain(s, &r) && profile(s, &r);
     tsi_json_write(s, make_json(s, &r));
   }
-  tsi_system_free(&r.in);
+  tsi_solved_system_free(&r.in);
   return tsi_session_close(s);
 }

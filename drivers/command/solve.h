@@ -15,7 +15,7 @@
 
 /* ---- Systems ------------------------------------------------------------------------------------------- */
 
-typedef struct tsi_system {
+typedef struct tsi_solved_system {
   tsi_session *s;
 #ifdef TSI_HAVE_MPI
   tristar_distributed_t *distributed; /* NULL: the plan of the session solves */
@@ -27,26 +27,26 @@ typedef struct tsi_system {
   double latency_s;   /* of one of the solves in flight; 0: they were made one by one */
   tsi_accuracy accuracy;
   tsi_traced traced; /* with --gantt */
-} tsi_system;
+} tsi_solved_system;
 
 /* Makes B and room for X. */
-bool tsi_system_make(tsi_system *z);
+bool tsi_solved_system_make(tsi_solved_system *z);
 /* One plain solve, of the given rows of B and the wanted rows of X. */
-bool tsi_system_solve(tsi_system *z);
+bool tsi_solved_system_solve(tsi_solved_system *z);
 /* Of the wanted rows of X. */
-uint64_t tsi_system_checksum(const tsi_system *z);
+uint64_t tsi_solved_system_checksum(const tsi_solved_system *z);
 /* --repeat solves, --in-flight at a time, after a warm-up of as many as are in flight. A solve starts when
  * the one as many places before it has ended; every request is waited for, also after a failure. */
-bool tsi_system_solve_in_flight(tsi_system *z);
+bool tsi_solved_system_solve_in_flight(tsi_solved_system *z);
 /* With --gantt: --repeat traced solves. */
-bool tsi_system_trace(tsi_system *z);
+bool tsi_solved_system_trace(tsi_solved_system *z);
 /* Solves once more, refines and measures. condition: estimates that, too. */
-bool tsi_system_refine(tsi_system *z, bool condition);
+bool tsi_solved_system_refine(tsi_solved_system *z, bool condition);
 /* With --out, after the accuracy is judged. */
-bool tsi_system_write(tsi_system *z);
+bool tsi_solved_system_write(tsi_solved_system *z);
 /* The figures that solves of one process and of many have. */
-void tsi_system_json(const tsi_system *z, cJSON *object);
-void tsi_system_free(tsi_system *z);
+void tsi_solved_system_json(const tsi_solved_system *z, cJSON *object);
+void tsi_solved_system_free(tsi_solved_system *z);
 
 /* ---- Many processes ------------------------------------------------------------------------------------ */
 

@@ -17,35 +17,35 @@
 #define CALL(z, function, ...) tristar_##function((z)->s->plan, __VA_ARGS__)
 #endif
 
-static bool check(const tsi_system *z, tristar_status status) {
+static bool check(const tsi_solved_system *z, tristar_status status) {
   return tsi_session_check(z->s, status, z->s->name);
 }
 
 /* What is given, and wanted: all, or the rows of the paths. */
-static const tristar_dense *given(const tsi_system *z) {
+static const tristar_dense *given(const tsi_solved_system *z) {
   return z->paths.used ? &z->paths.b : &z->b;
 }
-static const tristar_dense *wanted(const tsi_system *z) {
+static const tristar_dense *wanted(const tsi_solved_system *z) {
   return z->paths.used ? &z->paths.x : &z->x;
 }
 
 /* Of B and X; ranks other than 0 have none. */
-static int64_t leading(const tsi_system *z) {
+static int64_t leading(const tsi_solved_system *z) {
   return z->b.rows > 0 ? z->b.rows : 1;
 }
 
-bool tsi_system_make(tsi_system *z) {
+bool tsi_solved_system_make(tsi_solved_system *z) {
   const bool ok = tsi_rhs_make(z->s, &z->b) && tsi_dense_make(z->s, z->b.rows, z->b.cols, &z->x) &&
                   tsi_paths_make(z->s, &z->b, &z->paths);
   z->nrhs = z->b.cols;
   return ok;
 }
 
-uint64_t tsi_system_checksum(const tsi_system *z) {
+uint64_t tsi_solved_system_checksum(const tsi_solved_system *z) {
   return tsi_checksum(wanted(z));
 }
 
-bool tsi_system_solve(tsi_system *z) {
+bool tsi_solved_system_solve(tsi_solved_system *z) {
   const tristar_solve_options options = tsi_paths_options(tsi_session_op(z->s)->op, &z->paths);
   tristar_solve_result result = {0};
   const bool ok =
@@ -67,7 +67,7 @@ typedef struct place {
   double begin;
 } place;
 
-static bool start(const tsi_system *z, place *p) {
+static bool start(const tsi_solved_system *z, place *p) {
   const tristar_solve_options options = tsi_paths_options(tsi_session_op(z->s)->op, &z->paths);
   const void *b = given(z)->values;
   tristar_status status;
@@ -92,7 +92,7 @@ static tristar_status wait_for(place *p) {
 }
 
 /* latency: one for each solve. */
-static bool run(const tsi_system *z, place *places, int64_t solves, double *latency) {
+static bool run(const tsi_solved_system *z, place *places, int64_t solves, double *latency) {
   const int64_t count = z->s->settings->in_flight;
   bool ok = true;
   for (int64_t k = 0; k < solves + count; k++) {
@@ -107,7 +107,7 @@ static bool run(const tsi_system *z, place *places, int64_t solves, double *late
   return ok;
 }
 
-static bool check_bits(const tsi_system *z, const place *places) {
+static bool check_bits(const tsi_solved_system *z, const place *places) {
   const int64_t count = z->s->settings->in_flight;
   for (int64_t k = 0; k < count; k++) {
     const uint64_t checksum = tsi_checksum(&places[k].x);
@@ -120,12 +120,12 @@ static bool check_bits(const tsi_system *z, const place *places) {
   return true;
 }
 
-bool tsi_system_solve_in_flight(tsi_system *z) {
+bool tsi_solved_system_solve_in_flight(tsi_solved_system *z) {
   tsi_session *s = z->s;
   const int64_t count = s->settings->in_flight, solves = s->settings->repeat;
   const tristar_dense *x = wanted(z);
-  if (!tsi_system_solve(z)) return false;
-  z->plain.checksum = tsi_system_checksum(z);
+  if (!tsi_solved_system_solve(z)) return false;
+  z->plain.checksum = tsi_solved_system_checksum(z);
   place *places = calloc((size_t)count, sizeof *places);
   double *latency = malloc((size_t)(solves > count ? solves : count) * sizeof *latency);
   bool ok = (places != NULL && latency != NULL) ||
@@ -147,7 +147,7 @@ bool tsi_system_solve_in_flight(tsi_system *z) {
 
 /* ---- Traces, refinement -------------------------------------------------------------------------------- */
 
-bool tsi_system_trace(tsi_system *z) {
+bool tsi_solved_system_trace(tsi_solved_system *z) {
   const int64_t n = leading(z), repeat = z->s->settings->repeat;
   tsi_traced *t = &z->traced;
   bool ok = true;
@@ -157,7 +157,7 @@ bool tsi_system_trace(tsi_system *z) {
   return ok;
 }
 
-bool tsi_system_refine(tsi_system *z, bool condition) {
+bool tsi_solved_system_refine(tsi_solved_system *z, bool condition) {
   const tristar_refine_options options = tsi_accuracy_options(z->s);
   const int64_t n = leading(z);
   z->accuracy.measured = check(z, CALL(z, solve_refined, tsi_session_op(z->s)->op, z->nrhs, z->b.values, n,
@@ -169,14 +169,14 @@ bool tsi_system_refine(tsi_system *z, bool condition) {
 
 /* ---- What comes out ------------------------------------------------------------------------------------ */
 
-bool tsi_system_write(tsi_system *z) {
+bool tsi_solved_system_write(tsi_solved_system *z) {
   if (z->paths.used) tsi_paths_select(&z->x, &z->paths);
   return tsi_solution_write(z->s, wanted(z), "X of %s, A = %.300s (tristar solve, TriStar %s, %s precision)",
                             tsi_session_op(z->s)->system, z->s->name, tristar_version(),
                             z->s->precision->text);
 }
 
-void tsi_system_json(const tsi_system *z, cJSON *object) {
+void tsi_solved_system_json(const tsi_solved_system *z, cJSON *object) {
   const tsi_settings *settings = z->s->settings;
   cJSON_AddStringToObject(object, "op", tsi_session_op(z->s)->letter);
   TSI_JSON_NUMBERS(object, {"nrhs", (double)z->nrhs}, {"repeat", (double)settings->repeat},
@@ -187,7 +187,7 @@ void tsi_system_json(const tsi_system *z, cJSON *object) {
   tsi_json_add_checksum(object, z->plain.checksum);
 }
 
-void tsi_system_free(tsi_system *z) {
+void tsi_solved_system_free(tsi_solved_system *z) {
 #ifdef TSI_HAVE_MPI
   tristar_distributed_destroy(&z->distributed);
 #endif

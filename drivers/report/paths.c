@@ -69,7 +69,7 @@ static tristar_status add_row(row_list *list, int64_t row) {
 }
 
 /* Takes the number at *cursor, before which there is one. */
-static tristar_status take_row(tsi_lines *lines, const char **cursor, int64_t rows, row_list *list) {
+static tristar_status take_row(tsi_text_lines *lines, const char **cursor, int64_t rows, row_list *list) {
   char show[TSI_SHOW_SIZE];
   int64_t row = 0;
   const tsi_number number = tsi_scan_integer(cursor, &row);
@@ -88,7 +88,7 @@ static tristar_status take_row(tsi_lines *lines, const char **cursor, int64_t ro
   return TRISTAR_OK;
 }
 
-static tristar_status read_rows(tsi_lines *lines, int64_t rows, row_list *list) {
+static tristar_status read_rows(tsi_text_lines *lines, int64_t rows, row_list *list) {
   char *text;
   TSI_TRY(tsi_lines_next(lines, &text));
   while (text != NULL) {
@@ -103,7 +103,7 @@ static tristar_status read_rows(tsi_lines *lines, int64_t rows, row_list *list) 
 
 static tristar_status read_file(tsi_env *env, const char *path, int64_t rows, row_list *list) {
   tristar_status status = TRISTAR_OK;
-  tsi_lines lines;
+  tsi_text_lines lines;
   TSI_TRY_OUT(tsi_lines_open(&lines, env, path));
   TSI_TRY_OUT(read_rows(&lines, rows, list));
 out:

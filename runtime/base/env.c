@@ -9,18 +9,19 @@
 
 /* In front of each block: its size, so that tsi_release can count it off, and where it lies. One cache line
  * keeps the alignment. */
-typedef union tsi_block {
+typedef union tsi_memory_block {
   struct {
     size_t bytes;
     size_t kept; /* the first byte of the block, behind its first granule, that was not given back; 0: all */
     tsi_region *region;
     tsi_env *env;                  /* that it was allocated through */
-    union tsi_block *owned;        /* the blocks that are released with it */
-    union tsi_block *next, **link; /* in the list of its owner; link: what points to it there, or NULL */
-    bool hollow;                   /* there is nothing behind the head */
+    union tsi_memory_block *owned; /* the blocks that are released with it */
+    union tsi_memory_block *next,
+        **link;  /* in the list of its owner; link: what points to it there, or NULL */
+    bool hollow; /* there is nothing behind the head */
   } head;
   char line[TSI_CACHE_LINE];
-} tsi_block;
+} tsi_memory_block;
 
 void tsi_env_init(tsi_env *env) {
   memset(env, 0, sizeof *env);
@@ -83,7 +84,7 @@ static tristar_status allocate(tsi_env *env, size_t count, size_t size, bool hol
   size_t bytes, total, now;
   int64_t call = atomic_fetch_add(&env->memory.calls, 1) + 1;
   *out = NULL;
-  if (!tsi_size_mul(count, size, &bytes) || !tsi_size_add(bytes, sizeof(tsi_block), &total) ||
+  if (!tsi_size_mul(count, size, &bytes) || !tsi_size_add(bytes, sizeof(tsi_memory_block), &total) ||
       total > PTRDIFF_MAX)
     return tsi_fail(env, TRISTAR_ERR_TOO_LARGE, at->function, at->file, at->line,
                     "cannot allocate %zu elements of %zu bytes: too large, at most %zu bytes", count, size,
@@ -95,8 +96,9 @@ static tristar_status allocate(tsi_env *env, size_t count, size_t size, bool hol
         "in use",
         bytes, atomic_load(&env->memory.limit), atomic_load(&env->memory.current));
   tsi_region *region;
-  tsi_block *block =
-      call == env->memory.fail_at ? NULL : tsi_arena_allocate(hollow ? sizeof(tsi_block) : total, &region);
+  tsi_memory_block *block = call == env->memory.fail_at
+                                ? NULL
+                                : tsi_arena_allocate(hollow ? sizeof(tsi_memory_block) : total, &region);
   if (block == NULL) {
     atomic_fetch_sub(&env->memory.current, bytes);
     return tsi_fail(env, TRISTAR_ERR_MEMORY, at->function, at->file, at->line,
@@ -133,9 +135,9 @@ tristar_status tsi_allocate_zero(tsi_env *env, size_t count, size_t size, const 
 
 /* The granule that the head is in stays. */
 void tsi_use_up(tsi_env *env, void *memory, size_t bytes) {
-  tsi_block *block = (tsi_block *)memory - 1;
+  tsi_memory_block *block = (tsi_memory_block *)memory - 1;
   const size_t begin = block->head.kept > 0 ? block->head.kept : TSI_ARENA_GRANULE,
-               end = (sizeof(tsi_block) + bytes) / TSI_ARENA_GRANULE * TSI_ARENA_GRANULE;
+               end = (sizeof(tsi_memory_block) + bytes) / TSI_ARENA_GRANULE * TSI_ARENA_GRANULE;
   if (block->head.bytes < TSI_ARENA_LEAST || end < begin + LEAST_USED_UP) return;
   block->head.kept = end;
   atomic_fetch_sub(&env->memory.current, end - begin);
@@ -143,28 +145,28 @@ void tsi_use_up(tsi_env *env, void *memory, size_t bytes) {
 }
 
 tsi_env *tsi_env_of_memory(const void *memory) {
-  return ((const tsi_block *)memory - 1)->head.env;
+  return ((const tsi_memory_block *)memory - 1)->head.env;
 }
 
 size_t tsi_memory_bytes(const void *memory) {
   if (memory == NULL) return 0;
-  const tsi_block *block = (const tsi_block *)memory - 1;
+  const tsi_memory_block *block = (const tsi_memory_block *)memory - 1;
   size_t bytes = block->head.bytes;
-  for (const tsi_block *owned = block->head.owned; owned; owned = owned->head.next)
+  for (const tsi_memory_block *owned = block->head.owned; owned; owned = owned->head.next)
     bytes += tsi_memory_bytes(owned + 1);
   return bytes;
 }
 
 void tsi_own(void *owner, void *memory) {
   if (memory == NULL) return;
-  tsi_block *block = (tsi_block *)memory - 1, *next = block->head.next;
+  tsi_memory_block *block = (tsi_memory_block *)memory - 1, *next = block->head.next;
   if (block->head.link) {
     *block->head.link = next;
     if (next) next->head.link = block->head.link;
   }
   block->head.link = NULL;
   if (owner == NULL) return;
-  tsi_block **list = &((tsi_block *)owner - 1)->head.owned;
+  tsi_memory_block **list = &((tsi_memory_block *)owner - 1)->head.owned;
   block->head.next = *list;
   block->head.link = list;
   if (*list) (*list)->head.link = &block->head.next;
@@ -172,8 +174,9 @@ void tsi_own(void *owner, void *memory) {
 }
 
 void tsi_own_as(void *other, void *memory) {
-  if (other == NULL || ((tsi_block *)other - 1)->head.link == NULL) return;
-  tsi_block *block = (tsi_block *)memory - 1, **next = &((tsi_block *)other - 1)->head.next;
+  if (other == NULL || ((tsi_memory_block *)other - 1)->head.link == NULL) return;
+  tsi_memory_block *block = (tsi_memory_block *)memory - 1,
+                   **next = &((tsi_memory_block *)other - 1)->head.next;
   block->head.next = *next;
   block->head.link = next;
   if (*next) (*next)->head.link = &block->head.next;
@@ -187,15 +190,15 @@ tristar_status tsi_owned(void *owner, tristar_status status, void **memory) {
 
 void tsi_release(void *memory) {
   if (memory == NULL) return;
-  tsi_block *block = (tsi_block *)memory - 1;
+  tsi_memory_block *block = (tsi_memory_block *)memory - 1;
   tsi_own(NULL, memory);
   while (block->head.owned) tsi_release(block->head.owned + 1);
-  const size_t all = sizeof(tsi_block) + block->head.bytes, kept = block->head.kept;
+  const size_t all = sizeof(tsi_memory_block) + block->head.bytes, kept = block->head.kept;
   tsi_region *region = block->head.region;
   const size_t given = kept > 0 ? kept - TSI_ARENA_GRANULE : 0;
   atomic_fetch_sub(&block->head.env->memory.current, block->head.bytes - given);
   if (block->head.hollow)
-    tsi_arena_free(block, sizeof(tsi_block), region);
+    tsi_arena_free(block, sizeof(tsi_memory_block), region);
   else if (region != NULL && kept > 0) {
     if (kept < all) tsi_arena_free((char *)block + kept, all - kept, region);
     tsi_arena_free(block, TSI_ARENA_GRANULE, region);

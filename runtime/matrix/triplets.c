@@ -69,9 +69,9 @@ static void order_by_column(const tsi_triplets *t, tsi_count *ptr, tsi_count *or
   ptr[0] = 0;
 }
 
-tristar_status tsi_triplets_find_pair(const tsi_triplets *t, tsi_pair *pair) {
+tristar_status tsi_triplets_find_pair(const tsi_triplets *t, tsi_entry_pair *pair) {
   TSI_OWNED tsi_count *order = NULL, *ptr = NULL;
-  *pair = (tsi_pair){.first = -1, .second = -1};
+  *pair = (tsi_entry_pair){.first = -1, .second = -1};
   if (t->symmetry == TRISTAR_GENERAL || !t->lower || !t->upper) return TRISTAR_OK;
   TSI_TRY(TSI_ALLOC_ZERO(t->env, ptr, (tsi_count)t->cols + 1));
   TSI_TRY(TSI_ALLOC(t->env, order, t->count));
@@ -86,7 +86,8 @@ tristar_status tsi_triplets_find_pair(const tsi_triplets *t, tsi_pair *pair) {
       if (before < 0 || t->col[before] != j || (t->row[before] < 0) == (t->row[k] < 0)) continue;
       if (pair->first >= 0 && pair->second < k) continue;
       const bool mirrored = t->row[k] < 0;
-      *pair = (tsi_pair){.first = before, .second = k, .row = mirrored ? j : i, .col = mirrored ? i : j};
+      *pair =
+          (tsi_entry_pair){.first = before, .second = k, .row = mirrored ? j : i, .col = mirrored ? i : j};
     }
   return TRISTAR_OK;
 }

@@ -25,10 +25,10 @@ typedef struct tsi_triplets {
 } tsi_triplets;
 
 /* Entries of both triangles at the same place: `first` was given before `second`, both counted from 0. */
-typedef struct tsi_pair {
+typedef struct tsi_entry_pair {
   tsi_count first, second; /* -1: there is no such pair */
   tsi_index row, col;      /* where the second was given; the first: at (col, row) */
-} tsi_pair;
+} tsi_entry_pair;
 
 /* Allocates nothing: a limit that a broken file announces costs no memory. */
 void tsi_triplets_init(tsi_triplets *triplets, tsi_env *env, tsi_index rows, tsi_index cols,
@@ -39,7 +39,7 @@ TRISTAR_CHECKED tristar_status tsi_triplets_push(tsi_triplets *triplets, tsi_ind
 /* For symmetric kinds: looks for entries (i, j) and (j, i), i != j, that have both been given; of all such
  * pairs the one that is complete first. Takes memory only where both triangles have entries. Errors: MEMORY.
  */
-TRISTAR_CHECKED tristar_status tsi_triplets_find_pair(const tsi_triplets *triplets, tsi_pair *pair);
+TRISTAR_CHECKED tristar_status tsi_triplets_find_pair(const tsi_triplets *triplets, tsi_entry_pair *pair);
 /* The triplets are empty after success. Errors: MEMORY, NOT_FINITE (duplicates sum to infinity). */
 TRISTAR_CHECKED tristar_status tsi_triplets_finish(tsi_triplets *triplets, tristar_matrix_t **matrix);
 void tsi_triplets_free(tsi_triplets *triplets);

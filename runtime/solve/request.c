@@ -62,19 +62,19 @@ static void fill_call(const tristar_request_t *r, int64_t first, tsi_index nrhs,
   if (r->stream && nrhs == 1) call->rows = r->stream;
 }
 
-static const tsi_executor *executor_of(const tristar_request_t *r, const tsi_block *block) {
+static const tsi_executor *executor_of(const tristar_request_t *r, const tsi_request_block *block) {
   return &block->replay->executor[r->list][r->sweeps];
 }
 
-static void release_block(tristar_request_t *r, tsi_block *block) {
+static void release_block(tristar_request_t *r, tsi_request_block *block) {
   if (r->trace && block->tasks) tsi_trace_forget(executor_of(r, block));
   if (block->replay) tsi_replay_give_back(block->replay);
   TSI_FREE(env_of(r), block->copy);
-  *block = (tsi_block){0};
+  *block = (tsi_request_block){0};
 }
 
 /* A replay for the columns from `first` on. What the call reads of b and x may still be missing. */
-static tristar_status reserve_block(tristar_request_t *r, int64_t first, tsi_block *block) {
+static tristar_status reserve_block(tristar_request_t *r, int64_t first, tsi_request_block *block) {
   const tsi_index nrhs = (tsi_index)tsi_count_min(r->plan->block, r->nrhs - first);
   block->request = r;
   TSI_TRY(tsi_replay_take(r->plan, tsi_workspace_stride(tsi_index_max(nrhs, r->call.least)), &block->replay));
@@ -98,7 +98,7 @@ static void begin_lanes(void *arg) {
 /* A block whose rows stay where they are. Its lanes, where there is no memory for the stream, or where help
  * may still be faster: the stream costs as much memory as that of lanes, and the time of several solves. */
 static void run_plain(void *arg, int number, int slot) {
-  tsi_block *block = arg;
+  tsi_request_block *block = arg;
   const tristar_request_t *r = block->request;
   tsi_solve_call *call = &block->replay->execution.call;
   const bool backward = r->forward == NULL;
@@ -114,7 +114,7 @@ static void run_plain(void *arg, int number, int slot) {
 }
 
 /* Runs a block here, with help if that has been faster. */
-static void run_lanes(tristar_request_t *r, tsi_block *block) {
+static void run_lanes(tristar_request_t *r, tsi_request_block *block) {
   tsi_lane_run *run = executor_of(r, block)->lanes;
   const tsi_shared shared = {.work = help,
                              .arg = run,
@@ -126,7 +126,7 @@ static void run_lanes(tristar_request_t *r, tsi_block *block) {
 }
 
 /* The tasks of a block have run. Blocks of a request that runs alone end at the same time. */
-static void note_block(tristar_request_t *r, const tsi_block *block) {
+static void note_block(tristar_request_t *r, const tsi_request_block *block) {
   tristar_plan_t *plan = r->plan;
   const tsi_recording *recording = &executor_of(r, block)->recording;
   pthread_mutex_lock(&plan->lock);
@@ -144,7 +144,7 @@ static void note_block(tristar_request_t *r, const tsi_block *block) {
 static tristar_status start_block(tristar_request_t *r) {
   tristar_status status = TRISTAR_OK;
   const tristar_plan_t *plan = r->plan;
-  tsi_block *block = &r->pair[(r->oldest + r->running) % TSI_BLOCKS];
+  tsi_request_block *block = &r->pair[(r->oldest + r->running) % TSI_BLOCKS];
   const int64_t first = r->next;
   r->next += tsi_count_min(r->plan->block, r->nrhs - first);
   TSI_TRY_OUT(reserve_block(r, first, block));
@@ -179,7 +179,7 @@ void tsi_request_fail(tristar_request_t *r, tristar_status status) {
 }
 
 static void end_oldest_block(tristar_request_t *r) {
-  tsi_block *block = &r->pair[r->oldest];
+  tsi_request_block *block = &r->pair[r->oldest];
   const tristar_status status = tsi_tasks_wait(block->tasks);
   tsi_request_fail(r, status);
   if (status == TRISTAR_OK) note_block(r, block);
@@ -258,7 +258,7 @@ static void end_one(tristar_request_t *r) {
 }
 
 static void end_block(void *arg, tristar_status status) {
-  tsi_block *block = arg;
+  tsi_request_block *block = arg;
   tristar_request_t *r = block->request;
   tsi_request_fail(r, status);
   if (status == TRISTAR_OK) note_block(r, block);
@@ -270,7 +270,7 @@ void tsi_request_launch(tristar_request_t *r) {
   atomic_store(&r->left, r->blocks + 1);
   for (int64_t k = 0; k < r->blocks; k++) {
     tristar_status status = tsi_failure_tell(env_of(r), &r->failure);
-    tsi_block *block = &r->block[k];
+    tsi_request_block *block = &r->block[k];
     tsi_solve_call *call = &block->replay->execution.call;
     fill_call(r, k * r->plan->block, call->nrhs, block->replay);
     if (status == TRISTAR_OK) status = copy_in(r, call, &block->copy);

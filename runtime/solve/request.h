@@ -26,12 +26,12 @@
 
 #define TSI_BLOCKS 2 /* of a followed request: in flight at the same time */
 
-typedef struct tsi_block {
+typedef struct tsi_request_block {
   tsi_replay *replay;
   tsi_tasks *tasks; /* of the replay */
   char *copy;       /* of b, where x is b; NULL: none */
   tristar_request_t *request;
-} tsi_block;
+} tsi_request_block;
 
 struct tristar_request_s {
   tristar_plan_t *plan;
@@ -56,10 +56,10 @@ struct tristar_request_s {
   tsi_solve_sums sums; /* written under the plan's lock */
   tsi_failure failure; /* the first one */
   bool done;
-  tsi_block pair[TSI_BLOCKS]; /* followed */
+  tsi_request_block pair[TSI_BLOCKS]; /* followed */
   int oldest, running;
-  int64_t next;     /* the first column that was not started */
-  tsi_block *block; /* alone; NULL: followed */
+  int64_t next;             /* the first column that was not started */
+  tsi_request_block *block; /* alone; NULL: followed */
   int64_t blocks;
   _Atomic(int64_t) left;
   unsigned context;                    /* StarPU's scheduling context of the tasks */

@@ -27,11 +27,11 @@ typedef struct tsi_heap_control {
 
 #define TSI_HEAP_FLAGS 64
 
-typedef struct tsi_heap {
+typedef struct tsi_symmetric_heap {
   int32_t pe, pes;
   int32_t flags;
   char **base; /* pes: the heap of each PE */
-} tsi_heap;
+} tsi_symmetric_heap;
 
 static inline size_t tsi_heap_data(int32_t flags) {
   return (TSI_HEAP_FLAGS + (size_t)flags * sizeof(int32_t) + 63) / 64 * 64;

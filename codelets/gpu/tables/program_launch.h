@@ -90,12 +90,12 @@ typedef struct tsi_gpu_program {
   const tsi_gpu_message *send, *receive;
   const tsi_index *part; /* chunks of messages */
   const int64_t *inbox_row;
-  int32_t *ticket; /* a counter, zero before and after each launch */
-  int32_t *flag;   /* steps */
-  int32_t epoch;   /* of the run */
-  tsi_heap heap;   /* base: addresses of the device, in its memory */
-  int32_t done;    /* the first flag of ended runs, one a PE */
-  int64_t inbox;   /* bytes from the begin of the data of a heap to the inbox of this run */
+  int32_t *ticket;         /* a counter, zero before and after each launch */
+  int32_t *flag;           /* steps */
+  int32_t epoch;           /* of the run */
+  tsi_symmetric_heap heap; /* base: addresses of the device, in its memory */
+  int32_t done;            /* the first flag of ended runs, one a PE */
+  int64_t inbox;           /* bytes from the begin of the data of a heap to the inbox of this run */
 } tsi_gpu_program;
 
 /* stream: a cudaStream_t or hipStream_t. Returns at once: 0, or the error number of the device's runtime. */

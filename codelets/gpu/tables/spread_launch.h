@@ -50,11 +50,11 @@ typedef struct tsi_gpu_spread {
   const void *inverse;     /* own rows: of the diagonal */
   int32_t *ticket;         /* a counter, zero before a launch */
   bool polls_all;
-  int32_t *polls; /* a counter of flags that were read on other PEs */
-  int32_t *flag;  /* own rows: the epoch of x */
-  int32_t epoch;  /* of the solve: 1, 2, ... */
-  tsi_heap heap;  /* flags: one for each slot; base: addresses of the device, in its memory */
-  int64_t sums;   /* bytes from the begin of the data of a heap to its left sums, rows of `stride` */
+  int32_t *polls;          /* a counter of flags that were read on other PEs */
+  int32_t *flag;           /* own rows: the epoch of x */
+  int32_t epoch;           /* of the solve: 1, 2, ... */
+  tsi_symmetric_heap heap; /* flags: one for each slot; base: addresses of the device, in its memory */
+  int64_t sums;            /* bytes from the begin of the data of a heap to its left sums, rows of `stride` */
 } tsi_gpu_spread;
 
 /* stream: a cudaStream_t or hipStream_t. Returns at once: 0, or the error number of the device's runtime.

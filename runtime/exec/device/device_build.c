@@ -236,7 +236,7 @@ static tristar_status list_rows(making *m) {
   tsi_index at = 0;
   TSI_SCRATCH(env, tsi_index, list, m->t->off_rows);
   for (tsi_count q = 0; q < sweep->pairs; q++) {
-    const tsi_pair *pair = &sweep->pair[q];
+    const tsi_sweep_pair *pair = &sweep->pair[q];
     const tsi_device_node *from = &m->node[pair->source], *to = &m->node[pair->target];
     const tsi_index parent = sweep->pair[sweep->source_ptr[pair->source]].target;
     if (pair->first == 0) at = 0;

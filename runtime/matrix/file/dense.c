@@ -37,7 +37,7 @@ static tristar_status count_doubles(tsi_env *env, const tsi_market_header *heade
 }
 
 /* The values of an array file as they come; memory grows with them. */
-static tristar_status read_values(tsi_lines *lines, const tsi_market_header *header, int width,
+static tristar_status read_values(tsi_text_lines *lines, const tsi_market_header *header, int width,
                                   double **values) {
   tsi_count capacity = 0;
   tsi_market_array array;
@@ -55,7 +55,7 @@ static tristar_status read_values(tsi_lines *lines, const tsi_market_header *hea
   return tsi_market_end(lines, header);
 }
 
-static tristar_status read_array(tsi_lines *lines, const tsi_market_header *header, int width,
+static tristar_status read_array(tsi_text_lines *lines, const tsi_market_header *header, int width,
                                  tsi_count doubles, double **full) {
   TSI_OWNED double *values = NULL;
   TSI_TRY(read_values(lines, header, width, &values));
@@ -73,7 +73,7 @@ static tristar_status read_array(tsi_lines *lines, const tsi_market_header *head
   return TRISTAR_OK;
 }
 
-static tristar_status read_coordinate(tsi_lines *lines, const tsi_market_header *header, int width,
+static tristar_status read_coordinate(tsi_text_lines *lines, const tsi_market_header *header, int width,
                                       tsi_count doubles, double **full) {
   static const double one = 1;
   TSI_CLEANUP(tristar_matrix_destroy) tristar_matrix_t *m = NULL;
@@ -87,7 +87,7 @@ static tristar_status read_coordinate(tsi_lines *lines, const tsi_market_header 
 }
 
 /* The first line tells: "%..." is Matrix Market; all else must turn out to be numbers. */
-static tristar_status read_dense(tsi_lines *lines, bool complex_text, tristar_dense *dense) {
+static tristar_status read_dense(tsi_text_lines *lines, bool complex_text, tristar_dense *dense) {
   tsi_market_header header;
   TSI_OWNED double *full = NULL;
   tsi_count doubles = 0;
@@ -109,7 +109,7 @@ static tristar_status read_dense(tsi_lines *lines, bool complex_text, tristar_de
 
 tristar_status tsi_dense_read(tsi_env *env, const char *path, bool complex_text, tristar_dense *dense) {
   tristar_status status = TRISTAR_OK;
-  tsi_lines lines;
+  tsi_text_lines lines;
   tsi_locale locale;
   memset(dense, 0, sizeof *dense);
   tsi_locale_enter(&locale);

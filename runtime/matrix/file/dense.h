@@ -12,5 +12,5 @@ TRISTAR_CHECKED tristar_status tsi_dense_read(tsi_env *env, const char *path, bo
 /* dense_text.c: reads a file of plain text whose first line is `text`. width: numbers that a value takes, 1
  * or 2. Errors: FORMAT (something else than numbers, rows of different lengths, half a complex value),
  * NOT_FINITE, TOO_LARGE, MEMORY. */
-TRISTAR_CHECKED tristar_status tsi_dense_read_text(tsi_lines *lines, const char *text, int width,
+TRISTAR_CHECKED tristar_status tsi_dense_read_text(tsi_text_lines *lines, const char *text, int width,
                                                    tristar_dense *dense);

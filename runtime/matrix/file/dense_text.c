@@ -7,7 +7,7 @@
 #include "runtime/base/grow.h"
 
 typedef struct text_rows {
-  tsi_lines *lines;
+  tsi_text_lines *lines;
   double *number; /* row by row */
   tsi_count count, capacity;
   tsi_count rows, length; /* numbers of a row */
@@ -66,7 +66,7 @@ static void transpose(const text_rows *t, int width, double *values) {
              (size_t)width * sizeof *values);
 }
 
-tristar_status tsi_dense_read_text(tsi_lines *lines, const char *text, int width, tristar_dense *dense) {
+tristar_status tsi_dense_read_text(tsi_text_lines *lines, const char *text, int width, tristar_dense *dense) {
   double *values = NULL;
   TSI_SCRATCH(lines->env, text_rows, t, 1);
   *t = (text_rows){.lines = lines};

@@ -35,7 +35,7 @@ typedef struct header {
 
 /* The fields of one section of the file, as one READ statement takes them. */
 typedef struct section {
-  tsi_lines *lines;
+  tsi_text_lines *lines;
   const char *what;
   const tsi_fortran_format *format;
   tsi_fortran_cursor cursor;
@@ -47,7 +47,8 @@ typedef struct section {
   bool warned;       /* of a blank value */
 } section;
 
-static void section_begin(section *s, tsi_lines *lines, const char *what, const tsi_fortran_format *format) {
+static void section_begin(section *s, tsi_text_lines *lines, const char *what,
+                          const tsi_fortran_format *format) {
   memset(s, 0, sizeof *s);
   s->lines = lines;
   s->what = what;
@@ -130,7 +131,7 @@ static tristar_status next_real(section *s, double *value) {
   return TRISTAR_OK;
 }
 
-static tristar_status parse_line2(tsi_lines *lines, const char *text, header *h) {
+static tristar_status parse_line2(tsi_text_lines *lines, const char *text, header *h) {
   char show[TSI_SHOW_SIZE];
   int64_t count[5] = {0, 0, 0, 0, 0};
   int found = 0;
@@ -161,7 +162,7 @@ static bool parse_type(const char *type, header *h) {
   return true;
 }
 
-static tristar_status parse_line3(tsi_lines *lines, const char *text, header *h) {
+static tristar_status parse_line3(tsi_text_lines *lines, const char *text, header *h) {
   char show[TSI_SHOW_SIZE], type[4] = "";
   int64_t size[3];
   const char *cursor = tsi_skip_blanks(text);
@@ -199,7 +200,7 @@ static bool has_real(const tsi_fortran_format *format) {
   return false;
 }
 
-static tristar_status parse_line4(tsi_lines *lines, const char *text, header *h) {
+static tristar_status parse_line4(tsi_text_lines *lines, const char *text, header *h) {
   char show[TSI_SHOW_SIZE];
   const char *cursor = text;
   int formats = h->field == TSI_FIELD_PATTERN ? 2 : 3;
@@ -213,7 +214,7 @@ static tristar_status parse_line4(tsi_lines *lines, const char *text, header *h)
   return TRISTAR_OK;
 }
 
-static tristar_status read_header(tsi_lines *lines, header *h) {
+static tristar_status read_header(tsi_text_lines *lines, header *h) {
   char *text;
   memset(h, 0, sizeof *h);
   TSI_TRY(tsi_lines_next(lines, &text));
@@ -229,7 +230,7 @@ static tristar_status read_header(tsi_lines *lines, header *h) {
 }
 
 /* ptr[0] = 1 <= ptr[1] <= ... <= ptr[cols] = entries + 1, each less one in *ptr. */
-static tristar_status read_pointers(tsi_lines *lines, const header *h, tsi_count **ptr) {
+static tristar_status read_pointers(tsi_text_lines *lines, const header *h, tsi_count **ptr) {
   tsi_count capacity = 0;
   section s;
   section_begin(&s, lines, "column pointers", &h->format[0]);
@@ -248,7 +249,8 @@ static tristar_status read_pointers(tsi_lines *lines, const header *h, tsi_count
 }
 
 /* *before: the number of the line before the first index. */
-static tristar_status read_indices(tsi_lines *lines, const header *h, tsi_index **index, tsi_count *before) {
+static tristar_status read_indices(tsi_text_lines *lines, const header *h, tsi_index **index,
+                                   tsi_count *before) {
   tsi_count capacity = 0;
   section s;
   section_begin(&s, lines, "row indices", &h->format[1]);
@@ -266,7 +268,7 @@ static tristar_status read_indices(tsi_lines *lines, const header *h, tsi_index 
 }
 
 /* Reads the values and pushes the entries. */
-static tristar_status read_values(tsi_lines *lines, const header *h, const tsi_count *ptr,
+static tristar_status read_values(tsi_text_lines *lines, const header *h, const tsi_count *ptr,
                                   const tsi_index *index, tsi_triplets *triplets) {
   section s;
   section_begin(&s, lines, "values", &h->format[2]);
@@ -299,9 +301,9 @@ static long long line_of(const header *h, tsi_count before, tsi_count k) {
 
 /* Refuses a file that stores both triangles: summed, as duplicates are, its entries would be doubled. The
  * line is that of the row index. */
-static tristar_status refuse_pair(tsi_lines *lines, const header *h, const tsi_triplets *triplets,
+static tristar_status refuse_pair(tsi_text_lines *lines, const header *h, const tsi_triplets *triplets,
                                   tsi_count before) {
-  tsi_pair pair;
+  tsi_entry_pair pair;
   TSI_TRY(tsi_triplets_find_pair(triplets, &pair));
   if (pair.first >= 0)
     TSI_FAIL(lines->env, TRISTAR_ERR_FORMAT,
@@ -314,7 +316,7 @@ static tristar_status refuse_pair(tsi_lines *lines, const header *h, const tsi_t
 }
 
 /* Without right-hand sides, only blank lines may follow the values. */
-static tristar_status read_end(tsi_lines *lines) {
+static tristar_status read_end(tsi_text_lines *lines) {
   char show[TSI_SHOW_SIZE];
   char *text;
   do {
@@ -326,7 +328,7 @@ static tristar_status read_end(tsi_lines *lines) {
   return TRISTAR_OK;
 }
 
-tristar_status tsi_harwell_read(tsi_lines *lines, tristar_matrix_t **matrix) {
+tristar_status tsi_harwell_read(tsi_text_lines *lines, tristar_matrix_t **matrix) {
   TSI_CLEANUP(tsi_triplets_free) tsi_triplets triplets = {.env = lines->env};
   TSI_OWNED tsi_count *ptr = NULL;
   TSI_OWNED tsi_index *index = NULL;

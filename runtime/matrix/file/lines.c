@@ -12,7 +12,7 @@
 #define PATH_SHOWN 160      /* messages have limited room: of a longer path they show the tail */
 #define MARK "\xEF\xBB\xBF" /* the byte-order mark of UTF-8 */
 
-tristar_status tsi_lines_open(tsi_lines *lines, tsi_env *env, const char *path) {
+tristar_status tsi_lines_open(tsi_text_lines *lines, tsi_env *env, const char *path) {
   tristar_status status = TRISTAR_OK;
   struct stat info;
   int descriptor = -1;
@@ -37,13 +37,13 @@ out:
   return status;
 }
 
-void tsi_lines_close(tsi_lines *lines) {
+void tsi_lines_close(tsi_text_lines *lines) {
   if (lines->file != NULL) gzclose_r(lines->file); /* a read error has been told by tsi_lines_next */
   lines->file = NULL;
   TSI_FREE(lines->env, lines->buffer);
 }
 
-const char *tsi_lines_where(tsi_lines *lines) {
+const char *tsi_lines_where(tsi_text_lines *lines) {
   snprintf(lines->where, sizeof lines->where, "%s:%lld", lines->path, (long long)lines->number);
   return lines->where;
 }
@@ -57,7 +57,7 @@ const char *tsi_show(char show[TSI_SHOW_SIZE], const char *text) {
 }
 
 /* Adds bytes of the file behind those in the buffer; ended is set when there are none. */
-static tristar_status fill(tsi_lines *lines) {
+static tristar_status fill(tsi_text_lines *lines) {
   int error = Z_OK;
   memmove(lines->buffer, lines->buffer + lines->begin, lines->end - lines->begin);
   lines->end -= lines->begin;
@@ -80,13 +80,13 @@ static tristar_status fill(tsi_lines *lines) {
   return TRISTAR_OK;
 }
 
-static void skip_mark(tsi_lines *lines) {
+static void skip_mark(tsi_text_lines *lines) {
   const size_t length = strlen(MARK);
   if (lines->end - lines->begin >= length && memcmp(lines->buffer + lines->begin, MARK, length) == 0)
     lines->begin += length;
 }
 
-tristar_status tsi_lines_next(tsi_lines *lines, char **text) {
+tristar_status tsi_lines_next(tsi_text_lines *lines, char **text) {
   size_t searched = 0;
   char *newline = NULL;
   *text = NULL;
@@ -113,15 +113,15 @@ tristar_status tsi_lines_next(tsi_lines *lines, char **text) {
   return TRISTAR_OK;
 }
 
-bool tsi_lines_compressed(const tsi_lines *lines) {
+bool tsi_lines_compressed(const tsi_text_lines *lines) {
   return !gzdirect(lines->file);
 }
 
-int64_t tsi_lines_tell(const tsi_lines *lines) {
+int64_t tsi_lines_tell(const tsi_text_lines *lines) {
   return (int64_t)gztell(lines->file) - (int64_t)(lines->end - lines->begin);
 }
 
-tristar_status tsi_lines_seek(tsi_lines *lines, int64_t at, tsi_count number) {
+tristar_status tsi_lines_seek(tsi_text_lines *lines, int64_t at, tsi_count number) {
   if (gzseek(lines->file, (z_off_t)at, SEEK_SET) < 0)
     TSI_FAIL(lines->env, TRISTAR_ERR_IO, "cannot read %s at byte %lld", lines->path, (long long)at);
   lines->begin = lines->end = 0;
@@ -130,7 +130,7 @@ tristar_status tsi_lines_seek(tsi_lines *lines, int64_t at, tsi_count number) {
   return TRISTAR_OK;
 }
 
-tristar_status tsi_lines_count(tsi_lines *lines, int64_t first, int64_t end, tsi_count *count) {
+tristar_status tsi_lines_count(tsi_text_lines *lines, int64_t first, int64_t end, tsi_count *count) {
   *count = 0;
   TSI_TRY(tsi_lines_seek(lines, first, 1));
   for (int64_t left = end - first; left > 0;) {

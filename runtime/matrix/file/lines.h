@@ -14,7 +14,7 @@
 
 #define TSI_SHOW_SIZE 72 /* room for quoted text in messages */
 
-typedef struct tsi_lines {
+typedef struct tsi_text_lines {
   tsi_env *env;
   gzFile file;
   const char *path; /* the caller's, or its tail if it is long; "standard input" */
@@ -25,28 +25,28 @@ typedef struct tsi_lines {
   bool unfinished; /* the current line ends with the file, not with a newline */
   tsi_count number;
   char where[256];
-} tsi_lines;
+} tsi_text_lines;
 
 /* Errors: IO (cannot be opened, a directory), MEMORY. tsi_lines_close follows in any case. */
-TRISTAR_CHECKED tristar_status tsi_lines_open(tsi_lines *lines, tsi_env *env, const char *path);
-void tsi_lines_close(tsi_lines *lines);
+TRISTAR_CHECKED tristar_status tsi_lines_open(tsi_text_lines *lines, tsi_env *env, const char *path);
+void tsi_lines_close(tsi_text_lines *lines);
 
 /* The next line, or NULL after the last. Errors: IO, FORMAT (broken or truncated gzip data, zero bytes, a
  * line of more than 256 KiB). */
-TRISTAR_CHECKED tristar_status tsi_lines_next(tsi_lines *lines, char **text);
+TRISTAR_CHECKED tristar_status tsi_lines_next(tsi_text_lines *lines, char **text);
 
 /* Of a regular file that is not compressed (after a line has been read that is known): */
-bool tsi_lines_compressed(const tsi_lines *lines);
+bool tsi_lines_compressed(const tsi_text_lines *lines);
 /* Where the next line begins, in bytes. */
-int64_t tsi_lines_tell(const tsi_lines *lines);
+int64_t tsi_lines_tell(const tsi_text_lines *lines);
 /* The next line begins there, and is that number. Errors: IO. */
-TRISTAR_CHECKED tristar_status tsi_lines_seek(tsi_lines *lines, int64_t at, tsi_count number);
+TRISTAR_CHECKED tristar_status tsi_lines_seek(tsi_text_lines *lines, int64_t at, tsi_count number);
 /* How many lines end in bytes first .. end - 1. The next line is lost. Errors: IO. */
-TRISTAR_CHECKED tristar_status tsi_lines_count(tsi_lines *lines, int64_t first, int64_t end,
+TRISTAR_CHECKED tristar_status tsi_lines_count(tsi_text_lines *lines, int64_t first, int64_t end,
                                                tsi_count *count);
 
 /* "path:number" of the current line, for messages. */
-const char *tsi_lines_where(tsi_lines *lines);
+const char *tsi_lines_where(tsi_text_lines *lines);
 
 /* A printable, shortened copy of text, for messages. */
 const char *tsi_show(char show[TSI_SHOW_SIZE], const char *text);

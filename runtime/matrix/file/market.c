@@ -90,7 +90,7 @@ static int look_up(const word_value *table, const char *word) {
   return -1;
 }
 
-static tristar_status parse_banner(tsi_lines *lines, const char *banner, tsi_market_header *header) {
+static tristar_status parse_banner(tsi_text_lines *lines, const char *banner, tsi_market_header *header) {
   char show[TSI_SHOW_SIZE], word[5][32] = {{0}}, extra[2];
   int words =
       sscanf(banner, "%31s %31s %31s %31s %31s %1s", word[0], word[1], word[2], word[3], word[4], extra);
@@ -119,7 +119,7 @@ bool tsi_market_is_blank(const char *text) {
   return *text == '%' || *tsi_skip_blanks(text) == '\0';
 }
 
-tristar_status tsi_market_next(tsi_lines *lines, char **text) {
+tristar_status tsi_market_next(tsi_text_lines *lines, char **text) {
   do {
     TSI_TRY(tsi_lines_next(lines, text));
     if (*text == NULL) return TRISTAR_OK;
@@ -135,7 +135,7 @@ static tsi_count array_entries(const tsi_market_header *header) {
   return header->symmetry == TRISTAR_SKEW_SYMMETRIC ? rows * (rows - 1) / 2 : rows * (rows + 1) / 2;
 }
 
-static tristar_status parse_sizes(tsi_lines *lines, const char *text, tsi_market_header *header) {
+static tristar_status parse_sizes(tsi_text_lines *lines, const char *text, tsi_market_header *header) {
   char show[TSI_SHOW_SIZE];
   static const char *const names[] = {"rows", "columns", "entries"};
   int64_t sizes[3] = {0, 0, 0};
@@ -164,7 +164,7 @@ static tristar_status parse_sizes(tsi_lines *lines, const char *text, tsi_market
   return TRISTAR_OK;
 }
 
-tristar_status tsi_market_read_header(tsi_lines *lines, const char *banner, tsi_market_header *header) {
+tristar_status tsi_market_read_header(tsi_text_lines *lines, const char *banner, tsi_market_header *header) {
   char *text;
   memset(header, 0, sizeof *header);
   TSI_TRY(parse_banner(lines, banner, header));
@@ -175,7 +175,7 @@ tristar_status tsi_market_read_header(tsi_lines *lines, const char *banner, tsi_
   return parse_sizes(lines, text, header);
 }
 
-static tristar_status bad_value(tsi_lines *lines, tsi_field field, tsi_number number, const char *text) {
+static tristar_status bad_value(tsi_text_lines *lines, tsi_field field, tsi_number number, const char *text) {
   char show[TSI_SHOW_SIZE];
   if (number == TSI_NUMBER_LARGE)
     TSI_FAIL(lines->env, TRISTAR_ERR_NOT_FINITE, "%s: NaN, infinity or a number beyond double in \"%s\"",
@@ -188,7 +188,7 @@ static tristar_status bad_value(tsi_lines *lines, tsi_field field, tsi_number nu
            tsi_show(show, text));
 }
 
-tristar_status tsi_market_value(tsi_lines *lines, tsi_field field, const char *text, const char **cursor,
+tristar_status tsi_market_value(tsi_text_lines *lines, tsi_field field, const char *text, const char **cursor,
                                 double *value) {
   char show[TSI_SHOW_SIZE];
   tsi_number number = TSI_NUMBER_OK;
@@ -213,7 +213,7 @@ tristar_status tsi_market_value(tsi_lines *lines, tsi_field field, const char *t
   return TRISTAR_OK;
 }
 
-static tristar_status parse_position(tsi_lines *lines, const char *text, const char **cursor,
+static tristar_status parse_position(tsi_text_lines *lines, const char *text, const char **cursor,
                                      const char *what, tsi_index size, tsi_index *position) {
   char show[TSI_SHOW_SIZE];
   int64_t number = 0;
@@ -230,7 +230,7 @@ static tristar_status parse_position(tsi_lines *lines, const char *text, const c
 
 /* Pattern files with values are in use: one number behind the position is ignored, with one warning a file.
  */
-static void ignore_pattern_value(tsi_lines *lines, const char **cursor, bool *warned) {
+static void ignore_pattern_value(tsi_text_lines *lines, const char **cursor, bool *warned) {
   double ignored;
   if (*tsi_skip_blanks(*cursor) == '\0' || tsi_scan_real(cursor, &ignored) != TSI_NUMBER_OK || *warned)
     return;
@@ -239,7 +239,7 @@ static void ignore_pattern_value(tsi_lines *lines, const char **cursor, bool *wa
   *warned = true;
 }
 
-tristar_status tsi_market_entry(tsi_lines *lines, const tsi_market_header *header, const char *text,
+tristar_status tsi_market_entry(tsi_text_lines *lines, const tsi_market_header *header, const char *text,
                                 bool *warned, tsi_index *i, tsi_index *j, double *value) {
   char show[TSI_SHOW_SIZE];
   const char *cursor = text;
@@ -258,14 +258,15 @@ tristar_status tsi_market_entry(tsi_lines *lines, const tsi_market_header *heade
   return TRISTAR_OK;
 }
 
-tristar_status tsi_market_ends_early(tsi_lines *lines, const tsi_market_header *header, tsi_count entries) {
+tristar_status tsi_market_ends_early(tsi_text_lines *lines, const tsi_market_header *header,
+                                     tsi_count entries) {
   TSI_FAIL(lines->env, TRISTAR_ERR_FORMAT,
            "%s: the file ends after %lld of the %lld entries that line %lld announces",
            tsi_lines_where(lines), (long long)entries, (long long)header->entries,
            (long long)header->size_line);
 }
 
-tristar_status tsi_market_end(tsi_lines *lines, const tsi_market_header *header) {
+tristar_status tsi_market_end(tsi_text_lines *lines, const tsi_market_header *header) {
   char show[TSI_SHOW_SIZE];
   char *text;
   TSI_TRY(tsi_market_next(lines, &text));
@@ -278,9 +279,9 @@ tristar_status tsi_market_end(tsi_lines *lines, const tsi_market_header *header)
 }
 
 /* Refuses a file that stores both triangles: summed, as duplicates are, its entries would be doubled. */
-static tristar_status refuse_pair(tsi_lines *lines, const tsi_market_header *header,
+static tristar_status refuse_pair(tsi_text_lines *lines, const tsi_market_header *header,
                                   const tsi_triplets *triplets, const line_runs *runs) {
-  tsi_pair pair;
+  tsi_entry_pair pair;
   TSI_TRY(tsi_triplets_find_pair(triplets, &pair));
   if (pair.first >= 0)
     TSI_FAIL(lines->env, TRISTAR_ERR_FORMAT,
@@ -293,7 +294,7 @@ static tristar_status refuse_pair(tsi_lines *lines, const tsi_market_header *hea
   return TRISTAR_OK;
 }
 
-tristar_status tsi_market_read_coordinate(tsi_lines *lines, const tsi_market_header *header,
+tristar_status tsi_market_read_coordinate(tsi_text_lines *lines, const tsi_market_header *header,
                                           tristar_matrix_t **matrix) {
   int width = header->field == TSI_FIELD_PATTERN ? 0 : header->field == TSI_FIELD_COMPLEX ? 2 : 1;
   TSI_CLEANUP(tsi_triplets_free) tsi_triplets triplets = {.env = lines->env};

@@ -24,22 +24,23 @@ typedef struct tsi_market_header {
 } tsi_market_header;
 
 /* Reads from the banner, the current line, to the size line. */
-TRISTAR_CHECKED tristar_status tsi_market_read_header(tsi_lines *lines, const char *banner,
+TRISTAR_CHECKED tristar_status tsi_market_read_header(tsi_text_lines *lines, const char *banner,
                                                       tsi_market_header *header);
 /* Is the line blank, or a comment? */
 bool tsi_market_is_blank(const char *text);
 /* The next line that is neither blank nor a comment; NULL at the end. */
-TRISTAR_CHECKED tristar_status tsi_market_next(tsi_lines *lines, char **text);
+TRISTAR_CHECKED tristar_status tsi_market_next(tsi_text_lines *lines, char **text);
 /* Reads the value at *cursor and demands that the line ends behind it. value: two doubles. */
-TRISTAR_CHECKED tristar_status tsi_market_value(tsi_lines *lines, tsi_field field, const char *text,
+TRISTAR_CHECKED tristar_status tsi_market_value(tsi_text_lines *lines, tsi_field field, const char *text,
                                                 const char **cursor, double *value);
 /* Reads an entry, the current line, of a coordinate file. value: two doubles; *warned: the log has been told
  * of values of a pattern. */
-TRISTAR_CHECKED tristar_status tsi_market_entry(tsi_lines *lines, const tsi_market_header *header,
+TRISTAR_CHECKED tristar_status tsi_market_entry(tsi_text_lines *lines, const tsi_market_header *header,
                                                 const char *text, bool *warned, tsi_index *i, tsi_index *j,
                                                 double *value);
 /* Reads what follows the size line of a coordinate file. */
-TRISTAR_CHECKED tristar_status tsi_market_read_coordinate(tsi_lines *lines, const tsi_market_header *header,
+TRISTAR_CHECKED tristar_status tsi_market_read_coordinate(tsi_text_lines *lines,
+                                                          const tsi_market_header *header,
                                                           tristar_matrix_t **matrix);
 /* The first row that an array file stores of column j. */
 static inline tsi_index tsi_market_first_row(tristar_symmetry symmetry, tsi_index j) {
@@ -48,25 +49,25 @@ static inline tsi_index tsi_market_first_row(tristar_symmetry symmetry, tsi_inde
 
 /* The values of an array file, one after the other; market_array.c. */
 typedef struct tsi_market_array {
-  tsi_lines *lines;
+  tsi_text_lines *lines;
   const tsi_market_header *header;
   tsi_count taken;    /* values read so far, of header->entries */
   tsi_index row, col; /* of the next value */
 } tsi_market_array;
 
-void tsi_market_array_begin(tsi_market_array *array, tsi_lines *lines, const tsi_market_header *header);
+void tsi_market_array_begin(tsi_market_array *array, tsi_text_lines *lines, const tsi_market_header *header);
 /* The next value, of which there is one, and where it belongs. value: two doubles. */
 TRISTAR_CHECKED tristar_status tsi_market_array_next(tsi_market_array *array, tsi_index *i, tsi_index *j,
                                                      double *value);
 /* Reads what follows the size line of an array file. */
-TRISTAR_CHECKED tristar_status tsi_market_read_array(tsi_lines *lines, const tsi_market_header *header,
+TRISTAR_CHECKED tristar_status tsi_market_read_array(tsi_text_lines *lines, const tsi_market_header *header,
                                                      tristar_matrix_t **matrix);
 
 /* A part of the entries of a coordinate file; market_part.c. Of a plain file, those whose lines begin in a
  * part of its bytes: no others are read, and who reads them all says how many lines are before. Of a
  * compressed one a part of the entries; all before them are read. */
 typedef struct tsi_market_part {
-  tsi_lines lines;
+  tsi_text_lines lines;
   tsi_market_header header;
   tsi_matrix_part part;
   bool plain, warned;
@@ -90,14 +91,14 @@ TRISTAR_CHECKED tristar_status tsi_market_part_next(tsi_market_part *p, bool *th
                                                     tsi_index *j, double *value);
 
 /* FORMAT: there are only so many entries. */
-TRISTAR_CHECKED tristar_status tsi_market_ends_early(tsi_lines *lines, const tsi_market_header *header,
+TRISTAR_CHECKED tristar_status tsi_market_ends_early(tsi_text_lines *lines, const tsi_market_header *header,
                                                      tsi_count entries);
 /* Demands that nothing follows the last entry. */
-TRISTAR_CHECKED tristar_status tsi_market_end(tsi_lines *lines, const tsi_market_header *header);
+TRISTAR_CHECKED tristar_status tsi_market_end(tsi_text_lines *lines, const tsi_market_header *header);
 
 /* Writes a checked view (tsi_view_check); comment may be NULL. */
 TRISTAR_CHECKED tristar_status tsi_market_write(tsi_env *env, const char *path, const tristar_view *view,
                                                 const char *comment);
 
 /* Reads the rest of a Harwell-Boeing or Rutherford-Boeing file whose first line is the current one. */
-TRISTAR_CHECKED tristar_status tsi_harwell_read(tsi_lines *lines, tristar_matrix_t **matrix);
+TRISTAR_CHECKED tristar_status tsi_harwell_read(tsi_text_lines *lines, tristar_matrix_t **matrix);

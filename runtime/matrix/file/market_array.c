@@ -6,13 +6,13 @@
 #include "runtime/matrix/file/market.h"
 #include "runtime/matrix/triplets.h"
 
-void tsi_market_array_begin(tsi_market_array *array, tsi_lines *lines, const tsi_market_header *header) {
+void tsi_market_array_begin(tsi_market_array *array, tsi_text_lines *lines, const tsi_market_header *header) {
   *array =
       (tsi_market_array){.lines = lines, .header = header, .row = tsi_market_first_row(header->symmetry, 0)};
 }
 
 tristar_status tsi_market_array_next(tsi_market_array *array, tsi_index *i, tsi_index *j, double *value) {
-  tsi_lines *lines = array->lines;
+  tsi_text_lines *lines = array->lines;
   const tsi_market_header *header = array->header;
   char *text;
   TSI_TRY(tsi_market_next(lines, &text));
@@ -33,7 +33,7 @@ tristar_status tsi_market_array_next(tsi_market_array *array, tsi_index *i, tsi_
   return TRISTAR_OK;
 }
 
-tristar_status tsi_market_read_array(tsi_lines *lines, const tsi_market_header *header,
+tristar_status tsi_market_read_array(tsi_text_lines *lines, const tsi_market_header *header,
                                      tristar_matrix_t **matrix) {
   TSI_CLEANUP(tsi_triplets_free) tsi_triplets triplets = {.env = lines->env};
   tsi_market_array array;

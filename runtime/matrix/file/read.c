@@ -4,7 +4,7 @@
 #include "runtime/matrix/matrix.h"
 
 /* The first line tells: "%..." is Matrix Market; all else must turn out to be Harwell-Boeing. */
-static tristar_status read_lines(tsi_lines *lines, tristar_matrix_t **matrix) {
+static tristar_status read_lines(tsi_text_lines *lines, tristar_matrix_t **matrix) {
   tsi_market_header header;
   char *text;
   TSI_TRY(tsi_lines_next(lines, &text));
@@ -17,7 +17,7 @@ static tristar_status read_lines(tsi_lines *lines, tristar_matrix_t **matrix) {
 
 tristar_status tsi_matrix_read_file(tsi_env *env, const char *path, tristar_matrix_t **matrix) {
   tristar_status status = TRISTAR_OK;
-  tsi_lines lines;
+  tsi_text_lines lines;
   tsi_locale locale;
   *matrix = NULL;
   tsi_locale_enter(&locale);

@@ -91,7 +91,7 @@ static tristar_status receive_block(const gathering *g, int rank, tsi_triplets *
 
 /* Refuses both entries of a pair, as tristar_analyze does; before they are summed. */
 static tristar_status refuse_pair(const gathering *g, const tsi_triplets *triplets) {
-  tsi_pair pair;
+  tsi_entry_pair pair;
   TSI_TRY(tsi_triplets_find_pair(triplets, &pair));
   if (pair.first >= 0)
     TSI_FAIL(g->env, TRISTAR_ERR_FORMAT,

@@ -24,7 +24,7 @@ tristar_status tsi_oneside_map(tsi_env *env, int32_t pe, int32_t pes, int32_t fl
   return TRISTAR_OK;
 }
 
-const tsi_heap *tsi_oneside_heap(const tsi_oneside *port) {
+const tsi_symmetric_heap *tsi_oneside_heap(const tsi_oneside *port) {
   return &port->heap;
 }
 double tsi_oneside_seconds(const tsi_oneside *port) {

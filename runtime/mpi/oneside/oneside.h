@@ -43,7 +43,7 @@ TRISTAR_CHECKED tristar_status tsi_oneside_map(tsi_env *env, int32_t pe, int32_t
  */
 void tsi_oneside_destroy(tsi_oneside **port);
 
-const tsi_heap *tsi_oneside_heap(const tsi_oneside *port);
+const tsi_symmetric_heap *tsi_oneside_heap(const tsi_oneside *port);
 double tsi_oneside_seconds(const tsi_oneside *port);
 /* Data of the PE's own heap. */
 void *tsi_oneside_data(const tsi_oneside *port);

@@ -5,7 +5,7 @@
 
 struct tsi_oneside {
   tsi_env *env;
-  tsi_heap heap;
+  tsi_symmetric_heap heap;
   double seconds; /* of the deadline */
   MPI_Win window; /* MPI_WIN_NULL: memory of the caller */
 };

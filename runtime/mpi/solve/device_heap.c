@@ -21,7 +21,7 @@ tristar_status tsi_device_upload(const tsi_env *env, void **at, const void *from
 
 tristar_status tsi_device_heap_open(tsi_env *env, const tsi_oneside *port, size_t data,
                                     tsi_device_heap *heap) {
-  const tsi_heap *given = tsi_oneside_heap(port);
+  const tsi_symmetric_heap *given = tsi_oneside_heap(port);
   const size_t bytes = tsi_oneside_bytes(given->flags, data);
   TSI_SCRATCH(env, char *, base, given->pes);
   *heap = (tsi_device_heap){.seen = {given->pe, given->pes, given->flags, NULL}, .port = port};

@@ -16,7 +16,7 @@ TRISTAR_CHECKED tristar_status tsi_device_upload(const tsi_env *env, void **at, 
                                                  size_t bytes);
 
 typedef struct tsi_device_heap {
-  tsi_heap seen;           /* with addresses of the device, in its memory */
+  tsi_symmetric_heap seen; /* with addresses of the device, in its memory */
   const tsi_oneside *port; /* NULL: not open */
   int32_t mapped;          /* the first so many PEs' heaps are */
   char *own;               /* the data of the PE's own heap, as the device sees it */
