@@ -222,6 +222,22 @@ static void check_bits(tristar_t *ts, tristar_t *parallel, const typed *t) {
 
 /* ---- Systems of other kinds ---------------------------------------------------------------------------- */
 
+/* x may be b: the same bits. factors: of kept factors, else in one call. */
+static void check_in_place(tristar_batch_t *batch, const typed *t, const systems *s, tristar_op op,
+                           bool factors) {
+  const int n = s->p.n;
+  const size_t bytes = (size_t)(s->count * NRHS * n) * t->bytes;
+  char *place = xcalloc(bytes, 1);
+  memcpy(place, s->b, bytes);
+  if (factors)
+    CHECK_OK(tristar_batch_solve(batch, op, NRHS, place, n, NRHS * n, place, n, NRHS * n, NULL, NULL));
+  else
+    CHECK_OK(tristar_batch_factor_solve(batch, s->count, s->values, s->stride, op, NRHS, place, n, NRHS * n,
+                                        place, n, NRHS * n, NULL, NULL));
+  CHECK(memcmp(place, s->x, bytes) == 0);
+  free(place);
+}
+
 /* Pivots of the typical values are zero, or tiny, in some systems: those are solved by themselves. */
 static void check_other_pivots(tristar_t *ts, const typed *t) {
   CLEANUP(release_systems)
@@ -237,6 +253,7 @@ static void check_other_pivots(tristar_t *ts, const typed *t) {
   CHECK_OK(tristar_batch_get_stats(batch, &stats));
   CHECK_MSG(stats.apart >= 2, "%lld systems by themselves", (long long)stats.apart);
   check_solutions(t, &s, TRISTAR_N, passes(t), -1);
+  check_in_place(batch, t, &s, TRISTAR_N, false);
   CHECK_OK(tristar_batch_factor(batch, s.count, s.values, s.stride, s.status));
   for (int repeat = 0; repeat < 2; repeat++) {
     memset(s.x, 0, (size_t)(s.count * NRHS * n) * t->bytes);
@@ -244,6 +261,7 @@ static void check_other_pivots(tristar_t *ts, const typed *t) {
         tristar_batch_solve(batch, TRISTAR_T, NRHS, s.b, n, NRHS * n, s.x, n, NRHS * n, s.errors, s.status));
     check_solutions(t, &s, TRISTAR_T, passes(t), -1);
   }
+  check_in_place(batch, t, &s, TRISTAR_T, true);
 }
 
 /* One system cannot be solved: it has its status and NaN, all others their solutions. */

@@ -188,14 +188,21 @@ static tristar_status factor_apart(const job *j, int64_t system, tsi_batch_syste
   return status;
 }
 
-/* The right-hand sides from the first one on that the group has not solved. */
+/* The right-hand sides from the first one on that the group has not solved; of a copy, if x is b. */
 static tristar_status solve_apart(const job *j, int64_t system, const tsi_batch_system *of) {
   tristar_refine_result result;
-  const tsi_env *env = &j->batch->ts->env;
+  tsi_env *env = &j->batch->ts->env;
+  TSI_OWNED char *copy = NULL;
   const int64_t first = j->apart[system];
   const double epsilon = tsi_sparse_kernels_select(j->batch->pattern->scalar)->epsilon;
   const void *b = j->b + (size_t)(system * j->bstride + first * j->ldb) * j->user_bytes;
   void *x = j->x + (size_t)(system * j->xstride + first * j->ldx) * j->user_bytes;
+  if (j->b == j->x && j->nrhs > first) {
+    const int64_t scalars = (j->nrhs - first - 1) * j->ldb + j->batch->structure.n;
+    TSI_TRY(TSI_ALLOC_SIZED(env, copy, scalars, j->user_bytes));
+    memcpy(copy, b, (size_t)scalars * j->user_bytes);
+    b = copy;
+  }
   TSI_TRY(tristar_solve_refined(of->plan, j->op, j->nrhs - first, b, j->ldb, x, j->ldx, NULL, &result));
   if (!(result.backward_error <= j->error[system])) j->error[system] = result.backward_error;
   if (!(result.backward_error <= cbrt(epsilon)))
