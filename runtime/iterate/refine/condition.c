@@ -246,24 +246,60 @@ tristar_status tsi_condition_glance(const tsi_system *system, double *size) {
   return team->failure;
 }
 
+/* norm: of B. sum: n of scratch. */
+static tristar_status estimate(scaled_inverse *inverse, double *sum, double *norm, double *reciprocal) {
+  const tsi_system *system = inverse->system;
+  double inverse_norm;
+  set_reductions(inverse);
+  TSI_TRY(scaled_norm(inverse, sum, norm));
+  TSI_TRY(tsi_estimate_one_norms(system->env, system->kernels, system->team, system->n, 1, solve_scaled,
+                                 inverse, &inverse_norm));
+  /* at most one, but for rounding, which is coarse where numbers are subnormal */
+  *reciprocal = *norm > 0 && inverse_norm > 0 ? fmin(1, 1 / *norm / inverse_norm) : 0;
+  return TRISTAR_OK;
+}
+
+/* The scaling of the factorization may be that of other values, which a refactorization has kept. Then the
+ * condition is that of the equilibrated matrix, if that one is better. sum: 6 n, 2 n of scratch, both
+ * scalings of the inverse, and room for them. */
+static tristar_status estimate_equilibrated(scaled_inverse *inverse, double *sum, double *norm,
+                                            double *reciprocal) {
+  const tsi_system *system = inverse->system;
+  const tsi_index n = system->n;
+  double other, of_other, farthest = 0, *kept = sum + 4 * (size_t)n;
+  TSI_TRY(find_sums(inverse, TRISTAR_N, sum));
+  TSI_TRY(find_sums(inverse, TRISTAR_T, sum + n));
+  for (tsi_index i = 0; i < 2 * n; i++)
+    if (sum[i] > 0 && isfinite(sum[i])) farthest = fmax(farthest, abs(ilogb(sum[i])));
+  if (!(tsi_team_largest(system->team, farthest) > EVEN)) return system->team->failure;
+  memcpy(kept, inverse->row, 2 * (size_t)n * sizeof *kept);
+  TSI_TRY(equilibrate(inverse, sum));
+  TSI_TRY(estimate(inverse, sum, &other, &of_other));
+  if (of_other > *reciprocal) {
+    *norm = other;
+    *reciprocal = of_other;
+    return TRISTAR_OK;
+  }
+  memcpy(inverse->row, kept, 2 * (size_t)n * sizeof *kept);
+  set_reductions(inverse);
+  return TRISTAR_OK;
+}
+
 tristar_status tsi_condition(const tsi_system *system, tsi_multiply_columns solve, void *arg,
                              double *reciprocal, double *distance) {
   scaled_inverse inverse = {.system = system, .solve = solve, .arg = arg};
-  double norm, inverse_norm;
+  double norm;
   TSI_OWNED double *sum = NULL;
   *reciprocal = 1;
   *distance = INFINITY;
   if (system->team->n == 0) return TRISTAR_OK;
-  TSI_TRY(tsi_team_agree(system->team, TSI_ALLOC(system->env, sum, 4 * (tsi_count)system->n)));
+  TSI_TRY(tsi_team_agree(system->team, TSI_ALLOC(system->env, sum, 6 * (tsi_count)system->n)));
   inverse.row = sum + 2 * (size_t)system->n;
   inverse.column = inverse.row + system->n;
   TSI_TRY(choose_scaling(&inverse, sum));
-  set_reductions(&inverse);
-  TSI_TRY(scaled_norm(&inverse, sum, &norm));
-  TSI_TRY(tsi_estimate_one_norms(system->env, system->kernels, system->team, system->n, 1, solve_scaled,
-                                 &inverse, &inverse_norm));
-  /* at most one, but for rounding, which is coarse where numbers are subnormal */
-  *reciprocal = norm > 0 && inverse_norm > 0 ? fmin(1, 1 / norm / inverse_norm) : 0;
+  TSI_TRY(estimate(&inverse, sum, &norm, reciprocal));
+  if (*reciprocal < sqrt(system->kernels->epsilon))
+    TSI_TRY(estimate_equilibrated(&inverse, sum, &norm, reciprocal));
   const bool doubtful = system->perturbed || *reciprocal < sqrt(system->kernels->epsilon);
   if (doubtful && *reciprocal > 0) TSI_TRY(find_null_vector(&inverse, norm, sum, reciprocal, distance));
   return TRISTAR_OK;

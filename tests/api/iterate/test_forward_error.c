@@ -420,6 +420,49 @@ static void check_cost(tristar_t *ts, double diagonal) {
   CHECK_MSG(cost >= 4 && cost <= 12, "condition %g: %lld solves", reciprocal, (long long)cost);
 }
 
+/* Other values of the pattern, in other units, with the scaling of the first ones: the condition is that of
+ * the equilibrated matrix, about 13, and leaves digits. */
+static void check_other_units(tristar_t *ts) {
+  enum { ORDER = 5 };
+  static const double first[ORDER][ORDER] = {
+      {4, -7, -7, 0, 6}, {-7, 0, 0, -8, 7}, {-7, 0, 3, 6, 5}, {0, -8, 6, 2, 9}, {6, 7, 5, 9, 6}};
+  static const int unit[ORDER] = {-7, 2, 6, -4, 4};
+  CLEANUP(tristar_analysis_destroy) tristar_analysis_t *an = NULL;
+  CLEANUP(tristar_factor_destroy) tristar_factor_t *f = NULL;
+  CLEANUP(tristar_plan_destroy) tristar_plan_t *p = NULL;
+  int ptr[ORDER + 1], index[ORDER * ORDER], entries = 0;
+  float values[2][ORDER * ORDER], x[ORDER];
+  const float b[ORDER] = {1, 1, 1, 1, 1};
+  tristar_view v = DEFAULTS(tristar_view);
+  tristar_refine_options o = DEFAULTS(tristar_refine_options);
+  tristar_refine_result result;
+  double reciprocal;
+  for (int j = 0; j < ORDER; j++) {
+    ptr[j] = entries;
+    for (int i = 0; i < ORDER; i++) {
+      if (!(fabs(first[i][j]) > 0)) continue;
+      index[entries] = i;
+      values[0][entries] = (float)first[i][j];
+      values[1][entries++] = (float)ldexp(first[i][j], unit[i] + unit[j]);
+    }
+  }
+  ptr[ORDER] = entries;
+  v.scalar = TRISTAR_SINGLE;
+  v.rows = v.cols = ORDER;
+  v.ptr = ptr;
+  v.index = index;
+  v.values = values[0];
+  o.forward_error = 1;
+  CHECK_OK(tristar_analyze(ts, &v, NULL, &an));
+  CHECK_OK(tristar_factor(an, values[0], &f));
+  CHECK_OK(tristar_plan(f, NULL, &p));
+  CHECK_OK(tristar_refactor(f, values[1]));
+  CHECK_OK(tristar_solve_refined(p, TRISTAR_N, 1, b, ORDER, x, ORDER, &o, &result));
+  CHECK_MSG(result.forward_error < 1e-3, "forward error %g", result.forward_error);
+  CHECK_OK(tristar_condition(p, &reciprocal));
+  CHECK_MSG(reciprocal > 1e-3, "condition 1 / %g", reciprocal);
+}
+
 int main(int argc, char **argv) {
   subtests_begin(&argc, argv);
   CLEANUP(close_context) tristar_t *ts = open_without_starpu(true);
@@ -430,6 +473,7 @@ int main(int argc, char **argv) {
   RUN(check_underflow(ts));
   RUN(check_many(ts));
   RUN(check_empty(ts));
+  RUN(check_other_units(ts));
   RUN(check_cost(ts, 4));
   RUN(check_cost(ts, 2.5));
   RUN(check_cost(ts, -1e-3));
