@@ -115,9 +115,9 @@ static inline bool tsi_factor_inverts_badly(const tristar_factor_t *factor) {
   const double epsilon = tsi_sparse_kernels_select(factor->analysis->factor_scalar)->epsilon;
   return factor->inverse_growth * cbrt(epsilon) > 1;
 }
-/* Does such a factor need refinement for each solve? */
+/* Does such a factor need refinement for each solve? If A is singular, null vectors in x may be large. */
 static inline bool tsi_factor_needs_refinement(const tristar_factor_t *factor) {
-  return factor->stats.perturbed_pivots > 0 || tsi_factor_loses_digits(factor);
+  return factor->stats.perturbed_pivots > 0 || factor->stats.singular || tsi_factor_loses_digits(factor);
 }
 
 /* Errors: STALE (its last refactorization failed). */

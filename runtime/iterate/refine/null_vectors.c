@@ -218,6 +218,8 @@ bool tsi_null_vectors_solve(const tsi_null_vectors *v, const void *b, void *x) {
 static tristar_status leave_null_vectors(tsi_null_vectors *v) {
   const tsi_system *system = v->system;
   tsi_index end = v->count, done = 0;
+  double longest_length = 0;
+  v->condition = 1;
   for (tsi_index k = 0; k < v->count; k++) {
     TSI_TRY(tsi_system_residual(system, v->op, v->zero, column_of(v, k), product_of(v, k)));
     system->kernels->scale(system->n, product_of(v, k), tsi_system_row_scale(system, v->op), false);
@@ -231,6 +233,8 @@ static tristar_status leave_null_vectors(tsi_null_vectors *v) {
     exchange(v, column_of(v, to), column_of(v, best));
     exchange(v, product_of(v, to), product_of(v, best));
     if (is_null) continue;
+    if (done == 0) longest_length = length;
+    v->condition = tsi_larger(v->condition, longest_length / length);
     for (tsi_index k = ++done; k < end; k++) {
       double out[2];
       multiply(v, product_of(v, to), product_of(v, k), out);
@@ -248,20 +252,19 @@ static tristar_status leave_null_vectors(tsi_null_vectors *v) {
   return system->team->failure;
 }
 
-#define NOISE 64 /* epsilons of the largest entry of a vector, as columns are scaled */
+/* Times condition: epsilons of the largest entry of a vector, as columns are scaled. */
+#define NOISE 64
 
-/* Entries that are nothing but rounding errors become zero. */
-static void drop_noise(const tsi_null_vectors *v) {
+void tsi_null_vectors_drop_noise(const tsi_null_vectors *v, void *x) {
   const tsi_system *system = v->system;
-  scale(v, true);
-  for (tsi_index k = 0; k < v->count; k++) {
-    const double largest =
-        tsi_team_largest(system->team, system->kernels->largest_size(system->n, column_of(v, k)));
-    system->kernels->take_large(system->n, column_of(v, k), NULL, NOISE * system->kernels->epsilon * largest,
-                                v->spare);
-    memcpy(column_of(v, k), v->spare, v->bytes);
-  }
-  scale(v, false);
+  const tsi_sparse_kernels *kernels = system->kernels;
+  const double *weight = tsi_system_column_weight(system, v->op);
+  const double noise = NOISE * v->condition * kernels->epsilon;
+  kernels->scale(system->n, x, weight, true);
+  const double largest = tsi_team_largest(system->team, kernels->largest_size(system->n, x));
+  kernels->take_large(system->n, x, NULL, noise * largest, v->spare);
+  memcpy(x, v->spare, v->bytes);
+  kernels->scale(system->n, x, weight, false);
 }
 
 /* Is A v zero in each row, beside |A| |v| of that row? Where it is not, v may be a null vector only because
@@ -301,7 +304,7 @@ static tristar_status finish_basis(tsi_null_vectors *v, bool scaled) {
   bool certain = true;
   TSI_TRY(leave_null_vectors(v));
   if (v->direct) {
-    drop_noise(v);
+    for (tsi_index k = 0; k < v->count; k++) tsi_null_vectors_drop_noise(v, column_of(v, k));
     TSI_TRY(find_certainty(v, &certain));
   }
   const tsi_index count = v->count;

@@ -27,6 +27,8 @@ typedef struct tsi_null_vectors {
   char *product;           /* n scalars each, for as many vectors. */
   char *zero, *spare;      /* n scalars each. */
   double *real;            /* n, scratch. */
+  double condition; /* The longest product of these columns over the shortest one, at least 1: by so much
+                       rounding errors of the basis may exceed eps. */
   double error; /* The largest |A v| relative to |A| |v|, as the factors scale rows; infinite if vectors leave
                    the range of numbers. */
   bool are_certain; /* The error is no more than rounding, and there are no other null vectors. */
@@ -54,6 +56,10 @@ void tsi_null_vectors_finish(tsi_null_vectors *v);
 /* x = a solution of op(A) x = b, if there is one, without the factors. Returns false unless direct.
  * x may be b. */
 bool tsi_null_vectors_solve(const tsi_null_vectors *v, const void *b, void *x);
+
+/* Entries of x that may be nothing but rounding errors, beside its largest one as the columns are scaled,
+ * become zero. */
+void tsi_null_vectors_drop_noise(const tsi_null_vectors *v, void *x);
 
 /* x -= V V^H x, twice against rounding errors. Returns the largest entry of V^H x. */
 double tsi_null_vectors_remove(const tsi_null_vectors *v, void *x);

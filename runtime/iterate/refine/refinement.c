@@ -392,6 +392,22 @@ static tristar_status measure_residual(const tsi_refinement *r, const void *b, c
   return r->system->team->failure;
 }
 
+/* The backward error of x. Rows whose unknowns are nothing but rounding errors have one of about 1: it is
+ * that without such unknowns, and so is x, if that one is smaller. copy: scratch. */
+static tristar_status look_without_noise(const tsi_refinement *projected, const tsi_projection *projection,
+                                         const void *b, void *x, void *copy, double *error) {
+  const size_t bytes = (size_t)projected->system->n * projected->kernels->scalar_bytes;
+  double other;
+  TSI_TRY(tsi_residual_find(&projected->residual, b, x, error));
+  if (*error <= sqrt(projected->kernels->epsilon)) return TRISTAR_OK;
+  memcpy(copy, x, bytes);
+  tsi_null_vectors_drop_noise(&projection->null, x);
+  TSI_TRY(tsi_residual_find(&projected->residual, b, x, &other));
+  if (!(other < *error)) memcpy(x, copy, bytes);
+  *error = fmin(*error, other);
+  return TRISTAR_OK;
+}
+
 /* The solution without null vectors, x: its backward error, and its residual as the factors scale it. */
 static tristar_status solve_projected(const tsi_refinement *r, tsi_projection *projection, const void *b,
                                       void *x, const tristar_refine_options *options,
@@ -413,7 +429,7 @@ static tristar_status solve_projected(const tsi_refinement *r, tsi_projection *p
   TSI_TRY(status);
   tsi_projection_clean(projection, x);
   projected.residual.strict = r->uneven;
-  return tsi_residual_find(&projected.residual, b, x, &result->backward_error);
+  return look_without_noise(&projected, projection, b, x, copy, &result->backward_error);
 }
 
 /* Tries projections: with the factors, and where that gives no solution of a small system, the direct one.

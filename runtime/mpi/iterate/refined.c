@@ -113,7 +113,7 @@ tristar_status tristar_distributed_solve(tristar_distributed_t *d, tristar_op op
   tsi_env *env = &d->ts->env;
   tristar_refine_result result;
   tristar_status status;
-  if ((d->stats.perturbed_pivots > 0 || d->loses_digits) && d->has_matrix &&
+  if ((d->stats.perturbed_pivots > 0 || d->singular || d->loses_digits) && d->has_matrix &&
       d->options.refine != TRISTAR_REFINE_NEVER) {
     status = tristar_distributed_solve_refined(d, op, nrhs, b, ldb, x, ldx, NULL, &result);
     if (status == TRISTAR_OK)

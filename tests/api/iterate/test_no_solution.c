@@ -1,6 +1,6 @@
-/* Singular systems that have no solution, factored with perturbed pivots: x is so large that b - A x in the
- * type of the matrix may be zero. The residual of the refinement, and the one that is computed on request,
- * are the true ones. */
+/* Singular systems that have no solution, or many, factored with perturbed pivots: x may be so large that
+ * b - A x in the type of the matrix is zero. The residual of the refinement, and the one that is computed on
+ * request, are the true ones. */
 #include "tests/support/context.h"
 #include "tests/support/singular_systems.h"
 #include "tests/support/subtests.h"
@@ -241,6 +241,81 @@ static void check_redundants(tristar_t *ts) {
   for (uint64_t seed = 1; seed <= (TSI_TESTS_SANITIZED ? 200 : 2000); seed++) check_redundant(ts, seed);
 }
 
+enum { CONSISTENT_MOST = 23 };
+
+/* A singular matrix, and b = op(A) x of a vector x of small integers. */
+typedef struct consistent {
+  int n;
+  tristar_format format;
+  tristar_op op;
+  const int *ptr, *index;
+  const double *a, *b;
+  tristar_merge merge;
+  tristar_inverse inverse;
+} consistent;
+
+static void check_consistent(tristar_t *ts, const consistent *c, bool with_values) {
+  tristar_analysis_options o = DEFAULTS(tristar_analysis_options);
+  CLEANUP(tristar_analysis_destroy) tristar_analysis_t *an = NULL;
+  CLEANUP(tristar_factor_destroy) tristar_factor_t *f = NULL;
+  CLEANUP(tristar_plan_destroy) tristar_plan_t *p = NULL;
+  tristar_view v = DEFAULTS(tristar_view);
+  tristar_refine_result result;
+  double x[CONSISTENT_MOST], r[CONSISTENT_MOST];
+  v.format = c->format;
+  v.rows = v.cols = c->n;
+  v.ptr = c->ptr;
+  v.index = c->index;
+  v.values = with_values ? c->a : NULL;
+  o.singular = TRISTAR_SINGULAR_PERTURB;
+  o.merge = c->merge;
+  o.inverse = c->inverse;
+  CHECK_OK(tristar_analyze(ts, &v, &o, &an));
+  CHECK_OK(tristar_factor(an, c->a, &f));
+  CHECK_OK(tristar_plan(f, NULL, &p));
+  CHECK_OK(tristar_solve_refined(p, c->op, 1, c->b, c->n, x, c->n, NULL, &result));
+  CHECK_MSG(result.residual <= 1.5e-8, "order %d: the residual is %g", c->n, result.residual);
+  CHECK_OK(tristar_solve(p, c->op, 1, c->b, c->n, x, c->n));
+  CHECK_OK(tristar_residual(f, c->op, 1, c->b, c->n, x, c->n, r, c->n, NULL));
+  CHECK_MSG(relative_size(&typed_double, c->n, r, c->b) <= 1.5e-8, "order %d: b - A x is %g", c->n,
+            relative_size(&typed_double, c->n, r, c->b));
+}
+
+/* The null space has rounding errors that are much larger than eps, as there is a small singular value beside
+ * the zeros (23); rows have only unknowns that are rounding errors (7). */
+static void check_consistents(tristar_t *ts) {
+  static const int ptr_23[] = {0,  7,  10, 12, 17, 25, 29, 33, 38,  47,  54,  59,
+                               62, 66, 82, 84, 86, 89, 92, 99, 101, 107, 111, 112};
+  static const int index_23[] = {22, 8,  5,  16, 0,  2,  11, 1,  9,  10, 2,  16, 3,  4,  8,  13, 15, 2,  4,
+                                 10, 13, 16, 17, 20, 21, 5,  10, 16, 19, 2,  6,  13, 16, 2,  3,  7,  11, 16,
+                                 0,  2,  8,  9,  10, 16, 17, 20, 22, 4,  14, 20, 9,  2,  16, 13, 5,  7,  8,
+                                 10, 12, 8,  11, 22, 1,  12, 14, 18, 0,  1,  2,  3,  4,  6,  8,  9,  10, 13,
+                                 16, 17, 18, 20, 21, 22, 5,  14, 15, 14, 0,  12, 17, 0,  12, 17, 22, 6,  18,
+                                 4,  13, 20, 1,  16, 19, 0,  1,  3,  10, 17, 20, 3,  4,  13, 21, 22};
+  static const double a_23[] = {4,  2, -2, 2,  5,  -2, 4, -3, -3, -1, -4, 4,  3,  -3,  5,  -3, 3,  -5, 3,
+                                -4, 3, 5,  -5, -2, -1, 5, 1,  10, -5, -2, -2, 4,  2,   -2, -4, 5,  5,  2,
+                                5,  5, 3,  -3, -5, -5, 4, -1, -3, 2,  1,  -1, 5,  5,   -5, 2,  1,  4,  2,
+                                -4, 3, 3,  -5, 3,  -4, 4, -4, 2,  5,  -1, 5,  -5, -10, 2,  3,  -3, -5, -14,
+                                -5, 4, 3,  -6, 5,  1,  4, -5, -4, 4,  5,  2,  -5, 5,   2,  -5, -4, -2, -3,
+                                5,  9, 5,  1,  8,  -4, 4, 1,  4,  5,  -3, -1, -5, -5,  -5, 5,  1};
+  static const double b_23[] = {5,   -5,  16, 24, 31, 11, 24, -18, 3,  -11, 4, 10,
+                                -16, -27, -5, -8, -8, -8, 0,  12,  -2, -30, 0};
+  static const int ptr_7[] = {0, 4, 9, 10, 12, 15, 17, 21};
+  static const int index_7[] = {0, 1, 5, 6, 0, 1, 3, 4, 6, 2, 3, 6, 2, 1, 4, 4, 5, 2, 5, 4, 1};
+  static const double a_7[] = {2048,  24,  -160,           -8,
+                               10240, -40, 0.0078125,      -0.000732421875,
+                               -56,   160, -0.01953125,    40,
+                               -160,  40,  0.000732421875, -0.000732421875,
+                               -96,   0,   -192,           -0.002197265625,
+                               -40};
+  static const double b_7[] = {-8, 37, 0, 0, -22, 9, 40};
+  const consistent systems[] = {
+      {23, TRISTAR_CSR, TRISTAR_N, ptr_23, index_23, a_23, b_23, TRISTAR_MERGE_RELAXED,
+       TRISTAR_INVERSE_DIAGONAL},
+      {7, TRISTAR_CSC, TRISTAR_T, ptr_7, index_7, a_7, b_7, TRISTAR_MERGE_NONE, TRISTAR_INVERSE_NONE}};
+  for (int k = 0; k < 4; k++) check_consistent(ts, &systems[k / 2], k % 2 > 0);
+}
+
 int main(int argc, char **argv) {
   subtests_begin(&argc, argv);
   CLEANUP(close_context) tristar_t *ts = open_without_starpu(false);
@@ -251,6 +326,7 @@ int main(int argc, char **argv) {
   RUN(check_type(ts, &typed_double, true));
   RUN(check_contradictions(ts));
   RUN(check_redundants(ts));
+  RUN(check_consistents(ts));
   for (int spread = 0; spread <= 45; spread += 15) RUN(check_scaled(ts, spread));
   return 0;
 }

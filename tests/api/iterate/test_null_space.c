@@ -263,6 +263,23 @@ static void check_circulant(tristar_t *ts, const typed *t) {
   }
 }
 
+/* A singular value of 1e-3 beside two zeros: rounding errors of null vectors are much larger than eps. */
+static void check_near(tristar_t *ts) {
+  static const int8_t rows[10][10] = {{4, 3, 0, -3, 0, 8, 3, 4, 0, 0},   {3, 14, 0, -5, 12, 2, -2, -1, 3, 6},
+                                      {0, 0, 5, 0, 5, -5, 0, -5, 0, 0},  {-3, -5, 0, 5, -4, -2, 2, 1, 0, 0},
+                                      {0, 12, 5, -4, 3, 0, -4, 0, 0, 4}, {8, 2, -5, -2, 0, 15, 3, 7, 0, 0},
+                                      {3, -2, 0, 2, -4, 3, -4, 0, 0, 0}, {4, -1, -5, 1, 0, 7, 0, 3, 0, 0},
+                                      {0, 3, 0, 0, 0, 0, 0, 0, 5, 4},    {0, 6, 0, 0, 4, 0, 0, 0, 4, 5}};
+  static matrix m;
+  const int before = unclear;
+  m.n = 10;
+  for (int i = 0; i < 10; i++)
+    for (int j = 0; j < 10; j++) m.a[i][j] = rows[i][j];
+  check(ts, &typed_double, &m, TRISTAR_SYMMETRIC, 2, false);
+  check(ts, &typed_double, &m, TRISTAR_GENERAL, 2, false);
+  CHECK(unclear == before);
+}
+
 static void check_edges(tristar_t *ts) {
   const matrix empty = {.n = 0};
   const tristar_view v = make_view(&typed_double, &empty, TRISTAR_GENERAL);
@@ -297,6 +314,7 @@ int main(void) {
   check_small(ts, &typed_complex_double);
   check_circulant(ts, &typed_double);
   check_circulant(ts, &typed_complex_double);
+  check_near(ts);
   check_edges(ts);
   printf("%d null spaces; %d not clear, %d matrices refused\n", found, unclear, refused);
   tristar_destroy(&ts);
