@@ -266,13 +266,18 @@ static tristar_status fail_perturbed(const tristar_factor_t *factor, const char 
              "pivots are perturbed, or grow",
              what, tsi_apart_units(factor->analysis->factor_scalar));
   TSI_FAIL(&factor->ts->env, TRISTAR_ERR_ACCURACY,
-           "the %s is unknown: %lld pivots were perturbed; another ordering, or a matching, may avoid that",
-           what, (long long)factor->stats.perturbed_pivots);
+           "the %s is unknown: %lld pivots were perturbed, also with a matching and delayed pivots", what,
+           (long long)factor->stats.perturbed_pivots);
 }
 
-/* *other: factors of the same values with a matching; NULL: there are none. */
+/* *other: factors of the same values with a matching and delayed pivots; NULL: there are none. */
 static tristar_status factor_again(const tristar_factor_t *factor, tristar_factor_t **other) {
-  const tristar_status status = tsi_factor_match_anew(factor, other);
+  tristar_status status = tsi_factor_prepare_anew(factor, other);
+  if (status == TRISTAR_OK) {
+    (*other)->analysis->options.pivoting = TRISTAR_PIVOTING_DELAYED; /* the analysis is this factor's alone */
+    status = tsi_factor_run_stable(*other);
+  }
+  if (status != TRISTAR_OK) tristar_factor_destroy(other);
   return tsi_status_ends_call(status) ? status : TRISTAR_OK;
 }
 

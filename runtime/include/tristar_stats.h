@@ -159,8 +159,8 @@ typedef struct tristar_determinant {
  * matrices of good condition, and n eps times the condition and the growth of pivots at most. The determinant
  * of a matrix that is singular to working precision is 0. If pivots were perturbed, though A is not singular,
  * or if scalings of LU or L D L^T differ by more than 2^20 (single precision: 2^9), the function analyzes and
- * factors A once more, with a matching. Errors: STALE; UNSUPPORTED (an imported factor); ACCURACY (pivots are
- * perturbed then, or grow); those of tristar_factor. */
+ * factors A once more, with a matching and delayed pivots. Errors: STALE; UNSUPPORTED (an imported factor);
+ * ACCURACY (pivots are perturbed then, or grow); those of tristar_factor. */
 TRISTAR_API tristar_status tristar_factor_get_determinant(const tristar_factor_t *factor,
                                                           tristar_determinant *determinant);
 
@@ -174,7 +174,8 @@ typedef struct tristar_inertia {
 /* Counts the signs of the pivots of L L^T or L D L^T (Sylvester's law of inertia). Errors: STALE; UNSUPPORTED
  * (LU, a complex symmetric matrix, an imported factor); ACCURACY (the signs of some pivots are unknown, as
  * these were perturbed, or are not clearly zero, or pivots have grown). Before that, and if units are far
- * apart and pivots are zero, the function analyzes and factors A once more, with a matching. */
+ * apart and pivots are zero, the function analyzes and factors A once more, with a matching and delayed
+ * pivots. */
 TRISTAR_API tristar_status tristar_factor_get_inertia(const tristar_factor_t *factor,
                                                       tristar_inertia *inertia);
 

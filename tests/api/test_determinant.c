@@ -478,6 +478,57 @@ static void check_edges(tristar_t *ts) {
   CHECK_STATUS(tristar_factor_get_inertia(f, &inertia), TRISTAR_ERR_STALE);
 }
 
+/* By elimination with complete pivoting; 0 if a pivot is below 1e-6. */
+static long double dense_determinant(const matrix *m) {
+  static long double a[ORDER_MAX][ORDER_MAX];
+  long double product = 1;
+  for (int i = 0; i < m->n; i++)
+    for (int j = 0; j < m->n; j++) a[i][j] = (long double)creal(m->a[i][j]);
+  for (int k = 0; k < m->n; k++) {
+    int row = k, column = k;
+    for (int i = k; i < m->n; i++)
+      for (int j = k; j < m->n; j++)
+        if (fabsl(a[i][j]) > fabsl(a[row][column])) row = i, column = j;
+    if (fabsl(a[row][column]) < 1e-6L) return 0;
+    if ((row != k) != (column != k)) product = -product;
+    for (int j = 0; j < m->n; j++) {
+      const long double kept = a[k][j];
+      a[k][j] = a[row][j];
+      a[row][j] = kept;
+    }
+    for (int i = 0; i < m->n; i++) {
+      const long double kept = a[i][k];
+      a[i][k] = a[i][column];
+      a[i][column] = kept;
+    }
+    product *= a[k][k];
+    for (int i = k + 1; i < m->n; i++)
+      for (int j = m->n - 1; j >= k; j--) a[i][j] -= a[i][k] / a[k][k] * a[k][j];
+  }
+  return product;
+}
+
+/* Adjacency matrices of graphs: with a diagonal of zeros, pivots of the factors are perturbed. */
+static int check_graph(tristar_t *ts, uint64_t seed) {
+  static matrix m;
+  CLEANUP(tristar_factor_destroy) tristar_factor_t *f = NULL;
+  tristar_determinant d;
+  tristar_inertia inertia;
+  m = (matrix){.n = 12 + (int)below(&seed, ORDER_MAX - 11)};
+  const int64_t edges = 2 + below(&seed, 4);
+  for (int i = 0; i < m.n; i++)
+    for (int j = 0; j < i; j++) m.a[i][j] = m.a[j][i] = below(&seed, m.n) < edges;
+  const long double truth = dense_determinant(&m);
+  if (!(fabsl(truth) > 0)) return 0;
+  const tristar_view v = make_view(&typed_double, &m, TRISTAR_SYMMETRIC);
+  CHECK_OK(factor(ts, &v, TRISTAR_METHOD_AUTO, TRISTAR_SINGULAR_REFUSE, &f));
+  CHECK_OK(tristar_factor_get_determinant(f, &d));
+  CHECK_OK(tristar_factor_get_inertia(f, &inertia));
+  CHECK(fabsl(ldexp(d.mantissa[0], (int)d.exponent) - truth) <= 1e-9L * fabsl(truth));
+  CHECK(inertia.positive + inertia.negative == m.n && (inertia.negative % 2 > 0) == (truth < 0));
+  return 1;
+}
+
 int main(void) {
   static const typed *const types[] = {&typed_single, &typed_double, &typed_complex_single,
                                        &typed_complex_double};
@@ -497,6 +548,9 @@ int main(void) {
   }
   check_grown(ts);
   check_null_row(ts);
+  int graphs = 0;
+  for (uint64_t seed = 1; seed <= 200; seed++) graphs += check_graph(ts, seed);
+  CHECK_MSG(graphs > 60, "%d regular graphs", graphs);
   check_edges(ts);
   printf("%d determinants, %d matrices refused, %d inertias of renewed values\n", computed, refused, renewed);
   CHECK(computed > 3500 && refused < 600 && renewed > 1000);
