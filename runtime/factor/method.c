@@ -265,7 +265,7 @@ tristar_status tsi_check_method(tsi_env *env, const tristar_analysis_t *an, cons
 }
 
 /* Rows that are not eliminated become those of a unit matrix: of the others alone the matching and the
- * structural rank are found. a: with items, or without. */
+ * structural rank are found. Nobody uses the scaling of a matching for them. a: with items, or without. */
 static tristar_status isolate_schur(tsi_env *env, const tristar_analysis_t *an, tsi_entries *a) {
   tsi_entries out;
   if (an->schur_count == 0) return TRISTAR_OK;
@@ -288,40 +288,6 @@ static tristar_status isolate_schur(tsi_env *env, const tristar_analysis_t *an, 
   return status;
 }
 
-/* The scaling of a matching has ones for rows that are not eliminated: their entries in the other columns
- * become at most one in size, and those of their columns likewise. */
-static tristar_status scale_schur(tsi_env *env, const tristar_analysis_t *an, const tsi_entries *a,
-                                  tsi_matched *found) {
-  const double *values = a->item;
-  TSI_SCRATCH_ZERO(env, bool, last, a->n);
-  TSI_SCRATCH_ZERO(env, double, row, a->n);
-  TSI_SCRATCH_ZERO(env, double, column, a->n);
-  for (tsi_index k = 0; k < an->schur_count; k++) last[an->schur[k]] = true;
-  for (tsi_index j = 0; j < a->n; j++)
-    for (tsi_count p = a->ptr[j]; p < a->ptr[j + 1]; p++) {
-      const tsi_index i = a->index[p];
-      if (last[i] && !last[j]) row[i] = fmax(row[i], values[p] * found->col_scale[j]);
-      if (last[j] && !last[i]) column[j] = fmax(column[j], values[p] * found->row_scale[i]);
-    }
-  for (tsi_index k = 0; k < an->schur_count; k++) {
-    const tsi_index i = an->schur[k];
-    if (an->stats.method != TRISTAR_METHOD_LU) row[i] = column[i] = fmax(row[i], column[i]);
-    if (row[i] > 0 && isfinite(row[i])) found->row_scale[i] = ldexp(1, -ilogb(row[i]));
-    if (column[i] > 0 && isfinite(column[i])) found->col_scale[i] = ldexp(1, -ilogb(column[i]));
-  }
-  return TRISTAR_OK;
-}
-
-/* a: the sizes of the rows that are eliminated. */
-static tristar_status match_values(tsi_env *env, const tristar_analysis_t *an, const void *values,
-                                   const tsi_entries *a, tsi_matched *out) {
-  TSI_CLEANUP(tsi_entries_finish) tsi_entries all = {0};
-  TSI_TRY(tsi_match(env, an->stats.method, a, out));
-  if (an->schur_count == 0) return TRISTAR_OK;
-  TSI_TRY(tsi_full_columns(env, an->pattern, values, TSI_PART_MAGNITUDE, &all));
-  return scale_schur(env, an, &all, out);
-}
-
 /* Decides on a matching from the values. */
 tristar_status tsi_use_values(tsi_env *env, tristar_analysis_t *an, const void *values, tsi_matched *out) {
   TSI_CLEANUP(tsi_entries_finish) tsi_entries a = {0};
@@ -333,7 +299,7 @@ tristar_status tsi_use_values(tsi_env *env, tristar_analysis_t *an, const void *
   const tristar_matching matching = an->options.matching;
   if (matching == TRISTAR_MATCHING_ON ||
       (matching == TRISTAR_MATCHING_AUTO && (weak || tsi_scaling_is_bad(&a))))
-    TSI_TRY(match_values(env, an, values, &a, out));
+    TSI_TRY(tsi_match(env, an->stats.method, &a, out));
   else if (weak) {
     tsi_index rank = 0;
     TSI_TRY(tsi_structural_rank(env, a.n, a.ptr, a.index, &rank));

@@ -43,11 +43,6 @@ static inline __attribute__((always_inline)) void find_in_pass(const tsi_scaling
     }
     lift(&of_own[line], largest);
   }
-  for (tsi_index k = 0; k < lines->free_count; k++) { /* zeros stay as they are */
-    int *const of[] = {&s->of_row[lines->free[k]], &s->of_column[lines->free[k]]};
-    for (int i = 0; i < 2; i++)
-      if (*of[i] == TSI_NO_ENTRY) *of[i] = 0;
-  }
 }
 
 /* The same of rows, or columns, or both in one pass. */
@@ -109,11 +104,20 @@ static bool is_bad(range r) {
   return is_wide(r, TSI_SPREAD) || (r.low <= r.high && (r.high > TSI_FAR || r.low < -TSI_FAR));
 }
 
+/* The user's number of a row or column. */
+static tsi_index number_of(const tsi_scaling *s, tsi_index i) {
+  return s->lines->user ? s->lines->user[i] : i;
+}
+
 static tristar_status check_lines(const tsi_scaling *s, const int *largest, const char *name) {
   for (tsi_index i = 0; i < s->lines->n; i++)
     if (largest[i] == TSI_NO_ENTRY)
       TSI_FAIL(s->env, TRISTAR_ERR_SINGULAR,
-               "the matrix is singular: all values in %s %d (counted from 0) are zero", name, i);
+               s->lines->user
+                   ? "the rows that are eliminated are singular: all their values in %s %d (counted "
+                     "from 0) are zero"
+                   : "the matrix is singular: all values in %s %d (counted from 0) are zero",
+               name, number_of(s, i));
   return TRISTAR_OK;
 }
 
@@ -335,7 +339,7 @@ static tristar_status check_entries(const tsi_scaling *s, int limit) {
         TSI_FAIL(s->env, TRISTAR_ERR_NOT_POSITIVE_DEFINITE,
                  "the matrix is not positive definite: entry (%d,%d), counted from 0, is far larger than the "
                  "diagonal entries of its row and column",
-                 row, column);
+                 number_of(s, row), number_of(s, column));
     }
   return TRISTAR_OK;
 }
@@ -402,13 +406,8 @@ static tristar_status keep(const tsi_scaling *s, double **row_scale, double **co
   return TRISTAR_OK;
 }
 
-/* Of exponents that need no scaling. */
-static int limit_of(char factor_scalar) {
-  return tsi_sparse_kernels_select(factor_scalar)->epsilon > 1e-10 ? 40 : 300;
-}
-
 bool tsi_scaling_llt_is_free(char factor_scalar, int low, int high, int most) {
-  const int limit = limit_of(factor_scalar), apart = 2 * tsi_apart_units(factor_scalar);
+  const int limit = tsi_scaling_limit(factor_scalar), apart = 2 * tsi_apart_units(factor_scalar);
   if (low > high || low < -limit || high > limit || high - low > apart) return false;
   const int scale = -tsi_scaling_half(low) > 0 ? -tsi_scaling_half(low)
                                                : 0; /* the largest; of a missing diagonal entry 0 */
@@ -418,7 +417,7 @@ bool tsi_scaling_llt_is_free(char factor_scalar, int low, int high, int most) {
 tristar_status tsi_scaling_find(tsi_env *env, const tsi_scaling_lines *lines, double **row_scale,
                                 double **col_scale) {
   tristar_status status = TRISTAR_OK;
-  const int limit = limit_of(lines->factor_scalar);
+  const int limit = tsi_scaling_limit(lines->factor_scalar);
   tsi_scaling s = {.env = env, .lines = lines, .symmetric = lines->method != TRISTAR_METHOD_LU};
   bool needed = true;
   TSI_TRY_OUT(tsi_scaling_agree(&s, allocate(&s)));
@@ -453,9 +452,7 @@ static tsi_scaling_lines lines_of(const tristar_analysis_t *an, const double *ma
                              .row_scale = an->row_scale,
                              .col_scale = an->col_scale,
                              .keeps_matching = an->keeps_scaling,
-                             .any_pivots = an->options.pivoting == TRISTAR_PIVOTING_DELAYED,
-                             .free_count = an->schur_count,
-                             .free = an->schur};
+                             .any_pivots = an->options.pivoting == TRISTAR_PIVOTING_DELAYED};
 }
 
 /* Largest entries of a line, or of what crosses lines: of the matrix, and as the matching scales it. */
@@ -500,7 +497,7 @@ tristar_status tsi_scaling_take_matching(tristar_factor_t *factor, const double 
   TSI_OWNED double *own = NULL;
   range r;
   *taken = false;
-  if (lines.row_scale == NULL || lines.method != TRISTAR_METHOD_LU || lines.mirror || lines.free_count > 0)
+  if (lines.row_scale == NULL || lines.method != TRISTAR_METHOD_LU || lines.mirror || an->schur_count > 0)
     return TRISTAR_OK;
   TSI_TRY(TSI_ALLOC_ZERO(env, crossing, n));
   TSI_TRY(TSI_ALLOC(env, own, n));
@@ -530,6 +527,7 @@ size_t tsi_scaling_bytes(const tristar_analysis_t *an) {
 
 tristar_status tsi_scaling_choose(tristar_factor_t *factor, const double *magnitude) {
   const tsi_scaling_lines lines = lines_of(factor->analysis, magnitude);
+  if (factor->analysis->schur_count > 0) return tsi_scaling_choose_schur(factor, &lines);
   return tsi_scaling_find(&factor->ts->env, &lines, &factor->row_scale, &factor->col_scale);
 }
 
@@ -610,9 +608,25 @@ int tsi_scaling_spread_of(tsi_index n, const double *rows, const double *columns
   return spread;
 }
 
+/* The rows of the complement keep their places in both orders (method.c). */
+static int spread_of_eliminated(const tristar_factor_t *factor) {
+  const tristar_analysis_t *an = factor->analysis;
+  const tsi_index first = tsi_analysis_schur_first(an), end = first + an->schur_count;
+  range rows = NO_RANGE, columns = NO_RANGE;
+  for (tsi_index i = 0; factor->row_scale && i < an->pattern->n; i++) {
+    if (an->out_place[i] >= first && an->out_place[i] < end) continue;
+    widen(&rows, tsi_scaling_exponent(factor->row_scale[i]));
+    widen(&columns, tsi_scaling_exponent(factor->col_scale[i]));
+  }
+  if (rows.low > rows.high) return 0;
+  return rows.high - rows.low > columns.high - columns.low ? rows.high - rows.low
+                                                           : columns.high - columns.low;
+}
+
 int tsi_scaling_spread(const tristar_factor_t *factor) {
   const bool imported = factor->analysis->imported;
   if (factor->part_spread > 0) return factor->part_spread;
+  if (factor->analysis->schur_count > 0) return spread_of_eliminated(factor);
   return tsi_scaling_spread_of(factor->analysis->pattern->n,
                                imported ? factor->row_weight : factor->row_scale,
                                imported ? factor->col_weight : factor->col_scale);

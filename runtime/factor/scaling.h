@@ -30,6 +30,11 @@
  * nothing wrong by factors that cancel others, and then the unknowns differ in size by more than single
  * factors can hold.)
  *
+ * The rows of a Schur complement (tristar_schur.h) have no pivots. So the other rows and columns are scaled
+ * as if these did not exist (scaling_schur.c). Their own scaling brings their entries in the other columns to
+ * at most one, which rounds nothing; entries among themselves may be as large as the factors' precision
+ * allows.
+ *
  * Several processes that have rows each choose together: what is found row by row, or column by column, is
  * united, and all of them go on with the same. Maxima, and the sums of the badly scaled, which are exact, are
  * the same for all ways to share the rows.
@@ -67,8 +72,7 @@ typedef struct tsi_scaling_lines {
   bool keeps_matching;                 /* that scaling is taken for badly scaled values, too */
   bool any_pivots;                     /* pivots need not be on the diagonal: it may be small */
   const tsi_scaling_team *team;        /* NULL: all lines are here */
-  tsi_index free_count;                /* rows and columns that may be zeros, as they are not eliminated */
-  const tsi_index *free;
+  const tsi_index *user;               /* n, the user's number of each row, for messages; NULL: the same */
 } tsi_scaling_lines;
 
 /* *row_scale, *col_scale: n, allocated unless they are; freed and NULL where there is to be no scaling.
@@ -80,6 +84,11 @@ TRISTAR_CHECKED tristar_status tsi_scaling_find(tsi_env *env, const tsi_scaling_
  * message names); NOT_POSITIVE_DEFINITE (L L^T: an entry that no definite matrix has, nor the factors' type).
  */
 TRISTAR_CHECKED tristar_status tsi_scaling_choose(tristar_factor_t *factor, const double *magnitude);
+
+/* tsi_scaling_choose of a factor with a Schur complement. lines: those of the whole matrix. Errors: as there.
+ */
+TRISTAR_CHECKED tristar_status tsi_scaling_choose_schur(tristar_factor_t *factor,
+                                                        const tsi_scaling_lines *lines);
 
 /* Bytes that tsi_scaling_choose, or tsi_scaling_take_matching, takes for a while; badly scaled values may
  * take more. */
@@ -112,8 +121,8 @@ static inline int tsi_apart_units(char scalar) {
   return tsi_sparse_kernels_select(scalar)->epsilon > 1e-10 ? 9 : 20;
 }
 
-/* The scalings of two rows, or of two columns, differ by 2^spread at most; of an import the weights do, 0
- * without weights. The processes that share a factorization have the same. */
+/* The scalings of two rows, or of two columns, that are eliminated differ by 2^spread at most; of an import
+ * the weights do, 0 without weights. The processes that share a factorization have the same. */
 int tsi_scaling_spread(const tristar_factor_t *factor);
 /* That of these scalings: n numbers each, or NULL. */
 int tsi_scaling_spread_of(tsi_index n, const double *rows, const double *columns);

@@ -56,6 +56,11 @@ static inline double tsi_scaling_power(int e) {
   return x;
 }
 
+/* Exponents up to this one need no scaling for the range of the factors. */
+static inline int tsi_scaling_limit(char factor_scalar) {
+  return tsi_sparse_kernels_select(factor_scalar)->epsilon > 1e-10 ? 40 : 300;
+}
+
 /* Half an exponent, rounded up, also a negative one. */
 static inline int tsi_scaling_half(int e) {
   return (e + (e & 1)) / 2;

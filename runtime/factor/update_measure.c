@@ -38,7 +38,9 @@ void tsi_update_begin_exponents(const tristar_factor_t *factor) {
 static tristar_status note_exponents(const tristar_factor_t *factor, tsi_index row, tsi_index column,
                                      int before, int now) {
   tsi_update *update = factor->update;
-  if (update->numeric == NULL || factor->analysis->stats.method == TRISTAR_METHOD_LLT) return TRISTAR_OK;
+  const tristar_analysis_t *an = factor->analysis;
+  if (update->numeric == NULL || an->stats.method == TRISTAR_METHOD_LLT || an->schur_count > 0)
+    return TRISTAR_OK; /* of the last ones all is measured anew */
   if (update->facts == NULL) TSI_TRY(tsi_scaling_facts_create(factor, &update->facts));
   update->same_scaling =
       tsi_scaling_facts_allow(update->facts, row, column, before, now) && update->same_scaling;

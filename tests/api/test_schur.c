@@ -440,6 +440,99 @@ static void check_matched(tristar_t *ts) {
   CHECK_OK(tristar_refactor(f, a));
 }
 
+/* Multiplies the rows and columns of the complement by powers of two: of A_II all stays as it is. */
+static void scale_kept(problem *m, tristar_symmetry symmetry, int most, int *row, int *column) {
+  for (int k = 0; k < m->count; k++) {
+    row[k] = (k * 37 + 11) % (2 * most + 1) - most;
+    column[k] = symmetry != TRISTAR_GENERAL ? row[k] : (k * 53 + 29) % (2 * most + 1) - most;
+    for (int j = 0; j < m->n; j++) m->a[m->schur[k]][j] *= ldexp(1, row[k]);
+    for (int i = 0; i < m->n; i++) m->a[i][m->schur[k]] *= ldexp(1, column[k]);
+  }
+}
+
+static void compute_schur(tristar_t *ts, const typed *t, const problem *m, tristar_symmetry symmetry,
+                          char *s) {
+  CLEANUP(tristar_analysis_destroy) tristar_analysis_t *analysis = NULL;
+  CLEANUP(tristar_factor_destroy) tristar_factor_t *f = NULL;
+  const tristar_view v = typed_dense_view(t, m->n, m->a[0], N, symmetry);
+  CHECK_OK(analyze(ts, &v, m->schur, m->count, &analysis));
+  CHECK_OK(tristar_factor(analysis, v.values, &f));
+  CHECK_OK(tristar_schur_get(f, s, m->count));
+}
+
+/* The units of the rows of the complement do not change how A_II is scaled: the complement has them, and the
+ * same bits. */
+static void check_units(tristar_t *ts, const typed *t, tristar_symmetry symmetry, bool definite) {
+  for (uint64_t seed = 1; seed <= 6; seed++) {
+    problem m = make_problem(t, symmetry, definite, seed);
+    char plain[16 * MOST * MOST], scaled[16 * MOST * MOST];
+    int row[MOST], column[MOST];
+    compute_schur(ts, t, &m, symmetry, plain);
+    scale_kept(&m, symmetry, t->is_single ? 18 : 200, row, column);
+    compute_schur(ts, t, &m, symmetry, scaled);
+    for (int j = 0; j < m.count; j++)
+      for (int i = 0; i < m.count; i++) {
+        const number was = get(t, plain, j * m.count + i), is = get(t, scaled, j * m.count + i);
+        CHECK_MSG(is == was * ldexp(1, row[i] + column[j]), "entry (%d,%d) of problem %d", i, j, (int)seed);
+      }
+  }
+}
+
+/* A_II is diagonal, and its entries are far apart, beside entries of other sizes. */
+static void check_diagonal(tristar_t *ts, tristar_method method) {
+  static const int ptr[] = {0, 1, 3, 5, 6, 7}, row[] = {0, 1, 4, 2, 3, 3, 4};
+  static const double a[] = {0x1p-29, 0x1.cp-30, 0x1.4p27, -0x1p29, 0x1.2p32, -0x1.8p30, 0x1.4p31};
+  static const int64_t schur[] = {1, 2, 3};
+  const tristar_view v = {TRISTAR_CSC, TRISTAR_SYMMETRIC, TRISTAR_DOUBLE, 5, 5, ptr, row, a, 32, 32, 0};
+  for (int matching = 0; matching < 3; matching++) {
+    tristar_analysis_options options = DEFAULTS(tristar_analysis_options);
+    CLEANUP(tristar_analysis_destroy) tristar_analysis_t *analysis = NULL;
+    CLEANUP(tristar_factor_destroy) tristar_factor_t *f = NULL;
+    double s[9];
+    options.method = method;
+    options.matching = (tristar_matching)matching;
+    options.schur = schur;
+    options.schur_count = 3;
+    CHECK_OK(tristar_analyze(ts, &v, &options, &analysis));
+    CHECK_OK(tristar_factor(analysis, a, &f));
+    CHECK_OK(tristar_schur_get(f, s, 3));
+    CHECK(s[0] == a[1] - a[2] * a[2] / a[6] && s[4] == a[3] && s[5] == a[4] && s[8] == a[5]);
+  }
+}
+
+/* A_II is skew-symmetric of condition 1.1: x_I solves its equations, to rounding errors. */
+static void check_expanded(tristar_t *ts) {
+  enum { n = 6, count = 2 };
+  static const int ptr[] = {0, 1, 4, 5, 6, 6, 6}, row[] = {1, 2, 4, 5, 5, 4};
+  static const double a[] = {-12224924.434222877, -1.5034266188562592e-05, -18750948727.038696,
+                             5195.8052569679458,  2717988.9251961298,      -2.1224058612556979e-14};
+  static const double b[n] = {.3, -.7, .2, .5, -.4, .9}, x_s[count] = {.6, -.8};
+  static const int64_t schur[count] = {3, 4};
+  const tristar_view v = {TRISTAR_CSC, TRISTAR_SKEW_SYMMETRIC, TRISTAR_DOUBLE, n, n, ptr, row, a, 32, 32, 0};
+  CLEANUP(tristar_analysis_destroy) tristar_analysis_t *analysis = NULL;
+  CLEANUP(tristar_factor_destroy) tristar_factor_t *f = NULL;
+  CLEANUP(tristar_plan_destroy) tristar_plan_t *plan = NULL;
+  CHECK_OK(analyze(ts, &v, schur, count, &analysis));
+  CHECK_OK(tristar_factor(analysis, a, &f));
+  CHECK_OK(tristar_plan(f, NULL, &plan));
+  for (int transposed = 0; transposed < 2; transposed++) {
+    const tristar_op op = transposed ? TRISTAR_T : TRISTAR_N;
+    const double sign = transposed ? -1 : 1;
+    double x[n], g[count], residual[n], size = 0;
+    CHECK_OK(tristar_schur_condense(plan, op, 1, b, n, x, n, g, count));
+    CHECK_OK(tristar_schur_expand(plan, op, 1, x, n, x_s, count, x, n));
+    memcpy(residual, b, sizeof residual);
+    for (int j = 0; j < n; j++)
+      for (int p = ptr[j]; p < ptr[j + 1]; p++) {
+        residual[row[p]] -= sign * a[p] * x[j];
+        residual[j] += sign * a[p] * x[row[p]];
+        size = fmax(size, fabs(a[p]) * fmax(fabs(x[j]), fabs(x[row[p]])));
+      }
+    for (int i = 0; i < n; i++)
+      CHECK_MSG(i == 3 || i == 4 || fabs(residual[i]) <= 1e-13 * size, "row %d: %.1e", i, residual[i] / size);
+  }
+}
+
 static int write_nothing(void *arg, const void *data, size_t bytes) {
   (void)arg, (void)data, (void)bytes;
   return 0;
@@ -500,6 +593,15 @@ int main(int argc, char **argv) {
   RUN(check_skew(serial));
   RUN(check_storage(serial));
   RUN(check_matched(serial));
+  for (int definite = 0; definite < 2; definite++) {
+    RUN(check_units(serial, &typed_double, TRISTAR_SYMMETRIC, definite));
+    RUN(check_units(serial, &typed_complex_double, TRISTAR_HERMITIAN, definite));
+    RUN(check_units(serial, &typed_complex_single, TRISTAR_GENERAL, definite));
+  }
+  RUN(check_diagonal(serial, TRISTAR_METHOD_AUTO));
+  RUN(check_diagonal(serial, TRISTAR_METHOD_LU));
+  RUN(check_diagonal(serial, TRISTAR_METHOD_LDLT));
+  RUN(check_expanded(serial));
   RUN(check_refused(serial));
   return 0;
 }
