@@ -335,6 +335,28 @@ static void check_hidden(tristar_t *ts) {
   }
 }
 
+/* The matrix of Wilkinson for Gaussian elimination: ones on the diagonal and in the last column, -1 below the
+ * diagonal. Pivots grow to 2^(n-1), but its condition is n: no verdict may be that it is singular. */
+static void check_growth(tristar_t *ts, const typed *t) {
+  static const int orders[] = {20, 40, 56, 64, 70, 71, 80, 100};
+  for (size_t k = 0; k < sizeof orders / sizeof *orders; k++) {
+    const int n = orders[k];
+    CLEANUP(tristar_analysis_destroy) tristar_analysis_t *an = NULL;
+    CLEANUP(tristar_factor_destroy) tristar_factor_t *f = NULL;
+    OWNED number *a = xcalloc((size_t)(n * n), sizeof *a);
+    for (int i = 0; i < n; i++) {
+      for (int j = 0; j < i; j++) a[i * n + j] = -1;
+      a[i * n + i] = a[i * n + n - 1] = 1;
+    }
+    const tristar_view v = typed_dense_view(t, n, a, n, TRISTAR_GENERAL);
+    CHECK_OK(tristar_analyze(ts, &v, NULL, &an));
+    const tristar_status status = tristar_factor(an, v.values, &f);
+    CHECK_MSG(status == TRISTAR_OK || status == TRISTAR_ERR_ACCURACY, "order %d: %s", n,
+              tristar_status_name(status));
+    if (status == TRISTAR_OK) CHECK_OK(tristar_refactor(f, v.values));
+  }
+}
+
 int main(int argc, char **argv) {
   subtests_begin(&argc, argv);
   static const tristar_method symmetric[] = {TRISTAR_METHOD_AUTO, TRISTAR_METHOD_LLT, TRISTAR_METHOD_LDLT};
@@ -367,6 +389,9 @@ int main(int argc, char **argv) {
   RUN(check_dependent_integers(ts, &typed_complex_single));
   RUN(check_dependent_integers(ts, &typed_complex_double));
   RUN(check_refactor(ts));
+  RUN(check_growth(ts, &typed_single));
+  RUN(check_growth(ts, &typed_double));
+  RUN(check_growth(ts, &typed_complex_single));
   RUN(check_hidden(ts));
   RUN(check_tiniest(ts));
   return 0;

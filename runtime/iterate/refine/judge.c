@@ -40,6 +40,12 @@ static bool is_suspicious(const tristar_factor_t *factor) {
          noise > LOST;
 }
 
+bool tsi_judge_is_lost(const tristar_factor_t *factor) {
+  return factor->stats.judged && factor->stats.perturbed_pivots == 0 && !factor->dependent &&
+         !factor->surely_singular && !(factor->stats.reciprocal_condition > 0) &&
+         epsilon_of(factor) * factor->stats.growth > LOST;
+}
+
 /* Can a pivot be nothing but the errors of earlier ones? */
 static bool inherits_errors(const tristar_factor_t *factor) {
   return factor->fixed ||

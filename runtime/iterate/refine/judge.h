@@ -27,6 +27,10 @@ tsi_index tsi_judge_foreseen(const tristar_analysis_t *analysis);
 /* Can the matrix be singular, or pivots be nothing but errors of earlier ones? */
 bool tsi_judge_suspects(const tristar_factor_t *factor);
 
+/* Is it unknown whether the matrix is singular? No pivot was small, but growth leaves no digit of any, and
+ * not even refined solves are accurate. */
+bool tsi_judge_is_lost(const tristar_factor_t *factor);
+
 /* Would another matching be possible? */
 bool tsi_judge_can_match(const tristar_analysis_t *analysis);
 

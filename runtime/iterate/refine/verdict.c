@@ -110,14 +110,24 @@ static tristar_status reconsider(tsi_verdict *v, tristar_status status, bool rep
   return judge(v, true);
 }
 
+/* Growth alone is no evidence of a singular matrix: solves with such factors show no null vector. */
+static tristar_status doubt(const tsi_verdict *v, tristar_status status) {
+  if (status != TRISTAR_ERR_SINGULAR || v->factor == NULL || !tsi_judge_is_lost(v->factor)) return status;
+  TSI_FAIL(
+      &v->factor->ts->env, TRISTAR_ERR_ACCURACY,
+      "pivots grow to %.1e times the entries of the scaled matrix: not even refined solves are accurate, "
+      "and whether the matrix is singular is unknown; another ordering or double precision may help",
+      v->factor->stats.growth);
+}
+
 tristar_status tsi_verdict_first(tsi_verdict *v, tristar_status made) {
-  return reconsider(v, made == TRISTAR_OK ? judge_first(v) : made, true);
+  return doubt(v, reconsider(v, made == TRISTAR_OK ? judge_first(v) : made, true));
 }
 
 tristar_status tsi_verdict_renewed(tsi_verdict *v, tristar_status made) {
   tristar_status status = made;
   if (status == TRISTAR_OK) status = judge(v, !tsi_judge_can_match(v->factor->analysis));
-  status = reconsider(v, status, false);
+  status = doubt(v, reconsider(v, status, false));
   if (status == TRISTAR_OK && !v->is_quiet) tsi_verdict_warn_of_inverses(v->factor, v->remedy);
   return status;
 }
