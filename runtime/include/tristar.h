@@ -270,7 +270,8 @@ typedef struct tristar_factor_s tristar_factor_t;
  * other values, or a nonpositive pivot of LLT, METHOD_AUTO analyzes again for another method. If the caller
  * chose the method, the function returns ARGUMENT (unsymmetric values) or NOT_POSITIVE_DEFINITE (the message
  * names the row). Other errors: NOT_FINITE, SINGULAR, MEMORY, RUNTIME, NO_WORKER; FORMAT (a diagonal entry
- * against the symmetry), UNSUPPORTED (PLACE_GPU without support), ACCURACY (tristar_schur.h). */
+ * against the symmetry), UNSUPPORTED (PLACE_GPU without support), ACCURACY (tristar_schur.h; growth that
+ * leaves no digit, so that it is unknown whether A is singular). */
 TRISTAR_API TRISTAR_CHECKED tristar_status tristar_factor(tristar_analysis_t *analysis, const void *values,
                                                           tristar_factor_t **factor);
 

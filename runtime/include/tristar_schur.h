@@ -12,6 +12,9 @@
  *   the caller                                      solves (Schur complement) x_S = g, by any method
  *   tristar_schur_expand                            x_I = A_II^-1 (b_I - A_IS x_S)
  *
+ * A_II is scaled as a matrix of its own. Units of the rows and columns of S, powers of two, are those of the
+ * rows and columns of the Schur complement, and change no bit of its fractions.
+ *
  * The caller may change the Schur complement and g before he solves: substructuring adds those of all
  * subdomains. A_SS, the Schur complement and A itself may be singular; A_II must not be. METHOD_LLT needs a
  * positive definite A_II only.
