@@ -1,4 +1,5 @@
 /* A factorization from its scalings to its figures, and a second one where that helps. See numeric.h. */
+#include <float.h>
 #include <limits.h>
 #include <math.h>
 
@@ -265,8 +266,9 @@ tristar_status tsi_numeric_finish(tsi_numeric *numeric, tristar_factor_t *factor
   factor->stats.smallest_pivot = numeric->analysis->pattern->n > 0 ? atomic_load(&numeric->smallest) : 0;
   factor->stats.largest_pivot = atomic_load(&numeric->largest);
   factor->stats.growth = atomic_load(&numeric->strongest);
+  factor->lost = tsi_factor_loses_digits(factor) ? (float)fmin(factor->stats.solve_error, FLT_MAX) : 0;
   factor->stats.judged = factor->stats.singular = 0;
-  factor->stats.solve_error = factor->scaled_error = 0;
+  factor->stats.solve_error = 0;
   factor->stats.reciprocal_condition = -1;
   factor->weakest_pivot = numeric->weakest;
   factor->weakest_row = numeric->weakest_row;

@@ -53,9 +53,11 @@ static bool inherits_errors(const tristar_factor_t *factor) {
 }
 
 /* The same where solves lose digits, as they do with such a pivot. */
+static bool may_inherit_lost(const tristar_factor_t *factor) {
+  return factor->inherited_error * sqrt(epsilon_of(factor)) * fmax(1, factor->stats.growth) > 1;
+}
 static bool may_inherit_errors(const tristar_factor_t *factor) {
-  return tsi_factor_loses_digits(factor) &&
-         factor->inherited_error * sqrt(epsilon_of(factor)) * fmax(1, factor->stats.growth) > 1;
+  return tsi_factor_loses_digits(factor) && may_inherit_lost(factor);
 }
 
 static bool has_grown(const tristar_factor_t *factor) {
@@ -105,6 +107,24 @@ bool tsi_judge_is_needed(const tristar_factor_t *factor) {
   return is_suspicious(factor) || is_weak(factor) || inherits_errors(factor) ||
          tsi_factor_inverts_badly(factor) || has_grown(factor) ||
          are_uneven(factor->analysis, tsi_scaling_spread(factor));
+}
+
+/* Did solves with the values before lose digits, and can nothing but weak pivots and units cost these any?
+ * Trials decide no more than whether solves refine, which is safe. */
+static bool is_known(const tristar_factor_t *factor) {
+  return factor->lost > 0 && !is_suspicious(factor) && !inherits_errors(factor) &&
+         !may_inherit_lost(factor) && !tsi_factor_inverts_badly(factor) && !has_grown(factor) &&
+         factor->analysis->options.growth == TRISTAR_GROWTH_WARN;
+}
+
+bool tsi_judge_is_due(tristar_factor_t *factor) {
+  const bool needed = tsi_judge_is_needed(factor), known = needed && is_known(factor);
+  if (!known) factor->scaled_error = 0;
+  if (known) {
+    factor->stats.judged = 1;
+    factor->stats.solve_error = (double)factor->lost;
+  }
+  return needed && !known;
 }
 
 bool tsi_judge_suspects(const tristar_factor_t *factor) {
@@ -263,6 +283,17 @@ static tristar_status try_solves(trials *t, const tristar_factor_t *factor, tria
                                  double *error) {
   TSI_TRY(try_solve(t, TRISTAR_N, first, last, error));
   if (!is_symmetric(factor)) TSI_TRY(try_solve(t, TRISTAR_T, first, last, error));
+  return TRISTAR_OK;
+}
+
+/* The same, where the error decides no more than whether solves refine: trials end with the first that loses
+ * digits. missed: of expect(). */
+static tristar_status try_until_lost(trials *t, const tristar_factor_t *factor, trial first, trial last,
+                                     double missed, double *error) {
+  const double most = pow(epsilon_of(factor), 2.0 / 3);
+  TSI_TRY(try_solve(t, TRISTAR_N, first, last, error));
+  if (expect(factor, *error, missed) <= most && !is_symmetric(factor))
+    TSI_TRY(try_solve(t, TRISTAR_T, first, last, error));
   return TRISTAR_OK;
 }
 
@@ -431,13 +462,15 @@ static tristar_status judge_units(trials *t, tristar_factor_t *factor, int sprea
   double *error = &factor->stats.solve_error;
   const bool apart = spread > tsi_apart_units(factor->analysis->factor_scalar);
   const bool all = tries_all(factor->analysis, system->team->n, spread);
+  const double missed = apart ? MISSED : MISSED_UNEVEN;
   double found = 0;
   if (tsi_factor_loses_digits(factor) || !are_uneven(factor->analysis, spread)) return TRISTAR_OK;
   t->strict = apart;
-  TSI_TRY(try_solves(t, factor, all ? TRIAL_ONES : TRIAL_UNITS + 1 - FEW_TRIALS,
-                     all ? TRIAL_LAST : TRIAL_UNITS, &found));
-  *error = tsi_larger(tsi_larger(*error, least_error(factor, spread)),
-                      expect(factor, found, apart ? MISSED : MISSED_UNEVEN));
+  *error = tsi_larger(*error, least_error(factor, spread));
+  if (!tsi_factor_loses_digits(factor))
+    TSI_TRY(try_until_lost(t, factor, all ? TRIAL_ONES : TRIAL_UNITS + 1 - FEW_TRIALS,
+                           all ? TRIAL_LAST : TRIAL_UNITS, missed, &found));
+  *error = tsi_larger(*error, expect(factor, found, missed));
   factor->stats.judged = 1;
   if (tsi_factor_loses_digits(factor) && system->team->own == 0)
     tsi_log(
@@ -456,7 +489,7 @@ static tristar_status judge_weakness(trials *t, tristar_factor_t *factor, int sp
   double found = 0;
   if (stats->perturbed_pivots > 0 || (!is_weak(factor) && !grows_in_units(factor, spread))) return TRISTAR_OK;
   t->strict = false;
-  TSI_TRY(try_solves(t, factor, TRIAL_ONES, TRIAL_LAST, &found));
+  TSI_TRY(try_until_lost(t, factor, TRIAL_ONES, TRIAL_LAST, MISSED, &found));
   stats->solve_error = tsi_larger(stats->solve_error, expect(factor, found, MISSED));
   if (stats->reciprocal_condition > 0 && !stats->singular)
     stats->solve_error = tsi_larger(stats->solve_error, epsilon_of(factor) / stats->reciprocal_condition);

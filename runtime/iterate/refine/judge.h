@@ -16,6 +16,9 @@
 
 /* Is there anything to look at? */
 bool tsi_judge_is_needed(const tristar_factor_t *factor);
+/* Are there trials to make? Not if solves with the values before lost digits, as units or weak pivots made
+ * them, and nothing else is wrong: stats keep their solve_error, so that solves refine. */
+bool tsi_judge_is_due(tristar_factor_t *factor);
 
 /* Columns of a trial at most. */
 enum { TSI_TRIAL_COLUMNS = 8 };

@@ -35,7 +35,7 @@ static tristar_status judge(tsi_verdict *verdict, bool last) {
   tristar_factor_t *factor = verdict->factor;
   tsi_plan_system s;
   if (factor->analysis->schur_count > 0) return tsi_schur_judge(factor);
-  if (!tsi_judge_is_needed(factor)) return TRISTAR_OK;
+  if (!tsi_judge_is_due(factor)) return TRISTAR_OK;
   if (factor->trial_plan == NULL) TSI_TRY(tristar_plan(factor, NULL, &plan));
   TSI_TRY(tsi_plan_system_create(plan ? plan : factor->trial_plan, &s));
   TSI_TRY(tsi_judge(&s.system, factor, last));

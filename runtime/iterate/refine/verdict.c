@@ -29,13 +29,20 @@ static tristar_status judge(tsi_verdict *v, bool last) {
   return v->functions->judge(v, last);
 }
 
+/* The new factor has a verdict of its own. */
+static tristar_status factor_again(tsi_verdict *v, bool substitute) {
+  TSI_TRY(v->functions->factor_again(v, substitute));
+  v->factor->lost = 0;
+  return TRISTAR_OK;
+}
+
 /* GROWTH_MATCH: another analysis, for these values, if the matching does not suit them. */
 static tristar_status judge_first(tsi_verdict *v) {
   tsi_env *env = &v->factor->ts->env;
   tristar_status status = judge(v, v->suits || !tsi_judge_can_match(v->factor->analysis));
   if (status == TRISTAR_ERR_STALE && !should_substitute(v->factor)) {
     if (!v->is_quiet) tsi_log(env, TRISTAR_LOG_WARNING, "%s", tsi_error_text(env));
-    TSI_TRY(v->functions->factor_again(v, false));
+    TSI_TRY(factor_again(v, false));
     status = judge(v, true);
   }
   const bool judged = status == TRISTAR_OK || status == TRISTAR_ERR_SINGULAR || status == TRISTAR_ERR_STALE;
@@ -45,7 +52,7 @@ static tristar_status judge_first(tsi_verdict *v) {
             "factor: inverses of diagonal blocks grow to %.1e times their diagonals: analyzed and factored "
             "once more, for solves by substitution (INVERSE_NONE), which are slower",
             v->factor->inverse_growth);
-  TSI_TRY(v->functions->factor_again(v, true));
+  TSI_TRY(factor_again(v, true));
   return judge(v, true);
 }
 
