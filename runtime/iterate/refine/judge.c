@@ -109,22 +109,26 @@ bool tsi_judge_is_needed(const tristar_factor_t *factor) {
          are_uneven(factor->analysis, tsi_scaling_spread(factor));
 }
 
-/* Did solves with the values before lose digits, and can nothing but weak pivots and units cost these any?
- * Trials decide no more than whether solves refine, which is safe. */
-static bool is_known(const tristar_factor_t *factor) {
-  return factor->lost > 0 && !is_suspicious(factor) && !inherits_errors(factor) &&
-         !may_inherit_lost(factor) && !tsi_factor_inverts_badly(factor) && !has_grown(factor) &&
-         factor->analysis->options.growth == TRISTAR_GROWTH_WARN;
+/* What trials of units and weak pivots would show, by those with the values before: that solves lose digits.
+ * They decide no more than whether solves refine, which is safe. 0: to be tried. */
+static double known_loss(const tristar_factor_t *factor) {
+  return factor->analysis->options.growth == TRISTAR_GROWTH_WARN ? (double)factor->lost : 0;
+}
+
+/* Takes that for the verdict, if nothing else can be wrong, inherited errors aside. */
+static bool take_known_loss(tristar_factor_t *factor) {
+  if (known_loss(factor) == 0 || is_suspicious(factor) || tsi_factor_inverts_badly(factor) ||
+      has_grown(factor))
+    return false;
+  factor->stats.judged = 1;
+  factor->stats.solve_error = known_loss(factor);
+  return true;
 }
 
 bool tsi_judge_is_due(tristar_factor_t *factor) {
-  const bool needed = tsi_judge_is_needed(factor), known = needed && is_known(factor);
-  if (!known) factor->scaled_error = 0;
-  if (known) {
-    factor->stats.judged = 1;
-    factor->stats.solve_error = (double)factor->lost;
-  }
-  return needed && !known;
+  const bool needed = tsi_judge_is_needed(factor);
+  if (!needed || known_loss(factor) == 0) factor->scaled_error = 0;
+  return needed && (inherits_errors(factor) || may_inherit_lost(factor) || !take_known_loss(factor));
 }
 
 bool tsi_judge_suspects(const tristar_factor_t *factor) {
@@ -346,18 +350,25 @@ static tristar_status estimate(const tsi_system *system, double error, double *r
   return TRISTAR_OK;
 }
 
-/* Nothing has to be looked at in the scaled system? Pivots can be nothing but errors of earlier ones. Mostly
- * they are not: one solve shows that the inverse is not large, and no condition has to be estimated. */
-static tristar_status look(const tsi_system *system, const tristar_factor_t *factor, int spread, bool *fine) {
-  double size;
-  *fine = false;
-  if (is_suspicious(factor) || is_weak(factor) || has_grown(factor) || spread > TSI_FAR_UNITS ||
-      tsi_factor_inverts_badly(factor))
-    return TRISTAR_OK;
-  *fine = !inherits_errors(factor);
-  if (*fine) return TRISTAR_OK;
-  TSI_TRY(tsi_condition_glance(system, &size));
-  *fine = size < pow(epsilon_of(factor), -0.4);
+/* What is known of a factor before any trial. */
+typedef struct first_look {
+  bool regular; /* No condition has to be estimated. */
+  bool fine;    /* Nothing has to be looked at in the scaled system. */
+  double size;  /* Of the inverse of the scaled matrix (tsi_condition_glance); 0: nobody looked. */
+} first_look;
+
+/* Pivots can be nothing but errors of earlier ones. Mostly they are not: one solve shows that the inverse is
+ * not large, and no condition has to be estimated. */
+static tristar_status look(const tsi_system *system, const tristar_factor_t *factor, int spread,
+                           first_look *l) {
+  const bool grown = has_grown(factor) || tsi_factor_inverts_badly(factor),
+             suspicious = is_suspicious(factor), far = spread > TSI_FAR_UNITS;
+  *l = (first_look){.regular = !tsi_judge_suspects(factor)};
+  if (!l->regular && !suspicious && !grown && !far) {
+    TSI_TRY(tsi_condition_glance(system, &l->size));
+    l->regular = l->size < pow(epsilon_of(factor), -0.4);
+  }
+  l->fine = l->regular && !is_weak(factor) && !grown && !far;
   return TRISTAR_OK;
 }
 
@@ -466,7 +477,7 @@ static tristar_status judge_units(trials *t, tristar_factor_t *factor, int sprea
   double found = 0;
   if (tsi_factor_loses_digits(factor) || !are_uneven(factor->analysis, spread)) return TRISTAR_OK;
   t->strict = apart;
-  *error = tsi_larger(*error, least_error(factor, spread));
+  *error = tsi_larger(*error, fmax(least_error(factor, spread), known_loss(factor)));
   if (!tsi_factor_loses_digits(factor))
     TSI_TRY(try_until_lost(t, factor, all ? TRIAL_ONES : TRIAL_UNITS + 1 - FEW_TRIALS,
                            all ? TRIAL_LAST : TRIAL_UNITS, missed, &found));
@@ -482,17 +493,22 @@ static tristar_status judge_units(trials *t, tristar_factor_t *factor, int sprea
 }
 
 /* Where pivots are weak, x can be much larger than the sizes of b and A suggest, and a solve that is not
- * refined loses rows in which it is not. Trials show most of such rows; the condition bounds them all. */
-static tristar_status judge_weakness(trials *t, tristar_factor_t *factor, int spread) {
+ * refined loses rows in which it is not. Trials show most of such rows; the condition, or the size of the
+ * inverse, bounds them all. size: as in first_look. */
+static tristar_status judge_weakness(trials *t, tristar_factor_t *factor, int spread, double size) {
   const tsi_system *system = t->system;
   tristar_factor_stats *stats = &factor->stats;
   double found = 0;
   if (stats->perturbed_pivots > 0 || (!is_weak(factor) && !grows_in_units(factor, spread))) return TRISTAR_OK;
   t->strict = false;
+  stats->solve_error = tsi_larger(stats->solve_error, known_loss(factor));
+  if (tsi_factor_loses_digits(factor)) return TRISTAR_OK;
   TSI_TRY(try_until_lost(t, factor, TRIAL_ONES, TRIAL_LAST, MISSED, &found));
   stats->solve_error = tsi_larger(stats->solve_error, expect(factor, found, MISSED));
   if (stats->reciprocal_condition > 0 && !stats->singular)
     stats->solve_error = tsi_larger(stats->solve_error, epsilon_of(factor) / stats->reciprocal_condition);
+  if (stats->reciprocal_condition < 0)
+    stats->solve_error = tsi_larger(stats->solve_error, epsilon_of(factor) * size);
   factor->scaled_error = tsi_larger(factor->scaled_error, found);
   if (tsi_factor_loses_digits(factor) && system->team->own == 0)
     tsi_log(
@@ -506,24 +522,24 @@ static tristar_status judge_weakness(trials *t, tristar_factor_t *factor, int sp
 tristar_status tsi_judge(const tsi_system *system, tristar_factor_t *factor, bool last) {
   tristar_factor_stats *stats = &factor->stats;
   const int spread = tsi_scaling_spread(factor);
-  bool fine;
+  first_look l;
   TSI_CLEANUP(finish_trials)
   trials t = {.system = system, .scalar = factor->analysis->pattern->scalar, .strict = system->strict};
-  factor->scaled_error = 0;
-  TSI_TRY(look(system, factor, spread, &fine));
-  if (fine) return judge_units(&t, factor, spread);
+  TSI_TRY(look(system, factor, spread, &l));
+  if (l.fine) return judge_units(&t, factor, spread);
+  if (l.regular && l.size > 0 && take_known_loss(factor)) return TRISTAR_OK;
   TSI_TRY(try_solves(&t, factor, TRIAL_LARGE, TRIAL_MODERATE, &stats->solve_error));
-  factor->scaled_error = stats->solve_error;
+  factor->scaled_error = tsi_larger(factor->scaled_error, stats->solve_error);
   stats->judged = 1;
   if (factor->analysis->options.growth == TRISTAR_GROWTH_MATCH && !last)
     TSI_TRY(judge_growth(system, factor, last)); /* the condition can be that of the factors alone */
-  if (tsi_judge_suspects(factor)) {
+  if (!l.regular) {
     TSI_TRY(measure_well(system, factor));
     TSI_TRY(judge_condition(system, factor));
   }
   TSI_TRY(judge_growth(system, factor, last));
   if (stats->perturbed_pivots == 0) TSI_TRY(judge_units(&t, factor, spread));
-  if (!tsi_factor_loses_digits(factor)) TSI_TRY(judge_weakness(&t, factor, spread));
+  if (!tsi_factor_loses_digits(factor)) TSI_TRY(judge_weakness(&t, factor, spread, l.size));
   if (!tsi_judge_suspects(factor) && may_inherit_errors(factor)) {
     TSI_TRY(measure_well(system, factor));
     TSI_TRY(judge_condition(system, factor));
