@@ -6,8 +6,8 @@
 /* The edges of a sweep, transitively reduced: next_ptr, next, prev_ptr, prev, edges. The transitive reduction
  * of a DAG is unique (Aho, Garey, Ullman 1972). Nodes are visited from the last one to the first, so that the
  * edges of their successors are reduced already. A node's targets are taken in ascending order; a target that
- * an earlier one leads to is dropped. The search stays below the highest target. Where the rows of a chunk
- * lie on one path, it follows that path once. */
+ * an earlier one leads to is dropped. In an elimination tree the first target has the others as targets, too,
+ * and no search is made. Other searches stay below the highest target. */
 
 /* Steps that the reduction may take for each edge, on average; later edges are then kept as they are, which
  * costs time but is correct. Structures of direct solvers need a few. */
@@ -71,6 +71,20 @@ static void reach(reducer *r, tsi_index from, tsi_index last, tsi_index stamp) {
   }
 }
 
+/* Are those of the `count` targets that are not marked also targets of chunk c? All ascend. */
+static bool has_targets(const reducer *r, tsi_index c, const tsi_index *target, tsi_index count,
+                        tsi_index stamp) {
+  const tsi_sweep_pair *pair = r->sweep->pair;
+  tsi_count q = r->sweep->source_ptr[c];
+  const tsi_count end = r->sweep->source_ptr[c + 1];
+  for (tsi_index k = 0; k < count; k++) {
+    if (r->mark[target[k]] == stamp) continue;
+    while (q < end && pair[q].target < target[k]) q++;
+    if (q == end || pair[q].target != target[k]) return false;
+  }
+  return true;
+}
+
 /* Keeps those targets of v that no other one leads to. */
 static void reduce(reducer *r, tsi_index v) {
   tsi_index *next = r->sweep->next + r->sweep->next_ptr[v];
@@ -82,7 +96,8 @@ static void reduce(reducer *r, tsi_index v) {
     const tsi_index to = next[e];
     if (r->mark[to] == v) continue;
     next[kept++] = to;
-    if (e + 1 < all) reach(r, to, last, v);
+    if (has_targets(r, to, next + e + 1, all - e - 1, v)) break;
+    reach(r, to, last, v);
   }
   r->count[v] = kept;
 }
