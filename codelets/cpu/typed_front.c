@@ -278,31 +278,31 @@ static void add_entries(const tsi_front *front, const tsi_front_entry *entry, ts
   }
 }
 
-/* Entry q of a line. scaled, wide: constants. */
-INLINE tsi_scalar line_value(const tsi_front_lines *lines, const bool scaled, const bool wide, double own,
-                             tsi_count q, const void *values) {
-  const tsi_count source = lines->source[q], at = source < 0 ? ~source : source;
+/* Entry q of a line. scaled, wide: constants, and alike: mirror images are equal. */
+INLINE tsi_scalar line_value(const tsi_front_lines *lines, const bool scaled, const bool wide,
+                             const bool alike, double own, tsi_count q, const void *values) {
+  const tsi_count source = lines->source[q], at = source ^ (source >> 63);
   const tsi_wide value = wide ? ((const tsi_wide *)values)[at] : (tsi_wide)((const tsi_scalar *)values)[at];
   const double other = scaled ? lines->other_scale[lines->other[q]] : 1;
   const double larger = own > other ? own : other, smaller = own > other ? other : own;
-  if (source >= 0) return (tsi_scalar)(scaled ? value * larger * smaller : value);
+  if (alike || source >= 0) return (tsi_scalar)(scaled ? value * larger * smaller : value);
   const tsi_scalar a = (tsi_scalar)(value * (lines->sign * larger) * smaller);
   return TSI_COMPLEX && lines->conjugate ? tsi_conj(a) : a;
 }
 
-/* upper, scaled, wide: constants, and whole: all columns are wanted. */
-INLINE void add_all_lines(const tsi_front *front, const tsi_front_lines *lines, tsi_index c0, tsi_index c1,
+/* upper, scaled, wide, alike: constants, and whole: all columns are wanted. */
+INLINE void add_all_lines(const tsi_front *front, const tsi_front_lines lines, tsi_index c0, tsi_index c1,
                           const void *values, const bool upper, const bool scaled, const bool wide,
-                          const bool whole) {
+                          const bool whole, const bool alike) {
   const tsi_index w = front->w, f = front->f, end = upper ? w : tsi_index_min(c1, w);
   /* another task may be making Q while this one has columns of P alone */
-  tsi_scalar *p = P(front), *q = c1 > w ? Q(front) : NULL;
+  tsi_scalar *const p = P(front), *const q = c1 > w ? Q(front) : NULL;
   for (tsi_index k = upper ? 0 : c0; k < end; k++) {
-    const double own = scaled ? lines->line_scale[k] : 1;
-    for (tsi_count e = lines->ptr[k]; e < lines->ptr[k + 1]; e++) {
-      const tsi_index place = lines->place[e];
+    const double own = scaled ? lines.line_scale[k] : 1;
+    for (tsi_count e = lines.ptr[k]; e < lines.ptr[k + 1]; e++) {
+      const tsi_index place = lines.place[e];
       if (upper && !whole && (place < c0 || place >= c1)) continue;
-      const tsi_scalar a = line_value(lines, scaled, wide, own, e, values);
+      const tsi_scalar a = line_value(&lines, scaled, wide, alike, own, e, values);
       if (!upper)
         p[place + (ptrdiff_t)k * f] += a;
       else
@@ -314,18 +314,21 @@ INLINE void add_all_lines(const tsi_front *front, const tsi_front_lines *lines, 
 static void add_lines(const tsi_front *front, const tsi_front_lines *lines, tsi_index c0, tsi_index c1,
                       const void *values, bool wide) {
   const bool scaled = lines->line_scale != NULL, whole = c0 == 0 && c1 == front->f;
+  const bool alike = lines->sign == 1 && !lines->conjugate;
   if (wide)
-    add_all_lines(front, lines, c0, c1, values, lines->upper, scaled, true, false);
-  else if (lines->upper && scaled && whole)
-    add_all_lines(front, lines, c0, c1, values, true, true, false, true);
+    add_all_lines(front, *lines, c0, c1, values, lines->upper, scaled, true, false, false);
+  else if (lines->upper && scaled && whole && alike)
+    add_all_lines(front, *lines, c0, c1, values, true, true, false, true, true);
   else if (lines->upper && scaled)
-    add_all_lines(front, lines, c0, c1, values, true, true, false, false);
+    add_all_lines(front, *lines, c0, c1, values, true, true, false, false, false);
   else if (lines->upper)
-    add_all_lines(front, lines, c0, c1, values, true, false, false, false);
+    add_all_lines(front, *lines, c0, c1, values, true, false, false, false, false);
+  else if (scaled && alike)
+    add_all_lines(front, *lines, c0, c1, values, false, true, false, false, true);
   else if (scaled)
-    add_all_lines(front, lines, c0, c1, values, false, true, false, false);
+    add_all_lines(front, *lines, c0, c1, values, false, true, false, false, false);
   else
-    add_all_lines(front, lines, c0, c1, values, false, false, false, false);
+    add_all_lines(front, *lines, c0, c1, values, false, false, false, false, false);
 }
 
 const tsi_front_kernels TSI_TYPED(tsi_front_kernels) = {

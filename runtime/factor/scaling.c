@@ -460,8 +460,22 @@ typedef struct line_size {
   double plain, scaled;
 } line_size;
 
-static void raise_to(double *most, double a) {
-  *most = a > *most ? a : *most; /* without a branch, which no processor could predict */
+/* Without a branch, which no processor could predict. */
+static double larger(double a, double b) {
+  return a > b ? a : b;
+}
+
+static double smaller(double a, double b) {
+  return a < b ? a : b;
+}
+
+/* The exponents of numbers from low to high, which are not zeros. */
+static range range_between(double low, double high) {
+  range r = NO_RANGE;
+  if (low > high) return r;
+  widen(&r, tsi_scaling_exponent(low));
+  widen(&r, tsi_scaling_exponent(high));
+  return r;
 }
 
 /* Looks at the lines, which have the same scale as their columns or rows; r: the exponents of their largest
@@ -469,21 +483,27 @@ static void raise_to(double *most, double a) {
 static bool lines_fit(const tsi_scaling_lines *lines, line_size *crossing, double *own_size, range *r) {
   const double *own = lines->by_rows ? lines->row_scale : lines->col_scale;
   const double *other = lines->by_rows ? lines->col_scale : lines->row_scale;
-  *r = NO_RANGE;
+  const tsi_index *const index = lines->index;
+  const double *const magnitude = lines->magnitude;
+  double low = INFINITY, high = 0;
   for (tsi_index j = 0; j < lines->n; j++) {
-    line_size most = {0, 0};
-    for (tsi_count p = lines->ptr[j]; p < lines->ptr[j + 1]; p++) {
-      line_size *const of_other = &crossing[lines->index[p]];
-      const double plain = lines->magnitude[p], scaled = tsi_scaled(plain, own[j], other[lines->index[p]]);
-      raise_to(&most.plain, plain);
-      raise_to(&most.scaled, scaled);
-      raise_to(&of_other->plain, plain);
-      raise_to(&of_other->scaled, scaled);
+    const double of_own = own[j];
+    double most_plain = 0, most_scaled = 0;
+    const tsi_count end = lines->ptr[j + 1];
+    for (tsi_count p = lines->ptr[j]; p < end; p++) {
+      line_size *const of_other = &crossing[index[p]];
+      const double plain = magnitude[p], scaled = tsi_scaled(plain, of_own, other[index[p]]);
+      most_plain = larger(plain, most_plain);
+      most_scaled = larger(scaled, most_scaled);
+      of_other->plain = larger(plain, of_other->plain);
+      of_other->scaled = larger(scaled, of_other->scaled);
     }
-    if (!is_fitting(most.scaled)) return false;
-    widen(r, tsi_scaling_exponent(most.plain));
-    own_size[j] = most.scaled;
+    if (!is_fitting(most_scaled)) return false;
+    low = smaller(most_plain, low);
+    high = larger(most_plain, high);
+    own_size[j] = most_scaled;
   }
+  *r = range_between(low, high);
   return !is_bad(*r);
 }
 
@@ -502,12 +522,13 @@ tristar_status tsi_scaling_take_matching(tristar_factor_t *factor, const double 
   TSI_TRY(TSI_ALLOC_ZERO(env, crossing, n));
   TSI_TRY(TSI_ALLOC(env, own, n));
   if (!lines_fit(&lines, crossing, own, &r)) return TRISTAR_OK;
-  r = NO_RANGE;
+  double low = INFINITY, high = 0;
   for (size_t i = 0; i < n; i++) {
     if (!is_fitting(crossing[i].scaled)) return TRISTAR_OK;
-    widen(&r, tsi_scaling_exponent(crossing[i].plain));
+    low = smaller(crossing[i].plain, low);
+    high = larger(crossing[i].plain, high);
   }
-  if (is_bad(r)) return TRISTAR_OK;
+  if (is_bad(range_between(low, high))) return TRISTAR_OK;
   if (factor->row_scale == NULL) TSI_TRY(TSI_ALLOC(env, factor->row_scale, n));
   if (factor->col_scale == NULL) TSI_TRY(TSI_ALLOC(env, factor->col_scale, n));
   memcpy(factor->row_scale, lines.row_scale, n * sizeof(double));
@@ -601,8 +622,13 @@ int tsi_scaling_spread_of(tsi_index n, const double *rows, const double *columns
   const double *scales[] = {rows, columns};
   int spread = 0;
   for (int s = 0; s < 2; s++) {
-    range r = NO_RANGE;
-    for (tsi_index i = 0; scales[s] && i < n; i++) widen(&r, tsi_scaling_exponent(scales[s][i]));
+    double low = INFINITY, high = 0;
+    for (tsi_index i = 0; scales[s] && i < n; i++) {
+      const double size = fabs(scales[s][i]);
+      low = smaller(size > 0 ? size : INFINITY, low);
+      high = larger(size, high);
+    }
+    const range r = range_between(low, high);
     if (is_wide(r, spread)) spread = r.high - r.low;
   }
   return spread;

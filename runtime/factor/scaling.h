@@ -130,5 +130,6 @@ int tsi_scaling_spread_of(tsi_index n, const double *rows, const double *columns
 /* value * row * column for powers of two whose product alone may be out of range, though the result is not.
  */
 static inline double tsi_scaled(double value, double row, double column) {
-  return row > column ? value * row * column : value * column * row;
+  const double larger = row > column ? row : column, smaller = row > column ? column : row;
+  return value * larger * smaller;
 }

@@ -58,6 +58,11 @@ typedef struct tsi_sparse_kernels {
   /* Both in one pass, with the same bits. */
   void (*residual_and_bound)(const tsi_sparse *a, tristar_op op, const void *b, const void *x, void *r,
                              double *y);
+  /* The same of a GENERAL matrix, and the sums that backward_error compares with, 2 n; g NULL: ones. work: n
+   * of terms_bytes each. */
+  void (*residual_and_sums)(const tsi_sparse *a, tristar_op op, const void *b, const void *x, const double *g,
+                            void *work, void *r, double *y, double *row_sum);
+  size_t terms_bytes;
   /* y = |op(A)| |g|; g NULL: a vector of ones */
   void (*weigh)(const tsi_sparse *a, tristar_op op, const double *g, double *y);
   /* weighted = max |x_i| / |g_i|, plain = max |x_i|, NaN if one is; g NULL: both the same */

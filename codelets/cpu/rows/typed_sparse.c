@@ -129,6 +129,65 @@ static void residual_and_bound(const tsi_sparse *a, tristar_op op, const void *b
   residuals_and_bounds(a, op, 1, x, NULL, r, y);
 }
 
+/* What the entries of a row of op(A) add up to. */
+typedef struct row_terms {
+  tsi_scalar residual;
+  double bound, weighted, plain;
+} row_terms;
+
+INLINE double weight_of(const double *g, tsi_index i) {
+  return g ? fabs(g[i]) : 1;
+}
+
+/* dot, conjugate: constants, as above. The sums have the order of subtract_product and add_absolute. */
+INLINE void add_terms(const tsi_sparse *a, const bool dot, const bool conjugate, const tsi_scalar *x,
+                      const double *g, row_terms *terms) {
+  const tsi_scalar *values = a->values;
+  for (tsi_index j = 0; j < a->n; j++) {
+    const double size = magnitude(x[j]), weight = weight_of(g, j);
+    row_terms sum = {.residual = 0};
+    for (tsi_count p = a->ptr[j]; p < a->ptr[j + 1]; p++) {
+      const tsi_index i = a->index[p];
+      const double absolute = magnitude(values[p]);
+      const tsi_scalar e = conjugate ? tsi_conj(values[p]) : values[p];
+      row_terms *to = dot ? &sum : &terms[i];
+      if (dot)
+        to->residual += e * x[i];
+      else
+        to->residual -= e * x[j];
+      to->bound += absolute * (dot ? magnitude(x[i]) : size);
+      to->weighted += absolute * (dot ? weight_of(g, i) : weight);
+      to->plain += absolute;
+    }
+    if (!dot) continue;
+    terms[j].residual -= sum.residual;
+    terms[j].bound = sum.bound;
+    terms[j].weighted = sum.weighted;
+    terms[j].plain = sum.plain;
+  }
+}
+
+static void residual_and_sums(const tsi_sparse *a, tristar_op op, const void *bv, const void *x,
+                              const double *g, void *work, void *rv, double *y, double *row_sum) {
+  const bool conjugate = TSI_COMPLEX && op == TRISTAR_C, dot = a->by_rows == (op == TRISTAR_N);
+  const tsi_scalar *b = bv;
+  tsi_scalar *r = rv;
+  row_terms *terms = work;
+  for (tsi_index i = 0; i < a->n; i++) terms[i] = (row_terms){.residual = b[i]};
+  if (dot)
+    add_terms(a, true, conjugate, x, g, terms);
+  else if (g)
+    add_terms(a, false, conjugate, x, g, terms);
+  else
+    add_terms(a, false, conjugate, x, NULL, terms);
+  for (tsi_index i = 0; i < a->n; i++) {
+    r[i] = terms[i].residual;
+    y[i] = terms[i].bound;
+    row_sum[i] = terms[i].weighted;
+    row_sum[a->n + i] = terms[i].plain;
+  }
+}
+
 static void weigh(const tsi_sparse *a, tristar_op op, const double *g, double *y) {
   if (g)
     absolute_product(a, op, NULL, g, y);
@@ -147,10 +206,14 @@ static void sizes(tsi_index n, const void *xv, const double *g, double *weighted
   if (g == NULL) *plain = *weighted;
 }
 
+/* What bounds of rows are rounding errors of, as a share of their norms. */
+static double rounding_of(const tsi_sizes *of_x) {
+  return tsi_smaller(1000 * (double)of_x->n * (double)TSI_EPSILON, 1e-3);
+}
+
 /* What the residual of row i is compared with. */
-static double denominator(tsi_index n, const tsi_scalar *b, const double *bounds, const double *row_sum,
-                          const tsi_sizes *of_x, tsi_index i) {
-  const double rounding = tsi_smaller(1000 * (double)of_x->n * (double)TSI_EPSILON, 1e-3);
+INLINE double denominator(tsi_index n, const tsi_scalar *b, const double *bounds, const double *row_sum,
+                          const tsi_sizes *of_x, const double rounding, tsi_index i) {
   const double norm = of_x->with_weights
                           ? tsi_smaller(row_sum[i] * of_x->weighted, row_sum[n + i] * of_x->plain)
                           : row_sum[i] * of_x->weighted;
@@ -166,12 +229,12 @@ static double quotient_near_limit(double size, double bound, double of_b) {
   return isfinite(quarters) ? size / 4 / quarters : NAN;
 }
 
-static double backward_error(tsi_index n, const void *bv, const void *rv, const double *bounds,
-                             const double *row_sum, const tsi_sizes *of_x) {
-  const tsi_scalar *b = bv, *r = rv;
+static double backward_error_near_limit(tsi_index n, const tsi_scalar *b, const tsi_scalar *r,
+                                        const double *bounds, const double *row_sum, const tsi_sizes *of_x) {
+  const double rounding = rounding_of(of_x);
   double error = 0;
   for (tsi_index i = 0; i < n; i++) {
-    const double size = magnitude(r[i]), bound_i = denominator(n, b, bounds, row_sum, of_x, i);
+    const double size = magnitude(r[i]), bound_i = denominator(n, b, bounds, row_sum, of_x, rounding, i);
     if (size == 0 && bound_i == 0) continue; /* an empty row of zeros is solved exactly */
     const double quotient =
         isfinite(bound_i) ? size / bound_i : quotient_near_limit(size, bounds[i], magnitude(b[i]));
@@ -181,12 +244,36 @@ static double backward_error(tsi_index n, const void *bv, const void *rv, const 
   return error;
 }
 
+/* Without branches where all numbers are finite. */
+INLINE double backward_error_of(tsi_index n, const tsi_scalar *b, const tsi_scalar *r, const double *bounds,
+                                const double *row_sum, const tsi_sizes of_x) {
+  const double rounding = rounding_of(&of_x);
+  double error = 0, not_finite = 0;
+  for (tsi_index i = 0; i < n; i++) {
+    const double size = magnitude(r[i]), bound_i = denominator(n, b, bounds, row_sum, &of_x, rounding, i);
+    const double quotient = size / (size == 0 ? 1 : bound_i);
+    error = quotient > error ? quotient : error;
+    not_finite += (size + bound_i) * 0;
+  }
+  return not_finite == 0 ? error : backward_error_near_limit(n, b, r, bounds, row_sum, &of_x);
+}
+
+static double backward_error(tsi_index n, const void *b, const void *r, const double *bounds,
+                             const double *row_sum, const tsi_sizes *of_x) {
+  tsi_sizes sizes = *of_x;
+  sizes.with_weights = true;
+  if (of_x->with_weights) return backward_error_of(n, b, r, bounds, row_sum, sizes);
+  sizes.with_weights = false;
+  return backward_error_of(n, b, r, bounds, row_sum, sizes);
+}
+
 static void leave_solved(tsi_index n, const void *bv, void *rv, const double *bounds, const double *row_sum,
                          const tsi_sizes *of_x, double error) {
   const tsi_scalar *b = bv;
   tsi_scalar *r = rv;
+  const double rounding = rounding_of(of_x);
   for (tsi_index i = 0; i < n; i++)
-    if (magnitude(r[i]) <= error * denominator(n, b, bounds, row_sum, of_x, i)) r[i] = 0;
+    if (magnitude(r[i]) <= error * denominator(n, b, bounds, row_sum, of_x, rounding, i)) r[i] = 0;
 }
 
 static void residual_bound(tsi_index n, const void *bv, const void *rv, const double *bounds,
@@ -465,6 +552,8 @@ const tsi_sparse_kernels TSI_TYPED(tsi_sparse_kernels) = {
     .weigh = weigh,
     .sizes = sizes,
     .residual_and_bound = residual_and_bound,
+    .residual_and_sums = residual_and_sums,
+    .terms_bytes = sizeof(row_terms),
     .backward_error = backward_error,
     .leave_solved = leave_solved,
     .residual_bound = residual_bound,

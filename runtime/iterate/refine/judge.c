@@ -291,11 +291,12 @@ static tristar_status try_solves(trials *t, const tristar_factor_t *factor, tria
 }
 
 /* The same, where the error decides no more than whether solves refine: trials end with the first that loses
- * digits. missed: of expect(). */
+ * digits. Of many trials one is made first. missed: of expect(). */
 static tristar_status try_until_lost(trials *t, const tristar_factor_t *factor, trial first, trial last,
                                      double missed, double *error) {
   const double most = pow(epsilon_of(factor), 2.0 / 3);
-  TSI_TRY(try_solve(t, TRISTAR_N, first, last, error));
+  if (last - first >= FEW_TRIALS) TSI_TRY(try_solve(t, TRISTAR_N, TRIAL_UNITS, TRIAL_UNITS, error));
+  if (expect(factor, *error, missed) <= most) TSI_TRY(try_solve(t, TRISTAR_N, first, last, error));
   if (expect(factor, *error, missed) <= most && !is_symmetric(factor))
     TSI_TRY(try_solve(t, TRISTAR_T, first, last, error));
   return TRISTAR_OK;
@@ -512,7 +513,7 @@ static tristar_status judge_weakness(trials *t, tristar_factor_t *factor, int sp
   factor->scaled_error = tsi_larger(factor->scaled_error, found);
   if (tsi_factor_loses_digits(factor) && system->team->own == 0)
     tsi_log(
-        system->env, TRISTAR_LOG_INFO,
+        system->env, tsi_factor_inverts_badly(factor) ? TRISTAR_LOG_WARNING : TRISTAR_LOG_INFO,
         "factor: pivots, or inverses of diagonal blocks, have entries of very different sizes: solves that "
         "are not refined may have backward errors of %.1e; tristar_solve refines",
         stats->solve_error);

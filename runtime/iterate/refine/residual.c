@@ -7,6 +7,32 @@
 #include "runtime/iterate/refine/system_plan.h"
 #include "runtime/solve/request.h"
 
+#define PENDING (-1) /* the first row sum, until the sums are there */
+
+static bool is_pending(const tsi_residual *r) {
+  return r->system->n > 0 && r->row_sum[0] < 0;
+}
+
+static tristar_status make_sums(const tsi_residual *r) {
+  const tsi_system *system = r->system;
+  const size_t n = (size_t)system->n;
+  TSI_TRY(tsi_system_weigh(system, r->op, r->column_weight, r->row_sum));
+  if (r->column_weight != NULL)
+    TSI_TRY(tsi_system_weigh(system, r->op, NULL, r->row_sum + (r->has_own ? 2 : 1) * n));
+  if (r->has_own) TSI_TRY(tsi_system_weigh(system, r->op, r->own_weight, r->row_sum + 3 * n));
+  return TRISTAR_OK;
+}
+
+/* Makes the sums together with the first residual. */
+static tristar_status find_with_sums(const tsi_residual *r, const void *b, const void *x) {
+  const tsi_system *system = r->system;
+  TSI_OWNED char *work = NULL;
+  TSI_TRY(TSI_ALLOC_SIZED(system->env, work, system->n, system->kernels->terms_bytes));
+  system->kernels->residual_and_sums(&system->a, r->op, b, x, r->column_weight, work, r->vector, r->bound,
+                                     r->row_sum);
+  return TRISTAR_OK;
+}
+
 tristar_status tsi_residual_begin(const tsi_system *system, tristar_op op, tsi_residual *r) {
   tsi_env *env = system->env;
   const size_t n = (size_t)system->n;
@@ -21,10 +47,9 @@ tristar_status tsi_residual_begin(const tsi_system *system, tristar_op op, tsi_r
   if (status == TRISTAR_OK) status = TSI_ALLOC(env, r->bound, n);
   if (status == TRISTAR_OK) status = TSI_ALLOC(env, r->vector, n * system->kernels->scalar_bytes);
   TSI_TRY(tsi_team_agree(system->team, status));
-  TSI_TRY(tsi_system_weigh(system, op, r->column_weight, r->row_sum));
-  if (r->column_weight != NULL)
-    TSI_TRY(tsi_system_weigh(system, op, NULL, r->row_sum + (r->has_own ? 2 : 1) * n));
-  if (r->has_own) TSI_TRY(tsi_system_weigh(system, op, r->own_weight, r->row_sum + 3 * n));
+  const bool later = system->functions->take == NULL && system->a.symmetry == TRISTAR_GENERAL && n > 0;
+  if (r->has_own || !later) return make_sums(r);
+  r->row_sum[0] = PENDING;
   return TRISTAR_OK;
 }
 
@@ -61,6 +86,7 @@ static tsi_sizes sizes_of(const tsi_residual *r, const void *x) {
 
 tristar_status tsi_residual_error(const tsi_residual *r, const void *b, const void *x, double *error) {
   const tsi_system *system = r->system;
+  if (is_pending(r)) TSI_TRY(make_sums(r));
   const tsi_sizes sizes = sizes_of(r, x);
   *error = tsi_team_largest(
       system->team, system->kernels->backward_error(system->n, b, r->vector, r->bound, r->row_sum, &sizes));
@@ -71,7 +97,10 @@ tristar_status tsi_residual_find(const tsi_residual *r, const void *b, const voi
   const tsi_system *system = r->system;
   *error = NAN;
   if (!r->precise && system->functions->take == NULL) {
-    system->kernels->residual_and_bound(&system->a, r->op, b, x, r->vector, r->bound);
+    if (is_pending(r))
+      TSI_TRY(find_with_sums(r, b, x));
+    else
+      system->kernels->residual_and_bound(&system->a, r->op, b, x, r->vector, r->bound);
     return tsi_residual_error(r, b, x, error);
   }
   if (r->precise)

@@ -11,10 +11,12 @@ typedef struct tsi_residual {
   const double *column_weight; /* of the columns of op(A) */
   const double *own_weight;    /* the scaling that an import with weights (factor.h) was given */
   bool has_own;                /* it was given one, here or on other members */
-  double *row_sum; /* |op(A)| column_weight, |op(A)| times ones; has_own: 4 n, see unite_sums; else 2 n */
-  double *bound;   /* n: |op(A)| |x| */
-  char *vector;    /* n scalars: b - op(A) x */
-  bool precise;    /* vector: with sums of the next wider precision; false at first */
+  /* |op(A)| column_weight, |op(A)| times ones; has_own: 4 n, see unite_sums; else 2 n, which the first
+   * residual on one process may make. */
+  double *row_sum;
+  double *bound; /* n: |op(A)| |x| */
+  char *vector;  /* n scalars: b - op(A) x */
+  bool precise;  /* vector: with sums of the next wider precision; false at first */
   bool strict; /* no denominator of a row counts as rounding errors (figures.md); at first as the system is */
 } tsi_residual;
 
