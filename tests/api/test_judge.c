@@ -218,6 +218,56 @@ static void check_units(tristar_t *ts) {
   CHECK_MSG(result.backward_error < 1e-14, "backward error %g", result.backward_error);
 }
 
+enum { KNOWN = 40 };
+
+/* Refactors and solves; *s: the statistics. Returns the allocations of the refactorization. */
+static int64_t refactor_known(tristar_t *ts, tristar_factor_t *f, tristar_plan_t *p, const double *a,
+                              tristar_factor_stats *s) {
+  tristar_memory_stats before, after;
+  double b[KNOWN], x[KNOWN], error;
+  for (int i = 0; i < KNOWN; i++) b[i] = 1 + i % 3;
+  CHECK_OK(tristar_get_memory(ts, &before));
+  CHECK_OK(tristar_refactor(f, a));
+  CHECK_OK(tristar_get_memory(ts, &after));
+  CHECK_OK(tristar_factor_get_stats(f, s));
+  CHECK_OK(tristar_solve(p, TRISTAR_N, 1, b, KNOWN, x, KNOWN));
+  CHECK_OK(tristar_residual(f, TRISTAR_N, 1, b, KNOWN, x, KNOWN, NULL, 0, &error));
+  CHECK_MSG(error < 1e-14, "backward error %g", error);
+  return after.allocations - before.allocations;
+}
+
+/* Where units made solves lose digits, refactorizations make no trials, and solves refine, until there are
+ * other units. */
+static void check_known_loss(tristar_t *ts) {
+  int ptr[KNOWN + 1] = {0}, col[3 * KNOWN], count = 0;
+  double plain[3 * KNOWN], far[3 * KNOWN];
+  tristar_factor_stats first, s;
+  for (int i = 0; i < KNOWN; ptr[++i] = count)
+    for (int j = i > 0 ? i - 1 : 0; j <= i + 1 && j < KNOWN; j++) {
+      col[count] = j;
+      plain[count] = i == j ? 4 + 0.1 * i : j > i ? 1 : -0.7;
+      far[count] = ldexp(plain[count], i * 19 % 70 - j * 23 % 66);
+      count++;
+    }
+  const tristar_view view = {
+      TRISTAR_CSR, TRISTAR_GENERAL, TRISTAR_DOUBLE, KNOWN, KNOWN, ptr, col, far, 32, 32, 0};
+  CLEANUP(tristar_analysis_destroy) tristar_analysis_t *an = NEW_ANALYSIS(ts, &view, NULL);
+  CLEANUP(tristar_factor_destroy) tristar_factor_t *f = NEW_FACTOR(an, far);
+  CLEANUP(tristar_plan_destroy) tristar_plan_t *p = NEW_PLAN(f, NULL);
+  CHECK_OK(tristar_factor_get_stats(f, &first));
+  CHECK(first.judged && first.solve_error > 1e-10);
+  (void)refactor_known(ts, f, p, far, &s);
+  CHECK(s.judged && s.solve_error >= 0.999 * first.solve_error && s.solve_error <= 1.001 * first.solve_error);
+  int64_t with_trials = 0;
+  for (int k = 0; k < 2; k++) { /* the second time the plan of the trials is there */
+    (void)refactor_known(ts, f, p, plain, &s);
+    CHECK(!s.judged && s.solve_error == 0);
+    with_trials = refactor_known(ts, f, p, far, &s);
+    CHECK(s.judged && s.solve_error > 1e-10);
+  }
+  CHECK(refactor_known(ts, f, p, far, &s) < with_trials);
+}
+
 /* A system of which every row counts, in units of its own. full: by rows. Plain solves with A and A^T are
  * accurate or come with a warning. */
 static void check_rows(tristar_t *ts, int n, const double *full, const double *b, double *x) {
@@ -448,6 +498,7 @@ int main(int argc, char **argv) {
     RUN(check_penalty_general(ts, penalties[k], 1));
   }
   RUN(check_units(ts));
+  RUN(check_known_loss(ts));
   RUN(check_units_of_rows(ts));
   for (int k = 4; k <= 18; k += 2)
     for (int coupled = 1; coupled <= 3; coupled += 2) RUN(check_weak_diagonal(ts, pow(10, -k), coupled));
