@@ -13,7 +13,7 @@ static const struct {
                                   "file of the calibration; off: use the figures of a common machine"},
     [TSI_VARIABLE_CHECK] = {"TRISTAR_CHECK", "0", "1: verify every internal structure as it is built"},
     [TSI_VARIABLE_IDLE] = {"TRISTAR_IDLE", "sleep",
-                           "what idle workers of a StarPU that TriStar has started do: sleep or poll"},
+                           "what idle workers of a StarPU that TriStar has started do: sleep, doze or poll"},
     [TSI_VARIABLE_ISA] = {"TRISTAR_ISA", "the best of this processor",
                           "instruction set of the solve's kernels: base, avx2 or avx512"},
     [TSI_VARIABLE_TRANSPORT] = {"TRISTAR_TRANSPORT", "direct",

@@ -53,9 +53,10 @@ static tristar_status configure(tristar_t *ts, const tristar_config *config) {
     ts->workers.wishes.simulated = (tsi_simulated_costs){costs.one, costs.all, costs.task};
   }
   if (config->idle_sleep >= 0 || idle == NULL) return TRISTAR_OK;
-  ts->workers.wishes.idle_sleep = strcmp(idle, "sleep") == 0;
+  ts->workers.wishes.idle_doze = strcmp(idle, "doze") == 0;
+  ts->workers.wishes.idle_sleep = ts->workers.wishes.idle_doze || strcmp(idle, "sleep") == 0;
   if (!ts->workers.wishes.idle_sleep && strcmp(idle, "poll") != 0)
-    TSI_FAIL(&ts->env, TRISTAR_ERR_ARGUMENT, "TRISTAR_IDLE is \"%s\", not sleep or poll", idle);
+    TSI_FAIL(&ts->env, TRISTAR_ERR_ARGUMENT, "TRISTAR_IDLE is \"%s\", not sleep, doze or poll", idle);
   return TRISTAR_OK;
 }
 

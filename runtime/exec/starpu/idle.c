@@ -13,13 +13,18 @@
 #define HELD_NANOSECONDS 20000000L /* the same while workers are held awake */
 #define STILL_LOOKS 2              /* looks in a row that find nothing before workers sleep */
 #define TURN_SECONDS 0.01          /* a sleeping worker takes a turn, though nobody has roused it */
+#define NAP_TURNS 8                /* that find nothing to run, before a worker that dozes naps */
+#define NAP_NANOSECONDS 100000L
 
 static bool condition_made;                              /* once for all; by whoever starts StarPU */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* guards hook and changes of asleep */
 static pthread_cond_t roused;                            /* asleep has become false */
 static int hook = -1;                                    /* ours, while it is registered */
 static _Atomic(bool) asleep;
-static _Atomic(bool) other_hook; /* there is one that dozes */
+static _Atomic(bool) other_hook; /* there is one that gives way */
+static _Atomic(bool) dozes;      /* idle workers nap while others work */
+static _Atomic(bool) doze_hook;  /* tsi_idle_give_way is one, for that */
+static _Thread_local int turns;  /* of this worker, since a task or a nap */
 static _Atomic(int64_t) rouses;  /* calls of tsi_idle_rouse */
 static _Atomic(int) holds;
 static _Atomic(int) dismissals;
@@ -45,9 +50,26 @@ static bool sleep_a_turn(void) {
   return true;
 }
 
+static bool held(void) {
+  return atomic_load(&holds) > 0 && atomic_load(&dismissals) == 0;
+}
+
+/* Others have tasks, and this worker has found none for a while. */
+static bool nap(void) {
+  if (!atomic_load(&dozes) || held() || starpu_worker_get_id() < 0 || ++turns < NAP_TURNS) return false;
+  const struct timespec time = {0, NAP_NANOSECONDS};
+  turns = 0;
+  (void)nanosleep(&time, NULL);
+  return true;
+}
+
+void tsi_idle_worked(void) {
+  turns = 0;
+}
+
 unsigned tsi_idle_give_way(void *arg) {
   (void)arg;
-  if (!sleep_a_turn()) sched_yield();
+  if (!sleep_a_turn() && !nap()) sched_yield();
   return 1;
 }
 
@@ -65,10 +87,6 @@ static void wake(void) {
   pthread_mutex_lock(&lock);
   wake_locked();
   pthread_mutex_unlock(&lock);
-}
-
-static bool held(void) {
-  return atomic_load(&holds) > 0 && atomic_load(&dismissals) == 0;
 }
 
 /* false as well when StarPU is about to end. */
@@ -141,8 +159,10 @@ static bool set_stop(bool value) {
   return at_once;
 }
 
-void tsi_idle_start(tsi_env *env) {
+void tsi_idle_start(tsi_env *env, bool doze) {
   tristar_status status = TRISTAR_OK;
+  atomic_store(&dozes, doze);
+  if (doze) tsi_idle_add_hook(env, tsi_idle_give_way, &doze_hook, "idle workers poll while others work");
   if (!condition_made) TSI_TRY_OUT(tsi_condition_init(env, &roused));
   condition_made = true;
   (void)set_stop(false);
@@ -163,6 +183,7 @@ static void join(void) {
 }
 
 void tsi_idle_stop(void) {
+  atomic_store(&dozes, false);
   if (!running) return;
   const bool at_once = set_stop(true); /* nobody asks StarPU any more */
   wake();

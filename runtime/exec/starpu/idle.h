@@ -6,11 +6,15 @@
  * workers wait on a condition variable. Who submits tasks for TriStar rouses them first; tasks of the program
  * are found by the next look. Where StarPU is borrowed none of this runs.
  *
+ * Workers that doze have a hook at all times: one that finds nothing to run for some turns naps for a tenth
+ * of a millisecond, though others work, and looks again. So it leaves its core to other programs during
+ * solves too.
+ *
  * Reads   the number of tasks that StarPU has and that have not ended.
  * Writes  StarPU's table of progression hooks. All data is static, as StarPU is: a process has at most one.
  * Invariants
- *   - the hook is registered while workers are asleep only: a hook costs StarPU some locks, in every turn
- * of every idle worker, and solves that follow each other should not pay for it
+ *   - the hook is registered while workers are asleep only, unless they doze: a hook costs StarPU some locks,
+ * in every turn of every idle worker, and solves that follow each other should not pay for it
  *   - no worker sleeps on while tasks are submitted (for longer than a millisecond, if they are not ours; 10
  * just after it was dismissed, when the thread may still take its long nap), nor while anybody holds it
  * awake, but for those who hold it and have dismissed it for a while
@@ -20,8 +24,9 @@
 
 #include "runtime/base/env.h"
 
-/* Starts the thread; StarPU must run. Not twice without a tsi_idle_stop. What fails goes to the log. */
-void tsi_idle_start(tsi_env *env);
+/* Starts the thread; StarPU must run. doze: idle workers nap while others work. Not twice without a
+ * tsi_idle_stop. What fails goes to the log. */
+void tsi_idle_start(tsi_env *env, bool doze);
 /* Wakes the workers, for good; before starpu_shutdown. Does nothing where the thread does not run. */
 void tsi_idle_stop(void);
 /* Ends the thread, if it still waits for StarPU's table of hooks; after starpu_shutdown, when no worker reads
@@ -30,6 +35,9 @@ void tsi_idle_end(void);
 
 /* Tasks are about to be submitted: the workers wake up. From any thread; cheap while they are awake. */
 void tsi_idle_rouse(void);
+
+/* The calling worker has a task: it does not nap soon. */
+void tsi_idle_worked(void);
 
 /* A task for one worker alone is about to be submitted; until tsi_idle_call_ended it does not count as
  * something to do. When it is submitted, tsi_idle_call: its worker wakes up, or looks once more before it

@@ -209,7 +209,7 @@ tristar_status tsi_starpu_acquire(tsi_env *env, const tsi_starpu_wishes *wishes)
     ours = !runs;
     sleeps = ours && wishes->idle_sleep && !TSI_IS_SIMULATED; /* simulated ones sleep by themselves */
     tsi_simulation_begin(&wishes->simulated);
-    if (sleeps) tsi_idle_start(env);
+    if (sleeps) tsi_idle_start(env, wishes->idle_doze);
   }
   if (starpu_cpu_worker_get_count() == 0) {
     const unsigned workers = starpu_worker_get_count();

@@ -25,7 +25,7 @@ typedef struct tsi_starpu_wishes {
   int first_core;                /* of the workers; -1: StarPU's choice */
   int first_device, devices;     /* devices that get workers; first_device -1: all */
   const char *scheduler;         /* "": StarPU's default rules, then lws */
-  bool idle_sleep;               /* idle workers sleep, see idle.h */
+  bool idle_sleep, idle_doze;    /* idle workers sleep; and doze, see idle.h */
   tsi_simulated_costs simulated; /* of workers that are simulated */
 } tsi_starpu_wishes;
 

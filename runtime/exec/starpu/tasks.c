@@ -92,6 +92,7 @@ static void end_record(task_record *record, int worker) {
 static void run_record(void *arg, int worker) {
   task_record *record = arg;
   tsi_task *task = record->task;
+  tsi_idle_worked();
   begin_record(record);
   task->run(task->context, task->argument, worker);
   tsi_simulation_host_task(task->microseconds, atomic_load(&record->tasks->columns));
@@ -425,6 +426,7 @@ typedef struct single_task {
 
 static void run_single(void *arg, int worker) {
   single_task *single = arg;
+  tsi_idle_worked();
   TSI_HAPPENS_AFTER(single);
   single->run(single->arg, worker);
   tsi_simulation_host_task(single->body.microseconds, atomic_load(&single->columns));

@@ -1,6 +1,7 @@
 /* Idle workers fall asleep where TriStar has started StarPU, and only there; solves, tasks of the program,
  * other contexts and the end of StarPU wake them up; results have the same bits. Nothing here depends on how
- * fast: linked with --wrap, so that the looks of the thread that puts workers to sleep are counted. */
+ * fast: linked with --wrap, so that the looks of the thread that puts workers to sleep, and naps, are
+ * counted. */
 #include <pthread.h>
 #include <starpu.h>
 
@@ -11,7 +12,7 @@
 #include "tests/support/subtests.h"
 #include "tristar_solve.h"
 
-enum { PAUSES = 8, THREADS = 2 };
+enum { PAUSES = 8, THREADS = 2, NAPS = 10 };
 
 static void create(int idle_sleep, tristar_t **ts) {
   tristar_config config = DEFAULTS(tristar_config);
@@ -179,6 +180,48 @@ static void check_awake(int idle_sleep) {
   CHECK(atomic_load(&looks) == before);
 }
 
+static int naps; /* calls of nanosleep by workers */
+
+int __real_nanosleep(const struct timespec *time, struct timespec *rest);
+int __wrap_nanosleep(const struct timespec *time, struct timespec *rest);
+int __wrap_nanosleep(const struct timespec *time, struct timespec *rest) {
+  if (starpu_worker_get_id() >= 0) __atomic_add_fetch(&naps, 1, __ATOMIC_RELAXED);
+  return __real_nanosleep(time, rest);
+}
+
+/* One worker has a long task: until others have napped, for *arg milliseconds at most. */
+static void last(void *buffers[], void *arg) {
+  (void)buffers;
+  const int before = __atomic_load_n(&naps, __ATOMIC_RELAXED);
+  for (int k = 0; k < *(int *)arg && __atomic_load_n(&naps, __ATOMIC_RELAXED) < before + NAPS; k++)
+    starpu_sleep(0.001f);
+}
+static struct starpu_codelet lasting = {.cpu_funcs = {last}, .nbuffers = 0};
+
+/* The others nap beside a task, if they doze, though not while they are held; results have the same bits. */
+static void check_doze(bool doze) {
+  tristar_t *ts;
+  system_t s;
+  int most = doze ? 60000 : 20;
+  setenv("TRISTAR_IDLE", doze ? "doze" : "sleep", 1);
+  create(-1, &ts);
+  system_create(ts, &s);
+  const int before = __atomic_load_n(&naps, __ATOMIC_RELAXED);
+  CHECK(starpu_task_wait(submit(&lasting, &most)) == 0);
+  CHECK((__atomic_load_n(&naps, __ATOMIC_RELAXED) >= before + NAPS) == doze);
+  tsi_idle_hold();
+  const int held = __atomic_load_n(&naps, __ATOMIC_RELAXED);
+  most = 20;
+  CHECK(starpu_task_wait(submit(&lasting, &most)) == 0);
+  CHECK(__atomic_load_n(&naps, __ATOMIC_RELAXED) < held + NAPS); /* each may have been about to */
+  tsi_idle_release();
+  check_pauses(&s);
+  check_threads(&s);
+  system_destroy(&s);
+  tristar_destroy(&ts);
+  unsetenv("TRISTAR_IDLE");
+}
+
 static void check_variable(void) {
   tristar_t *ts;
   tristar_config config = DEFAULTS(tristar_config);
@@ -224,6 +267,9 @@ int main(int argc, char **argv) {
   RUN(check_asleep());
   RUN(check_awake(0));
   RUN(check_own_hook());
+  RUN(check_doze(false));
+  RUN(check_doze(true));
+  RUN(check_doze(false));
   RUN(check_asleep());
   CHECK(starpu_init(NULL) == 0); /* borrowed: as the program wants it */
   RUN(check_awake(1));
