@@ -36,6 +36,8 @@ struct tristar_factor_s {
   bool surely_singular; /* stats.singular: changes of the entries by rounding errors make A singular */
   bool alone;           /* one thread factors it: with tasks it would exceed the limit of the context */
   bool fixed;           /* after a row without a pivot: factored without interchanges */
+  /* 64 + k, if solves with the values before lost digits: their stats.solve_error was at most 2^k. Else 0. */
+  int8_t lost;
   tristar_t *ts;
   tristar_analysis_t *analysis;
   int64_t generation;
@@ -60,7 +62,6 @@ struct tristar_factor_s {
   double weakest_pivot;              /* of tsi_pivot_figures (numeric.h): INFINITY unless below TSI_WEAK */
   tsi_index weakest_row;             /* the same: its row */
   int part_spread; /* Of a part of a factor (team_factor.h): tsi_scaling_spread of the whole one; else 0. */
-  float lost;      /* stats.solve_error of the values before, where their solves lost digits; else 0. */
   double inherited_error; /* relative, of a pivot: what earlier ones may leave (factorize.c), in epsilons */
   double inverse_growth;  /* Largest inverse_growth (front.h) of a diagonal block; 0: none is inverted. */
   double scaled_error;    /* Backward error of trial solves in the scaling of the factors; 0: none was made.

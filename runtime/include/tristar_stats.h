@@ -50,8 +50,8 @@
  * precision 5). These trials end with the first that loses digits.
  *
  * Refactorizations. If units or weak pivots made solves lose digits with the values before, and still are the
- * only reason for trials, none are made: solve_error is that of the values before, and solves refine. With
- * GROWTH_MATCH trials are always made.
+ * only reason for trials, none are made: solve_error is that of the values before, rounded up to 2^k, and
+ * solves refine. With GROWTH_MATCH trials are always made.
  *
  * eps is twice the unit roundoff of the matrix: 2^-52, in single precision 2^-23. For single factors of a
  * double matrix the search for suspicious pivots uses single precision, and the solves of the estimate are

@@ -112,7 +112,8 @@ bool tsi_judge_is_needed(const tristar_factor_t *factor) {
 /* What trials of units and weak pivots would show, by those with the values before: that solves lose digits.
  * They decide no more than whether solves refine, which is safe. 0: to be tried. */
 static double known_loss(const tristar_factor_t *factor) {
-  return factor->analysis->options.growth == TRISTAR_GROWTH_WARN ? (double)factor->lost : 0;
+  if (factor->lost == 0 || factor->analysis->options.growth != TRISTAR_GROWTH_WARN) return 0;
+  return ldexp(1, factor->lost - 64);
 }
 
 /* Takes that for the verdict, if nothing else can be wrong, inherited errors aside. */
