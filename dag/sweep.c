@@ -72,14 +72,14 @@ static void reach(reducer *r, tsi_index from, tsi_index last, tsi_index stamp) {
 }
 
 /* Are those of the `count` targets that are not marked also targets of chunk c? All ascend. */
-static bool has_targets(const reducer *r, tsi_index c, const tsi_index *target, tsi_index count,
-                        tsi_index stamp) {
+static bool has_targets(reducer *r, tsi_index c, const tsi_index *target, tsi_index count, tsi_index stamp) {
   const tsi_sweep_pair *pair = r->sweep->pair;
   tsi_count q = r->sweep->source_ptr[c];
   const tsi_count end = r->sweep->source_ptr[c + 1];
   for (tsi_index k = 0; k < count; k++) {
+    r->steps--;
     if (r->mark[target[k]] == stamp) continue;
-    while (q < end && pair[q].target < target[k]) q++;
+    for (; q < end && pair[q].target < target[k]; q++) r->steps--;
     if (q == end || pair[q].target != target[k]) return false;
   }
   return true;

@@ -12,6 +12,7 @@
 #include "drivers/session/commands.h"
 #include "drivers/session/console.h"
 #include "drivers/session/files.h"
+#include "drivers/session/launcher.h"
 
 #ifndef TSI_HAVE_MPI
 
@@ -87,8 +88,13 @@ static int measure(const tsi_settings *given, const void *none) {
 }
 
 int tsi_calibrate_cluster(const tsi_settings *settings) {
-  if (settings->json != NULL)
-    return tsi_usage_error("calibrate", "--json cannot be combined with --cluster, which writes JSON");
+  tsi_console_mute(tsi_launched().rank > 0); /* rank 0 says the same */
+  const int status =
+      settings->json != NULL
+          ? tsi_usage_error("calibrate", "--json cannot be combined with --cluster, which writes JSON")
+          : TSI_EXIT_OK;
+  tsi_console_mute(false);
+  if (status != TSI_EXIT_OK) return status;
   return tsi_run_mpi(measure, settings, NULL);
 }
 

@@ -262,12 +262,13 @@ static tristar_status fail_perturbed(const tristar_factor_t *factor, const char 
         what, factor->stats.growth);
   if (factor->stats.perturbed_pivots == 0)
     TSI_FAIL(&factor->ts->env, TRISTAR_ERR_ACCURACY,
-             "the %s is unknown: scalings of rows or columns differ by more than 2^%d, and with a matching "
-             "pivots are perturbed, or grow",
+             "the %s is unknown: scalings of rows or columns differ by more than 2^%d, and in a second "
+             "factorization, with a matching and delayed pivots, pivots are perturbed, or grow",
              what, tsi_apart_units(factor->analysis->factor_scalar));
   TSI_FAIL(&factor->ts->env, TRISTAR_ERR_ACCURACY,
-           "the %s is unknown: %lld pivots were perturbed, also with a matching and delayed pivots", what,
-           (long long)factor->stats.perturbed_pivots);
+           "the %s is unknown: %lld pivots were perturbed, and a second factorization, with a matching and "
+           "delayed pivots, did not help",
+           what, (long long)factor->stats.perturbed_pivots);
 }
 
 /* *other: factors of the same values with a matching and delayed pivots; NULL: there are none. */

@@ -36,8 +36,10 @@ struct tristar_factor_s {
   bool surely_singular; /* stats.singular: changes of the entries by rounding errors make A singular */
   bool alone;           /* one thread factors it: with tasks it would exceed the limit of the context */
   bool fixed;           /* after a row without a pivot: factored without interchanges */
-  /* 64 + k, if solves with the values before lost digits: their stats.solve_error was at most 2^k. Else 0. */
-  int8_t lost;
+  /* 64 + k, if units or weak pivots alone made solves with the latest judged values lose digits: their
+   * stats.solve_error was at most 2^k. Else 0. */
+  int8_t loss;
+  bool loses_by_weakness; /* loss: weak pivots did */
   tristar_t *ts;
   tristar_analysis_t *analysis;
   int64_t generation;

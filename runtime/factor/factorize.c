@@ -256,14 +256,6 @@ static tristar_status trace_errors(const tsi_numeric *numeric, double *largest) 
   return TRISTAR_OK;
 }
 
-/* Of factor.h. */
-static int8_t lost_exponent(const tristar_factor_t *factor) {
-  int exponent = 63;
-  if (!tsi_factor_loses_digits(factor)) return 0;
-  if (factor->stats.solve_error < 0x1p62 && frexp(factor->stats.solve_error, &exponent) <= 0.5) exponent--;
-  return (int8_t)(64 + exponent);
-}
-
 tristar_status tsi_numeric_finish(tsi_numeric *numeric, tristar_factor_t *factor) {
   TSI_TRY(tsi_failure_tell(numeric->env, &numeric->failure));
   factor->dependent = numeric->pivots != NULL && tsi_numeric_dependent(numeric) != TSI_NONE;
@@ -273,7 +265,6 @@ tristar_status tsi_numeric_finish(tsi_numeric *numeric, tristar_factor_t *factor
   factor->stats.smallest_pivot = numeric->analysis->pattern->n > 0 ? atomic_load(&numeric->smallest) : 0;
   factor->stats.largest_pivot = atomic_load(&numeric->largest);
   factor->stats.growth = atomic_load(&numeric->strongest);
-  factor->lost = lost_exponent(factor);
   factor->stats.judged = factor->stats.singular = 0;
   factor->stats.solve_error = 0;
   factor->stats.reciprocal_condition = -1;

@@ -543,7 +543,8 @@ size_t tsi_scaling_bytes(const tristar_analysis_t *an) {
   const tsi_index n = an->pattern->n;
   if (lu && an->row_scale != NULL && an->pattern->symmetry == TRISTAR_GENERAL && an->schur_count == 0)
     return (size_t)n * (sizeof(line_size) + sizeof(double));
-  return bytes_of(n, an->pattern->ptr[n], !lu);
+  const size_t schur = an->schur_count > 0 ? tsi_scaling_schur_bytes(n, an->pattern->ptr[n]) : 0;
+  return schur + bytes_of(n, an->pattern->ptr[n], !lu);
 }
 
 tristar_status tsi_scaling_choose(tristar_factor_t *factor, const double *magnitude) {

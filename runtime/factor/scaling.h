@@ -89,6 +89,8 @@ TRISTAR_CHECKED tristar_status tsi_scaling_choose(tristar_factor_t *factor, cons
  */
 TRISTAR_CHECKED tristar_status tsi_scaling_choose_schur(tristar_factor_t *factor,
                                                         const tsi_scaling_lines *lines);
+/* Bytes that it takes for a while beside those of tsi_scaling_find: of n rows with so many entries. */
+size_t tsi_scaling_schur_bytes(tsi_index n, tsi_count entries);
 
 /* Bytes that tsi_scaling_choose, or tsi_scaling_take_matching, takes for a while; badly scaled values may
  * take more. */

@@ -220,3 +220,8 @@ out:
   finish(env, &e);
   return status;
 }
+
+size_t tsi_scaling_schur_bytes(tsi_index n, tsi_count entries) {
+  const size_t of_row = 2 * sizeof(tsi_index) + sizeof(tsi_count) + 4 * sizeof(double) + 6 * sizeof(int);
+  return (size_t)n * of_row + (size_t)entries * (sizeof(tsi_index) + sizeof(double));
+}

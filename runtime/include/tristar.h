@@ -270,8 +270,7 @@ typedef struct tristar_factor_s tristar_factor_t;
  * other values, or a nonpositive pivot of LLT, METHOD_AUTO analyzes again for another method. If the caller
  * chose the method, the function returns ARGUMENT (unsymmetric values) or NOT_POSITIVE_DEFINITE (the message
  * names the row). Other errors: NOT_FINITE, SINGULAR, MEMORY, RUNTIME, NO_WORKER; FORMAT (a diagonal entry
- * against the symmetry), UNSUPPORTED (PLACE_GPU without support), ACCURACY (tristar_schur.h; growth that
- * leaves no digit, so that it is unknown whether A is singular). */
+ * against the symmetry), UNSUPPORTED (PLACE_GPU without support), ACCURACY (growth of pivots; Schur). */
 TRISTAR_API TRISTAR_CHECKED tristar_status tristar_factor(tristar_analysis_t *analysis, const void *values,
                                                           tristar_factor_t **factor);
 
@@ -299,8 +298,8 @@ typedef enum tristar_engine {
   TRISTAR_ENGINE_TASKS   /* Always StarPU tasks. */
 } tristar_engine;
 
-/* Whether tristar_solve refines. Solves need refinement if pivots were perturbed, if trial solves of the
- * factorization lost digits (tristar_factor_stats), or if the storage of the plan loses too many digits
+/* Whether tristar_solve refines. Solves need refinement if pivots were perturbed or A is singular, if trial
+ * solves of the factorization lost digits (tristar_factor_stats), or if the storage of the plan loses digits
  * (tristar_storage). If the factor does not store A, AUTO never refines. */
 typedef enum tristar_refinement {
   TRISTAR_REFINE_AUTO, /* If solves need it. */
@@ -435,9 +434,9 @@ TRISTAR_API TRISTAR_CHECKED tristar_status tristar_residual(const tristar_factor
                                                             double *backward_error);
 
 /* Estimates 1 / (||A|| ||A^-1||) in the 1-norm of the scaled matrix (Hager 1984, Higham 1988) with 4 to 10
- * solves. If the factor has no scaling, A is equilibrated first (Ruiz 2001). If pivots were perturbed or the
- * estimate is small, 2 more solves search for a null vector, which can lower the estimate. Solves are refined
- * for single factors or perturbed pivots. A result of about eps or less means that A is singular to working
+ * solves, or of A equilibrated (Ruiz 2001) if the scaling does not suit it. If pivots were perturbed or the
+ * estimate is small, 2 more solves search for a null vector, which can lower it. Solves are refined for
+ * single factors or perturbed pivots. A result of about eps or less means that A is singular to working
  * precision; exactly 0: refined solves were inaccurate. Errors: as tristar_solve_refined. */
 TRISTAR_API TRISTAR_CHECKED tristar_status tristar_condition(tristar_plan_t *plan, double *reciprocal);
 

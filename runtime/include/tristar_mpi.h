@@ -46,8 +46,8 @@ TRISTAR_API TRISTAR_CHECKED tristar_status tristar_mpi_share_cores(MPI_Comm comm
  * of ranks on the node of rank 0, messages of rank 0 to another rank of that node and to the first rank of
  * another node, and the memory of the node of rank 0 as calibrated (tristar_calibrate). cluster->cores is
  * read: the cores of a rank. All other fields get the defaults of tristar_cluster_init. The result is the
- * same on all ranks; it takes milliseconds. Call tristar_cluster_init first. Errors: ARGUMENT (NULL, cores
- * below 1), MEMORY, RUNTIME. */
+ * same on all ranks; it takes milliseconds. Ranks are taken to fill one node after the other. Call
+ * tristar_cluster_init first. Errors: ARGUMENT (NULL, cores below 1), MEMORY, RUNTIME. */
 TRISTAR_API TRISTAR_CHECKED tristar_status tristar_mpi_measure_cluster(tristar_t *ts, MPI_Comm comm,
                                                                        tristar_cluster *cluster);
 
@@ -163,11 +163,11 @@ TRISTAR_API TRISTAR_CHECKED tristar_status tristar_distributed_set_rows(tristar_
                                                                         int64_t first, int64_t rows);
 
 /* Collective. X = op(A)^-1 B for nrhs right-hand sides, the same number on all ranks. b, x: the rows of this
- * rank, column-major with leading dimensions ldb and ldx; x may be b. If pivots were perturbed, or
- * trial solves of the factorization lost digits, and the factor has its matrix, the function refines as
- * tristar_distributed_solve_refined does, unless options.refine was REFINE_NEVER. Errors: ARGUMENT, MEMORY,
- * RUNTIME; with refinement NOT_FINITE, ACCURACY (the backward error stays above eps^(1/3), but the matrix is
- * not singular; x is the best solution found). */
+ * rank, column-major with leading dimensions ldb and ldx; x may be b. If pivots were perturbed, A is
+ * singular, or trial solves of the factorization lost digits, and the factor has its matrix, the function
+ * refines as tristar_distributed_solve_refined does, unless options.refine was REFINE_NEVER. Errors:
+ * ARGUMENT, MEMORY, RUNTIME; with refinement NOT_FINITE, ACCURACY (the backward error stays above eps^(1/3),
+ * but the matrix is not singular; x is the best solution found). */
 TRISTAR_API TRISTAR_CHECKED tristar_status tristar_distributed_solve(tristar_distributed_t *distributed,
                                                                      tristar_op op, int64_t nrhs,
                                                                      const void *b, int64_t ldb, void *x,

@@ -75,13 +75,13 @@ static bool fits(const tristar_layout_prediction *p, const tristar_layout_costs 
   return c->process_bytes <= 0 || p->process_bytes <= c->process_bytes;
 }
 
-/* Those that fit are better; then time decides; of those that do not fit, memory. */
+/* Those that fit are better; then time decides; then, and of those that do not fit, memory. */
 static bool is_better(const tristar_layout_prediction *p, const choice *c) {
   const bool does = fits(p, c->costs);
   if (!c->found) return true;
   if (does != fits(&c->least, c->costs)) return does;
-  return does ? seconds_of(p, c->costs) < seconds_of(&c->least, c->costs)
-              : p->process_bytes < c->least.process_bytes;
+  const double seconds = does ? seconds_of(p, c->costs) - seconds_of(&c->least, c->costs) : 0;
+  return seconds < 0 || (!(seconds > 0) && p->process_bytes < c->least.process_bytes);
 }
 
 static tristar_status check_costs(const tsi_env *env, int64_t processes, const tristar_layout_costs *c) {
@@ -122,9 +122,11 @@ static tristar_status try_layout(choice *c, const tristar_layout *layout, bool *
   TSI_TRY(tristar_layout_traffic(c->analysis, layout, c->costs->nrhs, &traffic));
   tristar_layout_prediction now = count(&traffic, c);
   if (fits(&now, c->costs) && processes <= SIMULATED_MOST) {
-    TSI_TRY(tristar_layout_predict(c->analysis, layout, c->costs->nrhs, &c->cluster, &simulated));
-    now.solve_seconds = simulated.seconds;
-    c->least.simulated++;
+    const tristar_status status =
+        tristar_layout_predict(c->analysis, layout, c->costs->nrhs, &c->cluster, &simulated);
+    if (status != TRISTAR_OK && status != TRISTAR_ERR_MEMORY) return status; /* MEMORY: counts must do */
+    if (status == TRISTAR_OK) now.solve_seconds = simulated.seconds;
+    c->least.simulated += status == TRISTAR_OK;
   }
   if (fits(&now, c->costs)) note_rival(&c->least, layout, now.solve_seconds);
   if (!is_better(&now, c)) return TRISTAR_OK;
@@ -151,7 +153,7 @@ static tristar_status try_shapes(choice *c, int processes) {
       if (layout.px * layout.py * layout.pz != processes) continue;
       if (misses < PATIENCE || is_rival(&layout)) TSI_TRY(try_layout(c, &layout, &better));
     }
-    misses = better || !fits(&c->least, c->costs) ? 0 : misses + 1;
+    if (c->least.simulated > 0) misses = better || !fits(&c->least, c->costs) ? 0 : misses + 1;
   }
   return TRISTAR_OK;
 }
@@ -168,8 +170,8 @@ tristar_status tristar_layout_choose(const tristar_analysis_t *analysis, int64_t
   choice c = {.analysis = analysis, .costs = &full, .best = *layout};
   TSI_TRY_OUT(TSI_OPTIONS(env, tristar_layout_costs, costs, &full));
   TSI_TRY_OUT(check_costs(env, processes, &full));
-  c.cluster = cluster_of(&analysis->ts->machine, &full);
-  TSI_TRY_OUT(tsi_cluster_take(env, full.cluster ? full.cluster : &c.cluster, &c.cluster));
+  const tristar_cluster own = cluster_of(&analysis->ts->machine, &full);
+  TSI_TRY_OUT(tsi_cluster_take(env, full.cluster ? full.cluster : &own, &c.cluster));
   TSI_TRY_OUT(try_shapes(&c, (int)processes));
   if (!fits(&c.least, &full))
     TSI_FAIL_OUT(env, TRISTAR_ERR_MEMORY,

@@ -206,6 +206,12 @@ static void check_errors(const tristar_analysis_t *an) {
     if (k == 7) cluster.cores = 0;
     CHECK_STATUS(tristar_layout_choose(an, 4, &costs, &layout, NULL), TRISTAR_ERR_ARGUMENT);
   }
+  tristar_layout_prediction near, far;
+  tristar_layout_costs_init(&costs); /* without a cluster: these two say what it is like */
+  CHECK_OK(tristar_layout_choose(an, 4, &costs, &layout, &near));
+  costs.message_seconds = 1e-2;
+  CHECK_OK(tristar_layout_choose(an, 4, &costs, &layout, &far));
+  CHECK(far.process_grids_seconds > near.process_grids_seconds + 1e-3);
   layout.map = (tristar_map)7;
   CHECK_STATUS(tristar_layout_choose(an, 4, NULL, &layout, NULL), TRISTAR_ERR_ARGUMENT);
 }

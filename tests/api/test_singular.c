@@ -353,6 +353,7 @@ static void check_growth(tristar_t *ts, const typed *t) {
     const tristar_status status = tristar_factor(an, v.values, &f);
     CHECK_MSG(status == TRISTAR_OK || status == TRISTAR_ERR_ACCURACY, "order %d: %s", n,
               tristar_status_name(status));
+    CHECK(n > 20 || t->is_single || status == TRISTAR_OK);
     if (status == TRISTAR_OK) CHECK_OK(tristar_refactor(f, v.values));
   }
 }

@@ -7,6 +7,7 @@
 typedef struct scaled_inverse {
   const tsi_system *system;
   double *row, *column; /* the scaling: n; NULL: ones */
+  bool is_given;        /* it is that of the factorization */
   double reduce[2];     /* powers of two that keep solves in range: of A^-1, of A^-H */
   tsi_multiply_columns solve;
   void *arg;
@@ -92,10 +93,10 @@ static tristar_status equilibrate(const scaled_inverse *inverse, double *sum) {
 }
 
 /* The scaling of the factorization; if it has none, an equilibration. */
-static tristar_status choose_scaling(const scaled_inverse *inverse, double *sum) {
+static tristar_status choose_scaling(scaled_inverse *inverse, double *sum) {
   const tsi_system *system = inverse->system;
-  if (!tsi_team_any(system->team, system->range[0] != NULL || system->range[1] != NULL))
-    return equilibrate(inverse, sum);
+  inverse->is_given = tsi_team_any(system->team, system->range[0] != NULL || system->range[1] != NULL);
+  if (!inverse->is_given) return equilibrate(inverse, sum);
   for (tsi_index i = 0; i < system->n; i++) {
     inverse->row[i] = system->range[0] ? system->range[0][i] : 1;
     inverse->column[i] = system->range[1] ? system->range[1][i] : 1;
@@ -209,7 +210,7 @@ static tristar_status solve_once(void *arg, bool adjoint, tsi_index count, void 
 
 /* The scaling of the factorization; if it has none, the matrix is definite: the one that divides entry (i, j)
  * by the roots of the sums of rows i and j. */
-static tristar_status take_scaling(const scaled_inverse *inverse, double *sum) {
+static tristar_status take_scaling(scaled_inverse *inverse, double *sum) {
   const tsi_system *system = inverse->system;
   const tsi_index n = system->n;
   if (tsi_team_any(system->team, system->range[0] != NULL || system->range[1] != NULL))
@@ -259,6 +260,10 @@ static tristar_status estimate(scaled_inverse *inverse, double *sum, double *nor
   return TRISTAR_OK;
 }
 
+#define STALE                                                                                                \
+  8 /* exponents by which the sums of rows and columns differ with no scaling for these values               \
+     */
+
 /* The scaling of the factorization may be that of other values, which a refactorization has kept. Then the
  * condition is that of the equilibrated matrix, if that one is better. sum: 6 n, 2 n of scratch, both
  * scalings of the inverse, and room for them. */
@@ -266,12 +271,17 @@ static tristar_status estimate_equilibrated(scaled_inverse *inverse, double *sum
                                             double *reciprocal) {
   const tsi_system *system = inverse->system;
   const tsi_index n = system->n;
-  double other, of_other, farthest = 0, *kept = sum + 4 * (size_t)n;
+  double other, of_other, largest = 0, smallest = INFINITY, *kept = sum + 4 * (size_t)n;
   TSI_TRY(find_sums(inverse, TRISTAR_N, sum));
   TSI_TRY(find_sums(inverse, TRISTAR_T, sum + n));
-  for (tsi_index i = 0; i < 2 * n; i++)
-    if (sum[i] > 0 && isfinite(sum[i])) farthest = fmax(farthest, abs(ilogb(sum[i])));
-  if (!(tsi_team_largest(system->team, farthest) > EVEN)) return system->team->failure;
+  for (tsi_count i = 0; i < 2 * (tsi_count)n; i++) {
+    if (!(sum[i] > 0 && isfinite(sum[i]))) continue;
+    largest = fmax(largest, sum[i]);
+    smallest = fmin(smallest, sum[i]);
+  }
+  largest = tsi_team_largest(system->team, largest);
+  smallest = -tsi_team_largest(system->team, -smallest);
+  if (!(ldexp(largest, -STALE) > smallest)) return system->team->failure;
   memcpy(kept, inverse->row, 2 * (size_t)n * sizeof *kept);
   TSI_TRY(equilibrate(inverse, sum));
   TSI_TRY(estimate(inverse, sum, &other, &of_other));
@@ -298,7 +308,7 @@ tristar_status tsi_condition(const tsi_system *system, tsi_multiply_columns solv
   inverse.column = inverse.row + system->n;
   TSI_TRY(choose_scaling(&inverse, sum));
   TSI_TRY(estimate(&inverse, sum, &norm, reciprocal));
-  if (*reciprocal < sqrt(system->kernels->epsilon))
+  if (inverse.is_given && *reciprocal < sqrt(system->kernels->epsilon))
     TSI_TRY(estimate_equilibrated(&inverse, sum, &norm, reciprocal));
   const bool doubtful = system->perturbed || *reciprocal < sqrt(system->kernels->epsilon);
   if (doubtful && *reciprocal > 0) TSI_TRY(find_null_vector(&inverse, norm, sum, reciprocal, distance));

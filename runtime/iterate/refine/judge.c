@@ -11,8 +11,8 @@
 #include "runtime/iterate/refine/forward_error.h"
 #include "runtime/iterate/refine/refinement.h"
 
-#define LOST 0.1   /* rounding errors beside the entries of the scaled matrix that leave no digit */
-#define GROWN 1000 /* growth that a trial solve is made for; in single precision eps^-1/3, 200 */
+#define NO_DIGIT 0.1 /* rounding errors beside the entries of the scaled matrix that leave no digit */
+#define GROWN 1000   /* growth that a trial solve is made for; in single precision eps^-1/3, 200 */
 /* Exponents of eps. A pivot below eps^WEAK of its column may cost more than eps^(2/3) in rows of small terms,
  * and so may one whose share, over the ratio of the scalings, is below eps^WEAK_APART, and inverses that grow
  * beyond eps^-WEAK_INVERSES (100; single precision 8). Where pivots are weak or units apart, trials may miss
@@ -37,13 +37,13 @@ static double epsilon_of(const tristar_factor_t *factor) {
 static bool is_suspicious(const tristar_factor_t *factor) {
   const double noise = epsilon_of(factor) * fmax(1, factor->stats.growth);
   return factor->stats.perturbed_pivots > 0 || factor->weakest_pivot < TSI_SMALL_PIVOT * noise ||
-         noise > LOST;
+         noise > NO_DIGIT;
 }
 
-bool tsi_judge_is_lost(const tristar_factor_t *factor) {
+bool tsi_judge_leaves_no_digit(const tristar_factor_t *factor) {
   return factor->stats.judged && factor->stats.perturbed_pivots == 0 && !factor->dependent &&
          !factor->surely_singular && !(factor->stats.reciprocal_condition > 0) &&
-         epsilon_of(factor) * factor->stats.growth > LOST;
+         epsilon_of(factor) * factor->stats.growth > NO_DIGIT;
 }
 
 /* Can a pivot be nothing but the errors of earlier ones? */
@@ -52,12 +52,12 @@ static bool inherits_errors(const tristar_factor_t *factor) {
          factor->inherited_error * pow(epsilon_of(factor), 0.7) * fmax(1, factor->stats.growth) > 1;
 }
 
-/* The same where solves lose digits, as they do with such a pivot. */
-static bool may_inherit_lost(const tristar_factor_t *factor) {
+/* The same of pivots that are not small, where solves lose digits. */
+static bool may_inherit_some(const tristar_factor_t *factor) {
   return factor->inherited_error * sqrt(epsilon_of(factor)) * fmax(1, factor->stats.growth) > 1;
 }
 static bool may_inherit_errors(const tristar_factor_t *factor) {
-  return tsi_factor_loses_digits(factor) && may_inherit_lost(factor);
+  return tsi_factor_loses_digits(factor) && may_inherit_some(factor);
 }
 
 static bool has_grown(const tristar_factor_t *factor) {
@@ -109,18 +109,24 @@ bool tsi_judge_is_needed(const tristar_factor_t *factor) {
          are_uneven(factor->analysis, tsi_scaling_spread(factor));
 }
 
+/* Can nothing but units and weak pivots be wrong, inherited errors aside? */
+static bool is_harmless(const tristar_factor_t *factor) {
+  return !is_suspicious(factor) && !tsi_factor_inverts_badly(factor) && !has_grown(factor) &&
+         factor->stats.perturbed_pivots == 0;
+}
+
 /* What trials of units and weak pivots would show, by those with the values before: that solves lose digits.
  * They decide no more than whether solves refine, which is safe. 0: to be tried. */
 static double known_loss(const tristar_factor_t *factor) {
-  if (factor->lost == 0 || factor->analysis->options.growth != TRISTAR_GROWTH_WARN) return 0;
-  return ldexp(1, factor->lost - 64);
+  if (factor->loss == 0 || factor->analysis->options.growth != TRISTAR_GROWTH_WARN) return 0;
+  return ldexp(1, factor->loss - 64);
 }
 
-/* Takes that for the verdict, if nothing else can be wrong, inherited errors aside. */
+/* Takes that for the verdict. */
 static bool take_known_loss(tristar_factor_t *factor) {
-  if (known_loss(factor) == 0 || is_suspicious(factor) || tsi_factor_inverts_badly(factor) ||
-      has_grown(factor))
-    return false;
+  const bool weak = is_weak(factor);
+  if (known_loss(factor) == 0 || !is_harmless(factor) || (weak && !factor->loses_by_weakness)) return false;
+  if (!weak) factor->scaled_error = 0;
   factor->stats.judged = 1;
   factor->stats.solve_error = known_loss(factor);
   return true;
@@ -128,8 +134,9 @@ static bool take_known_loss(tristar_factor_t *factor) {
 
 bool tsi_judge_is_due(tristar_factor_t *factor) {
   const bool needed = tsi_judge_is_needed(factor);
-  if (!needed || known_loss(factor) == 0) factor->scaled_error = 0;
-  return needed && (inherits_errors(factor) || may_inherit_lost(factor) || !take_known_loss(factor));
+  if (!needed) factor->loss = 0;
+  if (known_loss(factor) == 0) factor->scaled_error = 0;
+  return needed && (inherits_errors(factor) || may_inherit_some(factor) || !take_known_loss(factor));
 }
 
 bool tsi_judge_suspects(const tristar_factor_t *factor) {
@@ -158,9 +165,12 @@ _Static_assert(TRIAL_LAST - TRIAL_ONES + 1 == TSI_TRIAL_COLUMNS, "the largest tr
 /* What trials have in common. */
 typedef struct trials {
   const tsi_system *system;
-  char scalar;        /* the user's type */
-  bool strict;        /* as tsi_system.strict */
-  double *row_sum[2]; /* of A and A^T, as tsi_residual has them; NULL: not needed yet */
+  char scalar;                  /* the user's type */
+  bool strict;                  /* as tsi_system.strict */
+  double *row_sum[2];           /* of A and A^T, as tsi_residual has them; NULL: not needed yet */
+  char *b;                      /* columns of b, and of x behind them, of the trials that are made together */
+  size_t columns;               /* room in b for so many */
+  double known, known_weakness; /* known_loss; and if weak pivots were its reason */
 } trials;
 
 static void finish_trials(trials *t) {
@@ -291,13 +301,12 @@ static tristar_status try_solves(trials *t, const tristar_factor_t *factor, tria
   return TRISTAR_OK;
 }
 
-/* The same, where the error decides no more than whether solves refine: trials end with the first that loses
- * digits. Of many trials one is made first. missed: of expect(). */
+/* The same, where the error decides no more than whether solves refine: trials end with A if this
+ * loses digits. missed: of expect(). */
 static tristar_status try_until_lost(trials *t, const tristar_factor_t *factor, trial first, trial last,
                                      double missed, double *error) {
   const double most = pow(epsilon_of(factor), 2.0 / 3);
-  if (last - first >= FEW_TRIALS) TSI_TRY(try_solve(t, TRISTAR_N, TRIAL_UNITS, TRIAL_UNITS, error));
-  if (expect(factor, *error, missed) <= most) TSI_TRY(try_solve(t, TRISTAR_N, first, last, error));
+  TSI_TRY(try_solve(t, TRISTAR_N, first, last, error));
   if (expect(factor, *error, missed) <= most && !is_symmetric(factor))
     TSI_TRY(try_solve(t, TRISTAR_T, first, last, error));
   return TRISTAR_OK;
@@ -354,9 +363,9 @@ static tristar_status estimate(const tsi_system *system, double error, double *r
 
 /* What is known of a factor before any trial. */
 typedef struct first_look {
-  bool regular; /* No condition has to be estimated. */
-  bool fine;    /* Nothing has to be looked at in the scaled system. */
-  double size;  /* Of the inverse of the scaled matrix (tsi_condition_glance); 0: nobody looked. */
+  bool sound;  /* No condition has to be estimated. */
+  bool fine;   /* Nothing has to be looked at in the scaled system. */
+  double size; /* Of the inverse of the scaled matrix (tsi_condition_glance); 0: nobody looked. */
 } first_look;
 
 /* Pivots can be nothing but errors of earlier ones. Mostly they are not: one solve shows that the inverse is
@@ -365,12 +374,12 @@ static tristar_status look(const tsi_system *system, const tristar_factor_t *fac
                            first_look *l) {
   const bool grown = has_grown(factor) || tsi_factor_inverts_badly(factor),
              suspicious = is_suspicious(factor), far = spread > TSI_FAR_UNITS;
-  *l = (first_look){.regular = !tsi_judge_suspects(factor)};
-  if (!l->regular && !suspicious && !grown && !far) {
+  *l = (first_look){.sound = !tsi_judge_suspects(factor)};
+  if (!l->sound && !suspicious && !grown && !far) {
     TSI_TRY(tsi_condition_glance(system, &l->size));
-    l->regular = l->size < pow(epsilon_of(factor), -0.4);
+    l->sound = l->size < pow(epsilon_of(factor), -0.4);
   }
-  l->fine = l->regular && !is_weak(factor) && !grown && !far;
+  l->fine = l->sound && !is_weak(factor) && !grown && !far;
   return TRISTAR_OK;
 }
 
@@ -468,6 +477,16 @@ static tristar_status judge_growth(const tsi_system *system, const tristar_facto
   return TRISTAR_OK;
 }
 
+/* Units, or weak pivots, have made solves lose digits, or not. */
+static void note_loss(tristar_factor_t *factor, bool weak) {
+  const double error = factor->stats.solve_error;
+  int exponent;
+  if (!tsi_factor_loses_digits(factor) || !is_harmless(factor) || !(error < 0x1p62)) return;
+  if (frexp(error, &exponent) <= 0.5) exponent--;
+  factor->loss = (int8_t)(64 + exponent);
+  factor->loses_by_weakness = weak;
+}
+
 /* Where units are apart, b and x as they are scaled may have entries of any size, and a solve that is not
  * refined loses the small ones. Each row is judged in its own unit. */
 static tristar_status judge_units(trials *t, tristar_factor_t *factor, int spread) {
@@ -479,12 +498,13 @@ static tristar_status judge_units(trials *t, tristar_factor_t *factor, int sprea
   double found = 0;
   if (tsi_factor_loses_digits(factor) || !are_uneven(factor->analysis, spread)) return TRISTAR_OK;
   t->strict = apart;
-  *error = tsi_larger(*error, fmax(least_error(factor, spread), known_loss(factor)));
+  factor->stats.judged = 1;
+  *error = tsi_larger(*error, fmax(least_error(factor, spread), t->known));
   if (!tsi_factor_loses_digits(factor))
     TSI_TRY(try_until_lost(t, factor, all ? TRIAL_ONES : TRIAL_UNITS + 1 - FEW_TRIALS,
                            all ? TRIAL_LAST : TRIAL_UNITS, missed, &found));
   *error = tsi_larger(*error, expect(factor, found, missed));
-  factor->stats.judged = 1;
+  note_loss(factor, false);
   if (tsi_factor_loses_digits(factor) && system->team->own == 0)
     tsi_log(
         system->env, apart ? TRISTAR_LOG_WARNING : TRISTAR_LOG_INFO,
@@ -503,8 +523,11 @@ static tristar_status judge_weakness(trials *t, tristar_factor_t *factor, int sp
   double found = 0;
   if (stats->perturbed_pivots > 0 || (!is_weak(factor) && !grows_in_units(factor, spread))) return TRISTAR_OK;
   t->strict = false;
-  stats->solve_error = tsi_larger(stats->solve_error, known_loss(factor));
-  if (tsi_factor_loses_digits(factor)) return TRISTAR_OK;
+  if (t->known_weakness > 0) {
+    stats->solve_error = tsi_larger(stats->solve_error, t->known_weakness);
+    note_loss(factor, true);
+    return TRISTAR_OK;
+  }
   TSI_TRY(try_until_lost(t, factor, TRIAL_ONES, TRIAL_LAST, MISSED, &found));
   stats->solve_error = tsi_larger(stats->solve_error, expect(factor, found, MISSED));
   if (stats->reciprocal_condition > 0 && !stats->singular)
@@ -512,6 +535,7 @@ static tristar_status judge_weakness(trials *t, tristar_factor_t *factor, int sp
   if (stats->reciprocal_condition < 0)
     stats->solve_error = tsi_larger(stats->solve_error, epsilon_of(factor) * size);
   factor->scaled_error = tsi_larger(factor->scaled_error, found);
+  note_loss(factor, true);
   if (tsi_factor_loses_digits(factor) && system->team->own == 0)
     tsi_log(
         system->env, tsi_factor_inverts_badly(factor) ? TRISTAR_LOG_WARNING : TRISTAR_LOG_INFO,
@@ -528,14 +552,18 @@ tristar_status tsi_judge(const tsi_system *system, tristar_factor_t *factor, boo
   TSI_CLEANUP(finish_trials)
   trials t = {.system = system, .scalar = factor->analysis->pattern->scalar, .strict = system->strict};
   TSI_TRY(look(system, factor, spread, &l));
+  if (l.sound && l.size > 0 && take_known_loss(factor)) return TRISTAR_OK;
+  t.known = known_loss(factor);
+  t.known_weakness = factor->loses_by_weakness ? t.known : 0;
+  if (t.known_weakness == 0) factor->scaled_error = 0;
+  factor->loss = 0;
   if (l.fine) return judge_units(&t, factor, spread);
-  if (l.regular && l.size > 0 && take_known_loss(factor)) return TRISTAR_OK;
   TSI_TRY(try_solves(&t, factor, TRIAL_LARGE, TRIAL_MODERATE, &stats->solve_error));
   factor->scaled_error = tsi_larger(factor->scaled_error, stats->solve_error);
   stats->judged = 1;
   if (factor->analysis->options.growth == TRISTAR_GROWTH_MATCH && !last)
     TSI_TRY(judge_growth(system, factor, last)); /* the condition can be that of the factors alone */
-  if (!l.regular) {
+  if (!l.sound) {
     TSI_TRY(measure_well(system, factor));
     TSI_TRY(judge_condition(system, factor));
   }

@@ -32,7 +32,7 @@ bool tsi_judge_suspects(const tristar_factor_t *factor);
 
 /* Is it unknown whether the matrix is singular? No pivot was small, but growth leaves no digit of any, and
  * not even refined solves are accurate. */
-bool tsi_judge_is_lost(const tristar_factor_t *factor);
+bool tsi_judge_leaves_no_digit(const tristar_factor_t *factor);
 
 /* Would another matching be possible? */
 bool tsi_judge_can_match(const tristar_analysis_t *analysis);

@@ -252,14 +252,14 @@ static tristar_status leave_null_vectors(tsi_null_vectors *v) {
   return system->team->failure;
 }
 
-/* Times condition: epsilons of the largest entry of a vector, as columns are scaled. */
+/* Epsilons of the largest entry of a vector, as columns are scaled; times condition where need be. */
 #define NOISE 64
 
-void tsi_null_vectors_drop_noise(const tsi_null_vectors *v, void *x) {
+static void drop_below(const tsi_null_vectors *v, double epsilons, void *x) {
   const tsi_system *system = v->system;
   const tsi_sparse_kernels *kernels = system->kernels;
   const double *weight = tsi_system_column_weight(system, v->op);
-  const double noise = NOISE * v->condition * kernels->epsilon;
+  const double noise = epsilons * kernels->epsilon;
   kernels->scale(system->n, x, weight, true);
   const double largest = tsi_team_largest(system->team, kernels->largest_size(system->n, x));
   kernels->take_large(system->n, x, NULL, noise * largest, v->spare);
@@ -267,17 +267,31 @@ void tsi_null_vectors_drop_noise(const tsi_null_vectors *v, void *x) {
   kernels->scale(system->n, x, weight, false);
 }
 
+void tsi_null_vectors_drop_noise(const tsi_null_vectors *v, void *x) {
+  drop_below(v, NOISE * v->condition, x);
+}
+
 /* Is A v zero in each row, beside |A| |v| of that row? Where it is not, v may be a null vector only because
- * the rows that it violates are scaled down. */
+ * the rows that it violates are scaled down, or because these have nothing but rounding errors of v, which
+ * are dropped if that helps. */
 static tristar_status find_certainty(const tsi_null_vectors *v, bool *certain) {
+  const double most = pow(v->system->kernels->epsilon, VANISHED);
   TSI_CLEANUP(tsi_residual_finish) tsi_residual r = {.system = NULL};
   TSI_TRY(tsi_residual_begin(v->system, v->op, &r));
   r.strict = true;
   *certain = true;
   for (tsi_index k = 0; k < v->count; k++) {
-    double error;
+    double error, other;
+    drop_below(v, NOISE, column_of(v, k));
     TSI_TRY(tsi_residual_find(&r, v->zero, column_of(v, k), &error));
-    *certain = *certain && error <= pow(v->system->kernels->epsilon, VANISHED);
+    if (!(error <= most)) {
+      memcpy(product_of(v, k), column_of(v, k), v->bytes); /* it is not needed any more */
+      tsi_null_vectors_drop_noise(v, column_of(v, k));
+      TSI_TRY(tsi_residual_find(&r, v->zero, column_of(v, k), &other));
+      if (!(other < error)) memcpy(column_of(v, k), product_of(v, k), v->bytes);
+      error = fmin(error, other);
+    }
+    *certain = *certain && error <= most;
   }
   return TRISTAR_OK;
 }
@@ -303,10 +317,7 @@ static tristar_status check_basis(tsi_null_vectors *v) {
 static tristar_status finish_basis(tsi_null_vectors *v, bool scaled) {
   bool certain = true;
   TSI_TRY(leave_null_vectors(v));
-  if (v->direct) {
-    for (tsi_index k = 0; k < v->count; k++) tsi_null_vectors_drop_noise(v, column_of(v, k));
-    TSI_TRY(find_certainty(v, &certain));
-  }
+  if (v->direct) TSI_TRY(find_certainty(v, &certain));
   const tsi_index count = v->count;
   if (scaled) scale(v, true);
   make_basis(v); /* one that is below the range of numbers beside another is lost */

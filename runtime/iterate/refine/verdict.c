@@ -32,7 +32,7 @@ static tristar_status judge(tsi_verdict *v, bool last) {
 /* The new factor has a verdict of its own. */
 static tristar_status factor_again(tsi_verdict *v, bool substitute) {
   TSI_TRY(v->functions->factor_again(v, substitute));
-  v->factor->lost = 0;
+  v->factor->loss = 0;
   return TRISTAR_OK;
 }
 
@@ -119,7 +119,9 @@ static tristar_status reconsider(tsi_verdict *v, tristar_status status, bool rep
 
 /* Growth alone is no evidence of a singular matrix: solves with such factors show no null vector. */
 static tristar_status doubt(const tsi_verdict *v, tristar_status status) {
-  if (status != TRISTAR_ERR_SINGULAR || v->factor == NULL || !tsi_judge_is_lost(v->factor)) return status;
+  if (status != TRISTAR_ERR_SINGULAR || v->factor == NULL || !tsi_judge_leaves_no_digit(v->factor) ||
+      v->factor->analysis->options.matching == TRISTAR_MATCHING_OFF) /* which has a remedy of its own */
+    return status;
   TSI_FAIL(
       &v->factor->ts->env, TRISTAR_ERR_ACCURACY,
       "pivots grow to %.1e times the entries of the scaled matrix: not even refined solves are accurate, "
@@ -128,13 +130,15 @@ static tristar_status doubt(const tsi_verdict *v, tristar_status status) {
 }
 
 tristar_status tsi_verdict_first(tsi_verdict *v, tristar_status made) {
-  return doubt(v, reconsider(v, made == TRISTAR_OK ? judge_first(v) : made, true));
+  const tristar_status status = reconsider(v, made == TRISTAR_OK ? judge_first(v) : made, true);
+  return made == TRISTAR_OK ? doubt(v, status) : status;
 }
 
 tristar_status tsi_verdict_renewed(tsi_verdict *v, tristar_status made) {
   tristar_status status = made;
   if (status == TRISTAR_OK) status = judge(v, !tsi_judge_can_match(v->factor->analysis));
-  status = doubt(v, reconsider(v, status, false));
+  status = reconsider(v, status, false);
+  if (made == TRISTAR_OK) status = doubt(v, status);
   if (status == TRISTAR_OK && !v->is_quiet) tsi_verdict_warn_of_inverses(v->factor, v->remedy);
   return status;
 }

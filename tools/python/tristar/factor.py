@@ -209,15 +209,17 @@ def make_analysis_options(n, values):
 
 
 def forecast(A, *, nrhs=1, context=None, **settings):
-    """Memory and time of `splu(A, **settings)` and of a solve with nrhs columns, before they are spent: a report.
+    """Memory and time of a factorization and of a solve with nrhs columns, before they are spent: a report.
 
-    It analyzes the matrix, and has the fields of tristar_forecast in tristar_forecast.h: `peak_bytes`, the most bytes of the context from
-    now on; `factor_peak_bytes`, `plan_bytes`, `solve_bytes`, `factor_seconds`, `solve_seconds`, and others. The guide says what the
-    figures contain (forecast.md).
+    settings: fields of tristar_analysis_options and tristar_plan_options, as splu has them. The call analyzes the matrix.
+    The report has the fields of tristar_forecast in tristar_forecast.h: `peak_bytes`, the most bytes of the context from now on;
+    `factor_peak_bytes`, `plan_bytes`, `solve_bytes`, `factor_seconds`, `solve_seconds`, and others. The guide says what the figures
+    contain (forecast.md).
     """
     A = as_sparse(A, "forecast")
     require_square(A)
     arrays, context, analysis = MatrixArrays(A, copy=False), usable(context), new_cell("analysis")
+    settings.pop("progress", None)
     values = {name: value for name, value in settings.items() if name not in PLAN_OPTIONS}
     options, kept = make_analysis_options(A.shape[0], values)
     plan, kept_of_plan = make_options("plan_options", {**{name: settings[name] for name in settings.keys() - values.keys()}, "nrhs": nrhs})
