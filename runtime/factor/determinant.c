@@ -307,6 +307,12 @@ static bool is_scaled_apart(const tristar_factor_t *factor) {
          tsi_scaling_spread(factor) > tsi_apart_units(an->factor_scalar);
 }
 
+/* A pivot that may be nothing but rounding errors, of factors that nobody has judged. */
+static bool has_tiny_pivot(const tristar_factor_t *factor) {
+  const double epsilon = tsi_sparse_kernels_select(factor->analysis->factor_scalar)->epsilon;
+  return factor->stats.smallest_pivot <= pow(epsilon, 0.8) * factor->stats.largest_pivot;
+}
+
 static tristar_status find_determinant(const tristar_factor_t *factor, tristar_determinant *determinant) {
   TSI_CLEANUP(tristar_factor_destroy) tristar_factor_t *other = NULL;
   TSI_TRY(check_factor(factor, "determinant"));
@@ -317,7 +323,7 @@ static tristar_status find_determinant(const tristar_factor_t *factor, tristar_d
   if (!factor->stats.singular && factor->stats.perturbed_pivots == 0 && !is_scaled_apart(factor))
     return multiply_pivots(factor, determinant);
   TSI_TRY(factor_again(factor, &other));
-  if (other == NULL || other->stats.singular || other->stats.perturbed_pivots > 0 || has_grown(other))
+  if (other == NULL || other->stats.perturbed_pivots > 0 || has_grown(other) || has_tiny_pivot(other))
     return fail_perturbed(factor, "determinant");
   return multiply_pivots(other, determinant);
 }

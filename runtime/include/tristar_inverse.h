@@ -18,8 +18,8 @@
  * refined. If these are inaccurate, because pivots were perturbed or trial solves in that scaling lost
  * digits, the functions return ACCURACY.
  * Imported factors and triangles take solves. Errors of all: ARGUMENT, MEMORY, STALE, RUNTIME, ACCURACY;
- * UNSUPPORTED (a factor with a Schur complement, tristar_schur.h; a plan with KERNEL_SPMV; single_factors).
- */
+ * UNSUPPORTED (a factor with a Schur complement, tristar_schur.h; a plan with KERNEL_SPMV, or a storage
+ * other than FULL; single_factors). */
 #include "tristar.h" /* before the guard: see tristar_compat.h */
 
 #ifndef TRISTAR_INVERSE_H

@@ -17,6 +17,8 @@ static const tsi_field factor_fields[] = {
     F(surely_singular),
     F(inverse_growth),
     F(scaled_error),
+    F(loss),
+    F(loses_by_weakness),
     F(low_rank_error),
     F(low_rank_growth),
     F(stats.perturbed_pivots),

@@ -246,6 +246,11 @@ static void check_refused(tristar_t *ts) {
   options.single_factors = 1;
   make(ts, &v, &options, &single);
   CHECK_STATUS(tristar_inverse_diagonal(single.plan, x), TRISTAR_ERR_UNSUPPORTED);
+  tristar_plan_options stored = DEFAULTS(tristar_plan_options);
+  CLEANUP(tristar_plan_destroy) tristar_plan_t *rounded = NULL;
+  stored.storage = TRISTAR_STORAGE_SINGLE;
+  CHECK_OK(tristar_plan(s.factor, &stored, &rounded));
+  CHECK_STATUS(tristar_inverse_diagonal(rounded, x), TRISTAR_ERR_UNSUPPORTED);
 }
 
 int main(int argc, char **argv) {

@@ -27,13 +27,7 @@ static tristar_status make_sums(const tsi_residual *r) {
 static tristar_status find_with_sums(const tsi_residual *r, const void *b, const void *x) {
   const tsi_system *system = r->system;
   TSI_OWNED char *work = NULL;
-  const tristar_status status = TSI_ALLOC_SIZED(system->env, work, system->n, system->kernels->terms_bytes);
-  if (status == TRISTAR_ERR_MEMORY) { /* it goes without */
-    TSI_TRY(make_sums(r));
-    system->kernels->residual_and_bound(&system->a, r->op, b, x, r->vector, r->bound);
-    return TRISTAR_OK;
-  }
-  TSI_TRY(status);
+  TSI_TRY(TSI_ALLOC_SIZED(system->env, work, system->n, system->kernels->terms_bytes));
   system->kernels->residual_and_sums(&system->a, r->op, b, x, r->column_weight, work, r->vector, r->bound,
                                      r->row_sum);
   return TRISTAR_OK;

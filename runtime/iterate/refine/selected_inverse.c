@@ -14,6 +14,7 @@
 #include "codelets/cpu/kernels.h"
 #include "codelets/cpu/selected.h"
 #include "dag/factor/front_teams.h"
+#include "runtime/factor/storage.h"
 #include "runtime/base/scalars.h"
 #include "runtime/exec/starpu/blas.h"
 #include "runtime/solve/plan.h"
@@ -365,6 +366,10 @@ static tristar_status check(const tristar_plan_t *plan, const void *values, tsi_
   TSI_TRY(tsi_factor_need_values(factor));
   TSI_TRY(tsi_analysis_need_whole(factor->analysis));
   if (values == NULL && count > 0) TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "values is NULL");
+  if (plan->storage != NULL)
+    TSI_FAIL(env, TRISTAR_ERR_UNSUPPORTED,
+             "entries of the inverse need the factor itself, which a plan with storage in %s does not read",
+             tsi_storage_words(plan->options.storage));
   if (plan->spmv) TSI_FAIL(env, TRISTAR_ERR_UNSUPPORTED, "entries of the inverse with KERNEL_SPMV");
   if (factor->analysis->factor_scalar != factor->analysis->pattern->scalar)
     TSI_FAIL(env, TRISTAR_ERR_UNSUPPORTED,

@@ -316,6 +316,74 @@ static void check_consistents(tristar_t *ts) {
   for (int k = 0; k < 4; k++) check_consistent(ts, &systems[k / 2], k % 2 > 0);
 }
 
+enum { ORDER = 80, FREE = 60 };
+
+static void put_pair(number a[ORDER][ORDER], int i, int j, double value) {
+  a[i][j] = a[j][i] = value;
+}
+
+/* [H B^T; B 0] of small integers, some constraints twice the ones before, rows times 1, 2 or 4, in any order;
+ * b = A x of integers. Order 80: LU perturbs pivots, and its factors do not find the null space. */
+static void check_duplicated(tristar_t *ts, uint64_t seed) {
+  static number a[ORDER][ORDER];
+  double b[ORDER] = {0}, x[ORDER], r[ORDER];
+  int order[ORDER], last = -1;
+  double before[3] = {0};
+  bool singular = false;
+  tristar_analysis_options o = DEFAULTS(tristar_analysis_options);
+  CLEANUP(tristar_analysis_destroy) tristar_analysis_t *an = NULL;
+  CLEANUP(tristar_factor_destroy) tristar_factor_t *f = NULL;
+  CLEANUP(tristar_plan_destroy) tristar_plan_t *p = NULL;
+  memset(a, 0, sizeof a);
+  for (int i = 0; i < ORDER; i++) order[i] = i;
+  for (int i = ORDER - 1; i > 0; i--) {
+    const int j = draw(&seed, i + 1), kept = order[i];
+    order[i] = order[j];
+    order[j] = kept;
+  }
+  for (int i = 0; i < FREE; i++) {
+    a[order[i]][order[i]] += 1 + draw(&seed, 7);
+    if (i == 0 || draw(&seed, 2) == 0) continue;
+    put_pair(a, order[i], order[i - 1], draw(&seed, 2) ? 1 : -1);
+    a[order[i]][order[i]] += 2;
+    a[order[i - 1]][order[i - 1]] += 2;
+  }
+  for (int i = FREE; i < ORDER; i++) {
+    const bool twice = last >= 0 && draw(&seed, 8) == 0;
+    if (!twice) last = draw(&seed, FREE - 3);
+    for (int k = 0; k < 3; k++) {
+      before[k] = twice ? 2 * before[k] : (1 + draw(&seed, 3)) * (draw(&seed, 2) ? 1 : -1);
+      put_pair(a, order[i], order[last + k], before[k]);
+    }
+    singular = singular || twice;
+    if (twice) last = -1;
+  }
+  for (int i = 0; i < ORDER; i++) {
+    const double unit = ldexp(1, draw(&seed, 3));
+    for (int j = 0; j < ORDER; j++) a[i][j] *= unit;
+  }
+  for (int j = 0; j < ORDER; j++) {
+    const double of_x = draw(&seed, 9) - 4;
+    for (int i = 0; i < ORDER; i++) b[i] += creal(a[i][j]) * of_x;
+  }
+  if (!singular) return;
+  const tristar_view v = typed_dense_view(&typed_double, ORDER, a[0], ORDER, TRISTAR_GENERAL);
+  o.singular = TRISTAR_SINGULAR_PERTURB;
+  const tristar_status status = tristar_analyze(ts, &v, &o, &an);
+  if (status == TRISTAR_ERR_SINGULAR) return; /* as its pattern shows */
+  CHECK_OK(status);
+  CHECK_OK(tristar_factor(an, v.values, &f));
+  CHECK_OK(tristar_plan(f, NULL, &p));
+  CHECK_OK(tristar_solve(p, TRISTAR_N, 1, b, ORDER, x, ORDER));
+  CHECK_OK(tristar_residual(f, TRISTAR_N, 1, b, ORDER, x, ORDER, r, ORDER, NULL));
+  CHECK_MSG(relative_size(&typed_double, ORDER, r, b) <= 1.5e-8, "b - A x is %g",
+            relative_size(&typed_double, ORDER, r, b));
+}
+
+static void check_duplicates(tristar_t *ts) {
+  for (uint64_t seed = 1; seed <= (TSI_TESTS_SANITIZED ? 5 : 30); seed++) check_duplicated(ts, seed);
+}
+
 int main(int argc, char **argv) {
   subtests_begin(&argc, argv);
   CLEANUP(close_context) tristar_t *ts = open_without_starpu(false);
@@ -327,6 +395,7 @@ int main(int argc, char **argv) {
   RUN(check_contradictions(ts));
   RUN(check_redundants(ts));
   RUN(check_consistents(ts));
+  RUN(check_duplicates(ts));
   for (int spread = 0; spread <= 45; spread += 15) RUN(check_scaled(ts, spread));
   return 0;
 }
