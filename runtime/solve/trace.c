@@ -1,6 +1,8 @@
 /* Notes what runs, and finds the chains that bound the time: see trace.h. */
 #include "runtime/solve/trace.h"
 
+#include <math.h>
+
 #include "runtime/base/clock.h"
 #include "runtime/solve/request.h"
 
@@ -17,10 +19,6 @@ _Static_assert((int)TRISTAR_STEP_FORWARD_PUSH == (int)TSI_STEP_FORWARD_PUSH &&
 
 /* ---- Chains ------------------------------------------------------------------------------------------- */
 
-static double seconds_of(const tristar_trace_item *item) {
-  return item->end - item->start;
-}
-
 /* Of what item k waits for, the one with the largest value; -1: it waits for nothing. */
 static int64_t largest_before(const tristar_trace_list *list, int64_t k, const double *value) {
   int64_t best = -1;
@@ -30,11 +28,16 @@ static int64_t largest_before(const tristar_trace_list *list, int64_t k, const d
   return best;
 }
 
-static void mark_critical(tristar_trace_list *list, double *longest) {
+/* Times that items of a chain overlap count once: a step that sends a message can end after it has arrived.
+ * longest, reached: an entry an item; seconds of the longest chain to it, and when that one ends. */
+static void mark_critical(tristar_trace_list *list, double *longest, double *reached) {
   int64_t last = -1;
   for (int64_t k = 0; k < list->count; k++) {
+    const tristar_trace_item *item = &list->item[k];
     const int64_t before = largest_before(list, k, longest);
-    longest[k] = seconds_of(&list->item[k]) + (before < 0 ? 0 : longest[before]);
+    const double begin = before < 0 ? item->start : fmax(item->start, reached[before]);
+    reached[k] = fmax(begin, item->end);
+    longest[k] = reached[k] - begin + (before < 0 ? 0 : longest[before]);
     if (last < 0 || longest[k] > longest[last]) last = k;
   }
   list->critical_seconds = last < 0 ? 0 : longest[last];
@@ -270,11 +273,11 @@ void tsi_trace_release(tsi_env *env, tsi_trace *trace) {
 
 tristar_status tsi_trace_mark_chains(tsi_env *env, tristar_trace_t *trace) {
   const int64_t most = tsi_count_max(trace->tasks.count, trace->steps.count);
-  TSI_SCRATCH(env, double, longest, most);
+  TSI_SCRATCH(env, double, longest, 2 * most);
   TSI_SCRATCH(env, int64_t, latest, trace->workers);
   TSI_SCRATCH(env, int64_t, previous, trace->tasks.count);
-  mark_critical(&trace->tasks, longest);
-  mark_critical(&trace->steps, longest);
+  mark_critical(&trace->tasks, longest, longest + most);
+  mark_critical(&trace->steps, longest, longest + most);
   mark_binding(&trace->tasks, trace->workers, latest, previous);
   return TRISTAR_OK;
 }
