@@ -8,7 +8,7 @@
  *   - a halted process takes no core: all of its group are stopped (SIGSTOP)
  *   - one that has ended has no descriptor open here, and nothing of its group runs
  *   - after tsi_bench_process_unguard no process that a contender left behind runs or waits to be reaped, and
- * the folder of temporary files is gone */
+ *     the folder of temporary files is gone */
 #pragma once
 
 #include <cjson/cJSON.h>

@@ -310,7 +310,7 @@ static bool is_scaled_apart(const tristar_factor_t *factor) {
 /* A pivot that may be nothing but rounding errors, of factors that nobody has judged. */
 static bool has_tiny_pivot(const tristar_factor_t *factor) {
   const double epsilon = tsi_sparse_kernels_select(factor->analysis->factor_scalar)->epsilon;
-  return factor->stats.smallest_pivot <= pow(epsilon, 0.8) * factor->stats.largest_pivot;
+  return factor->stats.smallest_pivot <= pow(epsilon, NULL_PIVOT) * factor->stats.largest_pivot;
 }
 
 static tristar_status find_determinant(const tristar_factor_t *factor, tristar_determinant *determinant) {

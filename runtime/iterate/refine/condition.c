@@ -260,9 +260,8 @@ static tristar_status estimate(scaled_inverse *inverse, double *sum, double *nor
   return TRISTAR_OK;
 }
 
-#define STALE                                                                                                \
-  8 /* exponents by which the sums of rows and columns differ with no scaling for these values               \
-     */
+/* Exponents by which sums of rows and columns differ only with a scaling for other values. */
+#define STALE 8
 
 /* The scaling of the factorization may be that of other values, which a refactorization has kept. Then the
  * condition is that of the equilibrated matrix, if that one is better. sum: 6 n, 2 n of scratch, both

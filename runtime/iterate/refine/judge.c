@@ -168,8 +168,6 @@ typedef struct trials {
   char scalar;                  /* the user's type */
   bool strict;                  /* as tsi_system.strict */
   double *row_sum[2];           /* of A and A^T, as tsi_residual has them; NULL: not needed yet */
-  char *b;                      /* columns of b, and of x behind them, of the trials that are made together */
-  size_t columns;               /* room in b for so many */
   double known, known_weakness; /* known_loss; and if weak pivots were its reason */
 } trials;
 
@@ -301,8 +299,8 @@ static tristar_status try_solves(trials *t, const tristar_factor_t *factor, tria
   return TRISTAR_OK;
 }
 
-/* The same, where the error decides no more than whether solves refine: trials end with A if this
- * loses digits. missed: of expect(). */
+/* The same, where the error decides no more than whether solves refine: trials end with A if
+ * this loses digits. missed: of expect(). */
 static tristar_status try_until_lost(trials *t, const tristar_factor_t *factor, trial first, trial last,
                                      double missed, double *error) {
   const double most = pow(epsilon_of(factor), 2.0 / 3);

@@ -202,13 +202,25 @@ static number draw_number(uint64_t *state, int limit) {
   return x + (draw(state, 2 * limit + 1) - limit) * (number)1.0i;
 }
 
+/* A plan with SINGULAR_PERTURB. false: the pattern shows that the matrix is singular. */
+static bool plan_perturbed(tristar_t *ts, const tristar_view *v, tristar_analysis_t **an,
+                           tristar_factor_t **f, tristar_plan_t **p) {
+  tristar_analysis_options o = DEFAULTS(tristar_analysis_options);
+  o.singular = TRISTAR_SINGULAR_PERTURB;
+  const tristar_status status = tristar_analyze(ts, v, &o, an);
+  if (status == TRISTAR_ERR_SINGULAR) return false;
+  CHECK_OK(status);
+  CHECK_OK(tristar_factor(*an, v->values, f));
+  CHECK_OK(tristar_plan(*f, NULL, p));
+  return true;
+}
+
 /* [H B^H; B 0] of small integers whose last constraint is twice the first one, and b = A x: there are
  * solutions. */
 static void check_redundant(tristar_t *ts, uint64_t seed) {
   const typed *t = &typed_complex_double;
   const int n = 4 + draw(&seed, KKT_MOST - 3), free = n / 2 + 1;
   number a[KKT_MOST][KKT_MOST] = {{0}}, b[KKT_MOST] = {0}, x[KKT_MOST];
-  tristar_analysis_options o = DEFAULTS(tristar_analysis_options);
   CLEANUP(tristar_analysis_destroy) tristar_analysis_t *an = NULL;
   CLEANUP(tristar_factor_destroy) tristar_factor_t *f = NULL;
   CLEANUP(tristar_plan_destroy) tristar_plan_t *p = NULL;
@@ -226,12 +238,7 @@ static void check_redundant(tristar_t *ts, uint64_t seed) {
     for (int i = 0; i < n; i++) b[i] += a[i][j] * of_x;
   }
   const tristar_view v = typed_dense_view(t, n, a[0], KKT_MOST, TRISTAR_GENERAL);
-  o.singular = TRISTAR_SINGULAR_PERTURB;
-  const tristar_status status = tristar_analyze(ts, &v, &o, &an);
-  if (status == TRISTAR_ERR_SINGULAR) return; /* as its pattern shows */
-  CHECK_OK(status);
-  CHECK_OK(tristar_factor(an, v.values, &f));
-  CHECK_OK(tristar_plan(f, NULL, &p));
+  if (!plan_perturbed(ts, &v, &an, &f, &p)) return;
   CHECK_OK(tristar_solve_refined(p, TRISTAR_N, 1, b, n, x, n, NULL, &result));
   CHECK_MSG(result.residual <= 1.5e-8 && result.backward_error <= 1e-12, "order %d: the residual is %g", n,
             result.residual);
@@ -330,7 +337,6 @@ static void check_duplicated(tristar_t *ts, uint64_t seed) {
   int order[ORDER], last = -1;
   double before[3] = {0};
   bool singular = false;
-  tristar_analysis_options o = DEFAULTS(tristar_analysis_options);
   CLEANUP(tristar_analysis_destroy) tristar_analysis_t *an = NULL;
   CLEANUP(tristar_factor_destroy) tristar_factor_t *f = NULL;
   CLEANUP(tristar_plan_destroy) tristar_plan_t *p = NULL;
@@ -368,12 +374,7 @@ static void check_duplicated(tristar_t *ts, uint64_t seed) {
   }
   if (!singular) return;
   const tristar_view v = typed_dense_view(&typed_double, ORDER, a[0], ORDER, TRISTAR_GENERAL);
-  o.singular = TRISTAR_SINGULAR_PERTURB;
-  const tristar_status status = tristar_analyze(ts, &v, &o, &an);
-  if (status == TRISTAR_ERR_SINGULAR) return; /* as its pattern shows */
-  CHECK_OK(status);
-  CHECK_OK(tristar_factor(an, v.values, &f));
-  CHECK_OK(tristar_plan(f, NULL, &p));
+  if (!plan_perturbed(ts, &v, &an, &f, &p)) return;
   CHECK_OK(tristar_solve(p, TRISTAR_N, 1, b, ORDER, x, ORDER));
   CHECK_OK(tristar_residual(f, TRISTAR_N, 1, b, ORDER, x, ORDER, r, ORDER, NULL));
   CHECK_MSG(relative_size(&typed_double, ORDER, r, b) <= 1.5e-8, "b - A x is %g",
