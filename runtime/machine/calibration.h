@@ -60,13 +60,19 @@ typedef struct tsi_calibration_quality {
 } tsi_calibration_quality;
 
 /* What was measured so far. */
-enum { TSI_FIGURE_TASK, TSI_FIGURE_BARRIER, TSI_FIGURE_READ_ONE, TSI_FIGURE_READ_ALL, TSI_FIGURES };
+enum {
+  TSI_FIGURE_TASK,
+  TSI_FIGURE_BARRIER,
+  TSI_FIGURE_READ_ONE,
+  TSI_FIGURE_READ_ALL,
+  TSI_FIGURE_MULTIPLY,
+  TSI_FIGURES
+};
 #define TSI_ATTEMPTS 12
 typedef struct tsi_attempts {
   int count;
-  double figure[TSI_FIGURES]
-               [TSI_ATTEMPTS];      /* less is better: bandwidths as their inverses; 0: not measured */
-  double other_cores[TSI_ATTEMPTS]; /* used by other processes meanwhile; negative: unknown */
+  double figure[TSI_FIGURES][TSI_ATTEMPTS]; /* less is better: rates as their inverses; 0: not measured */
+  double other_cores[TSI_ATTEMPTS];         /* used by other processes meanwhile; negative: unknown */
 } tsi_attempts;
 
 /* Gives the best figures, and how far they can be trusted on a machine with so many cores. */

@@ -7,20 +7,25 @@
  *   barrier   levels of one empty task for each worker, with a task between two levels that waits for all of
  *             the first and that all of the second wait for: seconds of a replay / levels
  *   reading   see bandwidth.h; before StarPU runs, if it does not yet
+ *   multiply  products of two dense matrices by the BLAS, on the calling thread: 2 order^3 operations each
  *
  * A replay counts as the median of several. Whatever else runs on the machine makes all figures worse, never
  * better: everything is measured several times, until two attempts agree and others used the cores but
  * little, and the best figures count. */
+#include <cblas.h>
+
 #include "runtime/machine/bandwidth.h"
 #include "runtime/machine/calibration.h"
 #include "runtime/base/clock.h"
 #include "runtime/machine/load.h"
+#include "runtime/exec/starpu/blas.h"
 #include "runtime/exec/starpu/tasks.h"
 
 #define CHAINS 64
 #define CHAIN_LENGTH 32
 #define LEVELS 200
 #define RUNS 9
+#define ORDER 256
 #define RUNS_SECONDS 0.3 /* or fewer runs, where others use the cores */
 /* Attempts that are made in any case. */
 #define ATTEMPTS_LEAST 5
@@ -89,6 +94,30 @@ static tristar_status measure_barrier(tsi_env *env, int workers, double *microse
   return TRISTAR_OK;
 }
 
+/* Seconds of the shortest product, while OpenBLAS has one thread. */
+static double time_products(double *a, double *b, double *c) {
+  double best = 0;
+  for (int k = 0; k < ORDER * ORDER; k++) a[k] = b[k] = c[k] = 1.0 / (k + 1);
+  for (int run = 0; run <= RUNS; run++) { /* the first one is a warm-up */
+    const double begin = tsi_wall_clock();
+    cblas_dgemm(CblasColMajor, CblasNoTrans, CblasNoTrans, ORDER, ORDER, ORDER, -1, a, ORDER, b, ORDER, 1, c,
+                ORDER);
+    const double seconds = tsi_wall_clock() - begin;
+    if (run == 1 || (run > 1 && seconds < best)) best = seconds;
+  }
+  return best;
+}
+
+static tristar_status measure_multiply(tsi_env *env, double *seconds_per_giga) {
+  TSI_SCRATCH(env, double, matrices, 3 * ORDER * ORDER);
+  TSI_TRY(tsi_blas_reserve(env, 1));
+  tsi_blas_acquire();
+  const double seconds = time_products(matrices, matrices + ORDER * ORDER, matrices + 2 * ORDER * ORDER);
+  tsi_blas_release();
+  *seconds_per_giga = seconds / (2e-9 * ORDER * ORDER * ORDER);
+  return TRISTAR_OK;
+}
+
 /* Twice so many L3 caches, within bounds. */
 static size_t bytes_to_read(const tristar_calibration *c, int64_t caches) {
   size_t bytes = 2 * (size_t)(caches * c->l3_bytes);
@@ -117,6 +146,7 @@ static tristar_status attempt(tsi_workers *workers, const tristar_calibration *c
   if (a->count == 0 || !tsi_starpu_polls()) TSI_TRY(measure_reading(workers, c, streams, a));
   TSI_TRY(measure_task(workers->env, &a->figure[TSI_FIGURE_TASK][a->count]));
   TSI_TRY(measure_barrier(workers->env, tsi_starpu_cpu_workers(), &a->figure[TSI_FIGURE_BARRIER][a->count]));
+  TSI_TRY(measure_multiply(workers->env, &a->figure[TSI_FIGURE_MULTIPLY][a->count]));
   a->other_cores[a->count] = tsi_load_of_others(&load);
   a->count++;
   return TRISTAR_OK;
@@ -175,5 +205,6 @@ tristar_status tsi_calibration_measure(tsi_machine *machine, tsi_workers *worker
   c->barrier_microseconds = best[TSI_FIGURE_BARRIER];
   c->read_gbps_one = 1 / best[TSI_FIGURE_READ_ONE];
   c->read_gbps_all = best[TSI_FIGURE_READ_ALL] > 0 ? 1 / best[TSI_FIGURE_READ_ALL] : 0;
+  c->multiply_gflops_one = 1 / best[TSI_FIGURE_MULTIPLY];
   return TRISTAR_OK;
 }
