@@ -17,7 +17,7 @@
 #define FRONT_ENTRY_SECONDS 3e-9
 #define ENTRY_SECONDS 7e-9
 /* Fronts reach this share of the rate of larger products. */
-#define RATE_REACHED 0.7
+#define RATE_REACHED 0.8
 
 /* ---- The steps --------------------------------------------------------------------------------------- */
 
