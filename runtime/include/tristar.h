@@ -139,7 +139,7 @@ TRISTAR_API TRISTAR_CHECKED tristar_status tristar_create(const tristar_config *
 
 /* Releases the context. Its memory is freed when its last object is destroyed. StarPU then stops if TriStar
  * started it and nothing else uses it. The function waits for inserted solves (tristar_starpu.h) and solves
- * with a callback `end` (tristar_solve.h). In a call by a StarPU task a thread of the library waits. */
+ * with a callback `end` (tristar_solve.h). If a StarPU task calls it, another thread waits. */
 TRISTAR_API void tristar_destroy(tristar_t **ts);
 
 /* Copies the message of the calling thread's latest failed call into buffer (size bytes, always terminated),
@@ -210,9 +210,9 @@ typedef enum tristar_method {
  * `permutation` lists first.
  * leaf_parts: 0, 1 or a power of two. Pz grids of processes need at least Pz leaves (tristar_layout.h).
  * METIS, DISSECTION and AUTO compute the separator tree. Other orderings use the top of the elimination tree.
- * single_factors: b, x and refinement stay double. After tristar_solve x may have errors of single precision;
- * tristar_solve_refined removes them. Small pivots are perturbed, so only the condition estimate finds
- * singular matrices (tristar_stats.h). Values of A beyond the range of float become infinite or zero. */
+ * single_factors: b, x and refinement stay double. In tristar_solve x may have errors of single precision,
+ * and b and x beyond the range of float become infinite or zero; tristar_solve_refined avoids both. Small
+ * pivots are perturbed, so only the condition estimate finds singular matrices (tristar_stats.h). */
 typedef struct tristar_analysis_options {
   size_t size;                /* Set by tristar_analysis_options_init. */
   tristar_method method;      /* The factorization. */
@@ -267,10 +267,10 @@ typedef struct tristar_factor_s tristar_factor_t;
 /* Factors the matrix whose pattern was analyzed. values: one for each entry of index in the view of
  * tristar_analyze, in the same order; copied. LU and LDLT perturb tiny pivots and count them
  * (tristar_factor_stats). LLT needs real symmetric or Hermitian values, LDLT symmetric or Hermitian ones. If
- * values do not suit or LLT finds a pivot <= 0, METHOD_AUTO analyzes again for another method. A method of
- * the caller fails with ARGUMENT (values) or NOT_POSITIVE_DEFINITE (the message names the row). Other errors:
- * NOT_FINITE, SINGULAR, MEMORY, RUNTIME, NO_WORKER; FORMAT (a diagonal entry that the symmetry forbids),
- * UNSUPPORTED (PLACE_GPU without support), ACCURACY (growth of pivots; Schur complement). */
+ * the values do not suit the method, or LLT finds a pivot <= 0, METHOD_AUTO analyzes again for another one.
+ * If the caller chose the method, the status is ARGUMENT or NOT_POSITIVE_DEFINITE (the message names the
+ * row). Other errors: NOT_FINITE, SINGULAR, MEMORY, RUNTIME, NO_WORKER; FORMAT (a diagonal entry that the
+ * symmetry forbids), UNSUPPORTED (PLACE_GPU without support), ACCURACY (pivot growth; Schur complement). */
 TRISTAR_API TRISTAR_CHECKED tristar_status tristar_factor(tristar_analysis_t *analysis, const void *values,
                                                           tristar_factor_t **factor);
 
@@ -434,10 +434,10 @@ TRISTAR_API TRISTAR_CHECKED tristar_status tristar_residual(const tristar_factor
                                                             double *backward_error);
 
 /* Estimates 1 / (||A|| ||A^-1||) in the 1-norm of the scaled matrix (Hager 1984, Higham 1988) with 4 to 10
- * solves. If the scaling does not suit A, the estimate is repeated for A equilibrated (Ruiz 2001). If pivots
- * were perturbed or the estimate is small, 2 more solves search for a null vector, which may lower the
- * estimate. Solves are refined for perturbed pivots and factors of lower precision. At about eps or less A is
- * singular to working precision; at 0 refined solves were inaccurate. Errors: as tristar_solve_refined. */
+ * solves. If the scaling does not suit A, A equilibrated (Ruiz 2001) is tried, too. If pivots were perturbed
+ * or the estimate is small, 2 more solves search for a null vector, to lower the estimate. Solves are refined
+ * for perturbed pivots and for factors of lower precision. If the result is about eps or less, A is singular
+ * to working precision; exactly 0: refined solves were inaccurate. Errors: as tristar_solve_refined. */
 TRISTAR_API TRISTAR_CHECKED tristar_status tristar_condition(tristar_plan_t *plan, double *reciprocal);
 
 #ifdef __cplusplus
