@@ -211,8 +211,8 @@ typedef enum tristar_method {
  * leaf_parts: 0, 1 or a power of two. Pz grids of processes need at least Pz leaves (tristar_layout.h).
  * METIS, DISSECTION and AUTO compute the separator tree. Other orderings use the top of the elimination tree.
  * single_factors: b, x and refinement stay double. In tristar_solve x may have errors of single precision,
- * and b and x beyond the range of float become infinite or zero; tristar_solve_refined avoids both. Small
- * pivots are perturbed, so only the condition estimate finds singular matrices (tristar_stats.h). */
+ * and entries of b and x beyond the range of float become infinite or zero; tristar_solve_refined avoids
+ * both. Small pivots are perturbed: only the condition estimate finds singular matrices (tristar_stats.h). */
 typedef struct tristar_analysis_options {
   size_t size;                /* Set by tristar_analysis_options_init. */
   tristar_method method;      /* The factorization. */
