@@ -325,7 +325,7 @@ typedef struct tristar_plan_options {
   tristar_refinement refine; /* Whether tristar_solve refines. */
   int64_t fuse_columns;      /* Most columns of fused solves (tristar_solve.h), <= 64. 0, 1: no fusion. */
   tristar_storage storage;   /* Format of the entries of the factor that solves read. */
-  double accuracy; /* Largest componentwise backward error of tristar_solve, below 1. 0: no limit. */
+  double accuracy; /* Largest componentwise backward error of a solve, below 1. 0: see tristar_solve. */
 } tristar_plan_options;
 
 /* Defaults: ENGINE_AUTO, nrhs 1, PLACEMENT_AUTO, PLACE_CPU, STORAGE_FULL, no variant, all else 0. */
