@@ -187,8 +187,6 @@ int tsi_command_solve(const tsi_settings *settings) {
   const bool many = settings->layout != NULL || tsi_launched().processes > 1;
   if (many && settings->fuse > 1)
     return tsi_usage_error("solve", "--fuse is for one process, without --layout");
-  if (many && settings->save != NULL)
-    return tsi_usage_error("solve", "--save is for one process, without --layout");
   if (many && settings->store >= 0)
     return tsi_usage_error("solve", "--store is for one process, without --layout");
   if (many && (settings->inertia || settings->determinant || settings->null_space))

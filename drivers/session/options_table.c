@@ -133,7 +133,7 @@ const tsi_option_row tsi_option_rows[] = {
   {"condition", FLAG, FIELD(condition), TSI_SOLVE, NULL, "estimate the condition number; the factorization does so without this option where pivots are suspicious", 0, 0, NULL},
   {"inertia", FLAG, FIELD(inertia), TSI_SOLVE, NULL, "count the positive, negative and zero eigenvalues of a symmetric or Hermitian matrix", 0, 0, NULL},
   {"determinant", FLAG, FIELD(determinant), TSI_SOLVE, NULL, "compute the determinant from the factors", 0, 0, NULL},
-  {"save", OUTPUT, FIELD(save), TSI_SOLVE, "FILE", "write the plan to a file, with its matrix and its factors; `tristar solve FILE` solves with it later, without analysis and factorization", 0, 0, NULL},
+  {"save", OUTPUT, FIELD(save), TSI_SOLVE, "FILE", "write the plan to a file, with its matrix and its factors; `tristar solve FILE` solves with it later, without analysis and factorization. With --layout: each process writes its share of the factor to FILE.RANK; `tristar solve FILE` with the same layout loads them", 0, 0, NULL},
   {"null-space", OUTPUT, FIELD(null_space), TSI_SOLVE, "FILE", "write an orthonormal basis of the null space, at most 100 vectors, as a Matrix Market file; --singular perturb goes on with a singular matrix; without --rhs, right-hand sides are made consistent", 0, 0, NULL},
   {"forward-error", FLAG, FIELD(forward_error), TSI_SOLVE, NULL, "compute a bound of the error of X itself, which takes 8 to 22 more solves, mostly 10", 0, 0, NULL},
   {"repeat", NUMBER, FIELD(repeat), SYSTEMS, "N", "time N solves, after one that is not timed, and report the median (default 1)", 1, 1000000, NULL},

@@ -108,7 +108,6 @@ expect 2 '--nrhs 0: not between 1 and' solve gen:s2d9pt:5 --nrhs 0
 expect 2 '--repeat 99999999999999999999: not an integer' solve gen:s2d9pt:5 --repeat 99999999999999999999
 expect 2 '--in-flight 0: not between 1 and' solve gen:s2d9pt:5 --in-flight 0
 expect 2 '--fuse is for one process' solve gen:s2d9pt:5 --fuse 8 --layout 1x1x1
-expect 2 '--save is for one process' solve gen:s2d9pt:5 --save A.tristar --layout 1x1x1
 expect 2 '--in-flight 4 needs --repeat' solve gen:s2d9pt:5 --in-flight 4 --repeat 3
 expect 2 '--refine -1: not between 0 and' solve gen:s2d9pt:5 --refine -1
 expect 2 '--tolerance 1e-6x: not a number' solve gen:s2d9pt:5 --tolerance 1e-6x
