@@ -2,6 +2,7 @@
  * new values; whatever is damaged, missing or of another set is the same error on all ranks.
  *
  *   test_distributed_save */
+#include <math.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -77,8 +78,25 @@ static tristar_distributed_t *make_factor(const world *w, const shared_matrix *s
   return d;
 }
 
+/* Rows and columns of a matrix in units that differ by up to 2^48: solves need refinement. */
+static void change_units(const world *w, shared_matrix *s) {
+  const int64_t *ptr = s->view.ptr;
+  const int32_t *index = s->view.index;
+  release_rows(&s->rows);
+  for (int64_t j = 0; j < s->n; j++)
+    for (int64_t p = ptr[j]; p < ptr[j + 1]; p++)
+      put(s->t, s->values, p, ldexp(1, (int)(12 * (index[p] % 3 + j % 3 - 2))) * get(s->t, s->values, p));
+  share_rows(w, s);
+}
+
+static double bytes_now(const world *w) {
+  tristar_memory_stats memory;
+  CHECK_OK(tristar_get_memory(w->ts, &memory));
+  return (double)memory.current_bytes;
+}
+
 static void check_round_trip(const world *w, const char *kind, int64_t k, const typed *t,
-                             tristar_symmetry symmetry, const wish *o, bool by_rows) {
+                             tristar_symmetry symmetry, const wish *o, bool by_rows, bool far) {
   CLEANUP(release_shared) shared_matrix s = share_matrix(w, kind, k, t, symmetry);
   CLEANUP(tristar_distributed_destroy) tristar_distributed_t *one, *two, *three;
   const tristar_layout *l = &o->options.layout;
@@ -86,10 +104,16 @@ static void check_round_trip(const world *w, const char *kind, int64_t k, const 
   char what[200];
   snprintf(what, sizeof what, "%s %c, %dx%dx%d, method %d, %s", kind, t->scalar, l->px, l->py, l->pz,
            (int)o->analysis.method, by_rows ? "by rows" : "of rank 0");
-  if (w->rank == 0) fprintf(stderr, "%s\n", what);
+  if (w->rank == 0) fprintf(stderr, "%s%s\n", what, far ? ", far units" : "");
+  if (far) change_units(w, &s);
+  const double before = bytes_now(w);
   one = make_factor(w, &s, o, by_rows);
+  const double made = bytes_now(w);
   CHECK_OK(tristar_distributed_save(one, "set"));
+  CHECK(bytes_now(w) == made);
   CHECK_OK(tristar_distributed_load(w->ts, MPI_COMM_WORLD, "set", NULL, &two));
+  CHECK_MSG(bytes_now(w) - made <= 1.01 * (made - before) + 4096, "%s: rank %d: %.0f bytes, loaded %.0f",
+            what, w->rank, made - before, bytes_now(w) - made);
   check_equal(w, what, &s, one, two);
   check_refactor(w, what, &s, one, two);
   /* what was loaded is saved, with other options */
@@ -110,7 +134,7 @@ static void check_layouts(const world *w, const char *kind, int64_t k, const typ
       o.analysis.single_factors = single;
       o.analysis.leaf_parts = 4;
       o.options.nrhs = 3;
-      check_round_trip(w, kind, k, t, symmetry, &o, by_rows);
+      check_round_trip(w, kind, k, t, symmetry, &o, by_rows, false);
     }
 }
 
@@ -120,6 +144,18 @@ static void check_kinds(const world *w) {
   check_layouts(w, "convdiff3d", 6, &typed_double, TRISTAR_GENERAL, TRISTAR_METHOD_LU, true);
   check_layouts(w, "kkt3d", 4, &typed_single, TRISTAR_GENERAL, TRISTAR_METHOD_LU, false);
   check_layouts(w, "maxwell3d", 4, &typed_complex_double, TRISTAR_HERMITIAN, TRISTAR_METHOD_LDLT, false);
+}
+
+/* Fewer rows than ranks; rows in different units. */
+static void check_others(const world *w) {
+  const tristar_layout layout = some_grid(w);
+  for (int by_rows = 0; by_rows < 2; by_rows++) {
+    wish o = wish_of(&layout, TRISTAR_METHOD_AUTO);
+    check_round_trip(w, "poisson3d7", 1, &typed_double, TRISTAR_SYMMETRIC, &o, by_rows, false);
+    check_round_trip(w, "convdiff3d", 6, &typed_double, TRISTAR_GENERAL, &o, by_rows, true);
+    o.analysis.matching = TRISTAR_MATCHING_ON;
+    check_round_trip(w, "kkt3d", 4, &typed_double, TRISTAR_SYMMETRIC, &o, by_rows, true);
+  }
 }
 
 /* ---- Errors -------------------------------------------------------------------------------------------- */
@@ -214,9 +250,8 @@ static void check_misuse(const world *w, const wish *o, tristar_distributed_t *d
   tristar_distributed_t *alone;
   tristar_factor_t *factor = NULL;
   tristar_distributed_options options = o->options;
-  const char *text = w->ranks == 1 ? "prefix is NULL" : "prefix is NULL";
   CHECK_STATUS(tristar_distributed_save(d, NULL), TRISTAR_ERR_ARGUMENT);
-  CHECK_ERROR(w->ts, text);
+  CHECK_ERROR(w->ts, "prefix is NULL");
   expect(w, NULL, NULL, TRISTAR_ERR_ARGUMENT, "prefix", " is NULL");
   expect(w, "nowhere/set", NULL, TRISTAR_ERR_IO, "nowhere/set.0", "No such file");
   CHECK_STATUS(tristar_distributed_load(w->ts, MPI_COMM_WORLD, "set", NULL, NULL), TRISTAR_ERR_ARGUMENT);
@@ -271,12 +306,20 @@ static void check_update(const world *w, const shared_matrix *s, const wish *o) 
   check_equal(w, "updated again", s, one, two);
 }
 
-/* Each allocation of one rank fails in turn. */
+/* Allocations of a rank fail in turn: the first hundred, and some of the others. */
+static allocation_failures fail_some(const world *w, int who) {
+  allocation_failures failing = fail_allocations_on(who, w->ts);
+  failing.first = 100;
+  failing.sparse = 40;
+  return failing;
+}
+
 static void check_allocations(const world *w, tristar_distributed_t *d) {
-  for (int who = 0; who<w->ranks; who += w->ranks> 1 ? w->ranks - 1 : 1) {
-    allocation_failures failing = fail_allocations_on(who, w->ts);
+  for (int k = 0; k < 2; k++) {
+    const int who = k * (w->ranks - 1);
+    allocation_failures failing = fail_some(w, who);
     while (next_failure(&failing)) end_failure_everywhere(&failing, tristar_distributed_save(d, "set"));
-    failing = fail_allocations_on(who, w->ts);
+    failing = fail_some(w, who);
     while (next_failure(&failing)) {
       tristar_distributed_t *loaded;
       const tristar_status status = tristar_distributed_load(w->ts, MPI_COMM_WORLD, "set", NULL, &loaded);
@@ -312,6 +355,7 @@ int main(int argc, char **argv) {
   MPI_Barrier(MPI_COMM_WORLD);
   CHECK(chdir(folder) == 0);
   RUN(check_kinds(&w));
+  RUN(check_others(&w));
   RUN(check_errors(&w, false));
   RUN(check_errors(&w, true));
   return 0;
