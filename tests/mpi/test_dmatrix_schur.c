@@ -100,6 +100,36 @@ static void check_singular(const world *w, tristar_method method) {
   CHECK_STATUS(on_all(w, &m, &o, 8, unknown, s, 10), TRISTAR_ERR_SINGULAR);
 }
 
+/* Rows of A_II sum up to zero: it is singular to working precision, though no pivot vanishes. */
+static void check_null_vector(const world *w, tristar_method method, tristar_singular singular) {
+  const tristar_layout layout = some_grid(w);
+  wish o = wish_of(&layout, method);
+  CLEANUP(release_shared) shared_matrix m = share_matrix(w, "s2d9pt", 12, &typed_double, TRISTAR_SYMMETRIC);
+  const int64_t unknown[] = {70, 20, 143};
+  double s[25] = {0}, one[9];
+  const int64_t *ptr = m.view.ptr;
+  const int32_t *index = m.view.index;
+  OWNED double *sum = xcalloc((size_t)m.n, sizeof *sum);
+  o.analysis.singular = singular;
+  for (int turn = 0; turn < 2; turn++)
+    for (int64_t j = 0; j < m.n; j++)
+      for (int64_t p = ptr[j]; p < ptr[j + 1]; p++) {
+        const int64_t i = index[p];
+        const bool inner = i != 70 && i != 20 && i != 143 && j != 70 && j != 20 && j != 143;
+        if (turn == 0 && inner && i != j) {
+          sum[i] += creal(get(m.t, m.values, p));
+          sum[j] += creal(get(m.t, m.values, p));
+        }
+        if (turn == 1 && inner && i == j) put(m.t, m.values, p, -sum[j]);
+      }
+  release_rows(&m.rows);
+  share_rows(w, &m);
+  int expected = w->rank == 0 ? (int)on_one_process(w, &m, &o, 3, unknown, one) : 0;
+  MPI_Bcast(&expected, 1, MPI_INT, 0, MPI_COMM_WORLD);
+  CHECK_STATUS(on_all(w, &m, &o, 3, unknown, s, 5), (tristar_status)expected);
+  CHECK(singular == TRISTAR_SINGULAR_PERTURB || expected == TRISTAR_ERR_SINGULAR);
+}
+
 static void expect(const world *w, const shared_matrix *m, const wish *o, int64_t count,
                    const int64_t *unknown, int64_t lds, const char *text) {
   double s[16];
@@ -140,6 +170,10 @@ int main(int argc, char **argv) {
   RUN(check_complements(&w));
   RUN(check_singular(&w, TRISTAR_METHOD_LDLT));
   RUN(check_singular(&w, TRISTAR_METHOD_LU));
+  RUN(check_null_vector(&w, TRISTAR_METHOD_LDLT, TRISTAR_SINGULAR_REFUSE));
+  RUN(check_null_vector(&w, TRISTAR_METHOD_LU, TRISTAR_SINGULAR_REFUSE));
+  RUN(check_null_vector(&w, TRISTAR_METHOD_LDLT, TRISTAR_SINGULAR_PERTURB));
+  RUN(check_null_vector(&w, TRISTAR_METHOD_LU, TRISTAR_SINGULAR_PERTURB));
   RUN(check_errors(&w));
   return 0;
 }
