@@ -141,6 +141,7 @@ ranks 4 - '^tristar: set: saved in layout 2x1x2, levelwise, subtree map, binary 
 ranks 4 - '^tristar: set: saved in layout 2x1x2, levelwise' solve set --layout 2x1x2 --algo replicated
 ranks 2 - '^tristar: set: set.0: saved by 4 ranks, in layout 2x1x2; here are 2$' solve set --layout 1x1x2
 ranks 4 - 'without --laplacian and --precision' solve set --layout 2x1x2 --precision s
+expect 1 '^tristar: set: files of a factor on many processes, such as set.0: ' solve set
 truncate -s -9 set.2
 ranks 4 - '^tristar: set: rank 2: set.2: damaged: ' solve set --layout 2x1x2
 [ "$(grep -c damaged output.txt)" -eq 1 ] || fail "a damaged file is reported more than once: $(cat output.txt)"
