@@ -195,6 +195,8 @@ static void expect(const world *w, const char *prefix, const tristar_distributed
   MPI_Barrier(MPI_COMM_WORLD);
 }
 
+enum { PLACES = 20 }; /* of a file, where it is damaged */
+
 /* Each rank's file in turn: cut anywhere, changed anywhere, missing, of another rank, another set. */
 static void check_damage(const world *w) {
   for (int who = 0; who < w->ranks; who++) {
@@ -203,8 +205,8 @@ static void check_damage(const world *w) {
     name(path, "set", who);
     char *data = w->rank == who ? read_file(path, &bytes) : NULL;
     MPI_Bcast(&bytes, sizeof bytes, MPI_BYTE, who, MPI_COMM_WORLD);
-    for (size_t k = 0; k < 40; k++) {
-      const size_t at = k * (bytes - 1) / 39;
+    for (size_t k = 0; k < PLACES; k++) {
+      const size_t at = k * (bytes - 1) / (PLACES - 1);
       if (w->rank == who) write_file(path, data, at);
       expect(w, "set", NULL, TRISTAR_ERR_FORMAT, path, at < 56 ? "it has" : "damaged: ");
       if (w->rank == who) data[at] ^= 0x10;
