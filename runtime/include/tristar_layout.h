@@ -108,6 +108,8 @@ typedef struct tristar_cluster {
   double local_latency_seconds;   /* Default: 5e-7. */
   double local_overhead_seconds;  /* Default: 3e-7. */
   double local_bytes_per_second;  /* Default: 5e9. */
+  double dense_flops_per_second;  /* Arithmetic of a core in products of large matrices of doubles, for
+                                     factorizations. Default: 40e9. */
 } tristar_cluster;
 
 /* The defaults of the comments. */
@@ -184,6 +186,17 @@ TRISTAR_API TRISTAR_CHECKED tristar_status tristar_layout_predict(const tristar_
                                                                   const tristar_layout *layout, int64_t nrhs,
                                                                   const tristar_cluster *cluster,
                                                                   tristar_simulated *out);
+
+/* Simulates a factorization on all processes of a layout, as tristar_distributed_factor runs it: from when
+ * each process has the entries of its fronts until each has the panels that it holds. Not in it: the
+ * analysis, the scaling and the way of the entries. In *out, broadcast counts stripes of shared fronts and
+ * panels, reduction counts contribution blocks, both inside grids; grids counts all of these between grids.
+ * between includes collective calls, which no message counts. Otherwise as tristar_layout_predict. Errors:
+ * the same; UNSUPPORTED: imported factors. */
+TRISTAR_API TRISTAR_CHECKED tristar_status tristar_layout_predict_factor(const tristar_analysis_t *analysis,
+                                                                         const tristar_layout *layout,
+                                                                         const tristar_cluster *cluster,
+                                                                         tristar_simulated *out);
 
 #ifdef __cplusplus
 }
