@@ -16,6 +16,7 @@ typedef struct maker {
   tsi_layout *layout;
   tsi_index *owner;
   tsi_front_teams *teams;
+  tsi_front_weights weights;
   tsi_handing *handing;
   tsi_front_costs costs;
   bool edges;
@@ -38,7 +39,7 @@ static tristar_status add_part(tsi_env *env, const maker *m, tsi_index rank, con
 }
 
 static tristar_status add_rank(tsi_env *env, const maker *m, tsi_index rank, tsi_world *world) {
-  const tsi_front_whole whole = {&m->fronts, m->owner, m->teams};
+  const tsi_front_whole whole = {&m->fronts, m->owner, m->teams, &m->weights};
   tsi_front_part part;
   TSI_SCRATCH_ZERO(env, bool, wanted, m->fronts.symbolic->count);
   TSI_TRY(tsi_front_part_create(env, &whole, rank, wanted, &part));
@@ -62,6 +63,8 @@ static tristar_status make_world(tsi_env *env, const tristar_analysis_t *an, con
   TSI_TRY(TSI_ALLOC_IN(m, m->owner, an->symbolic->count));
   TSI_TRY(tsi_front_owners_choose(env, m->layout, &m->fronts, m->owner, &m->teams, NULL));
   tsi_own(m, m->teams);
+  TSI_TRY(tsi_factorization_weigh(env, an->symbolic, m->fronts.method, m->fronts.options, &m->weights));
+  tsi_own(m, m->weights.subtree);
   TSI_TRY(tsi_handing_create(env, m->layout, an->panels, &share, m->owner, &m->handing));
   tsi_own(m, m->handing);
   TSI_TRY(tsi_world_create(env, ranks, &world));

@@ -102,7 +102,7 @@ static tristar_status take_part(tristar_distributed_t *d, tsi_team_factor *team_
   tsi_env *env = &d->ts->env;
   const tsi_process *p = d->process;
   const tsi_share *share = p->share;
-  const tsi_front_whole whole = {fronts, team_factor->owner, team_factor->teams};
+  const tsi_front_whole whole = {fronts, team_factor->owner, team_factor->teams, NULL};
   TSI_OWNED tsi_index *number = NULL;
   TSI_SCRATCH_ZERO(env, bool, wanted, known->symbolic->count);
   for (tsi_index j = 0; j < share->panels->count; j++)
