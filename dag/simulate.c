@@ -81,9 +81,15 @@ static void release(tsi_simulation *s, tsi_index r, tsi_index step) {
     tsi_heap_push(&s->rank[r].ready, s->world->rank[r].step[step].priority, step);
 }
 
-/* Stands for messages of collective calls. Steps of this kind that add sums have no seconds. */
+/* Stands for messages of collective calls, of a grid or of all. Steps of these kinds that work have no
+ * seconds. */
 static bool agrees(const tsi_world_step *step) {
-  return step->kind == TSI_STEP_EXCHANGE && step->seconds > 0;
+  return (step->kind == TSI_STEP_EXCHANGE || step->kind == TSI_STEP_GRID_FORWARD) && step->seconds > 0;
+}
+
+/* Where its time counts. */
+static double *place_of(const tsi_world_step *step, double *arithmetic, double message[2]) {
+  return agrees(step) ? &message[step->kind == TSI_STEP_GRID_FORWARD] : arithmetic;
 }
 
 static tsi_work work_of(const tsi_simulation *s, tsi_index r, tsi_index k) {
@@ -160,7 +166,7 @@ static tristar_status core_happens(tsi_simulation *s, tsi_index number) {
     const tsi_world_receive *from = &program->receive[step->receive];
     s->rank[r].message[class_of(tsi_world_sent(s->world, from)->kind)] += seconds;
   } else
-    *(agrees(step) ? &s->rank[r].message[1] : &s->rank[r].arithmetic) += seconds;
+    *place_of(step, &s->rank[r].arithmetic, s->rank[r].message) += seconds;
   if (core->next_send == step[1].send) return end_step(s, r, core);
   const tsi_work work = {.seconds = overhead(s, r, program->send[core->next_send++].peer)};
   return begin_work(s, r, number, &work);
@@ -272,7 +278,7 @@ tsi_simulated_path tsi_simulation_path(const tsi_simulation *s) {
     const int class = from ? class_of(tsi_world_sent(s->world, from)->kind) : 0;
     add_overheads(s, r, program->step[step].send, sent, &path);
     if (from) path.message[class] += end - begin;
-    if (agrees(&program->step[step])) path.message[1] += end - begin;
+    if (!from) *place_of(&program->step[step], &path.arithmetic, path.message) += end - begin;
     if (cause != TSI_CAUSE_MESSAGE) {
       end = begin;
       step = cause;

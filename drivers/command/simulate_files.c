@@ -59,6 +59,7 @@ static int kind_of(const tsi_simulation *s, tsi_index r, const tsi_world_step *s
   }
   switch (step->kind) {
   case TSI_STEP_EXCHANGE:
+    return step->seconds > 0 ? INSIDE : BETWEEN;
   case TSI_STEP_GRID_FORWARD:
   case TSI_STEP_GRID_BACKWARD:
     return BETWEEN;

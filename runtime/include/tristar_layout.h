@@ -191,8 +191,8 @@ TRISTAR_API TRISTAR_CHECKED tristar_status tristar_layout_predict(const tristar_
  * each process has the entries of its fronts until each has the panels that it holds. Not in it: the
  * analysis, the scaling and the way of the entries. In *out, broadcast counts stripes of shared fronts and
  * panels, reduction counts contribution blocks, both inside grids; grids counts all of these between grids.
- * between includes collective calls, which no message counts. Otherwise as tristar_layout_predict. Errors:
- * the same; UNSUPPORTED: imported factors. */
+ * Collective calls count in between (inside, if there is one grid), but not as messages. Otherwise as
+ * tristar_layout_predict. Errors: the same; UNSUPPORTED: imported factors. */
 TRISTAR_API TRISTAR_CHECKED tristar_status tristar_layout_predict_factor(const tristar_analysis_t *analysis,
                                                                          const tristar_layout *layout,
                                                                          const tristar_cluster *cluster,

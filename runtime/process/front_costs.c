@@ -8,16 +8,17 @@
 #include "runtime/process/front_program.h"
 
 /* Operations of large products that take as long as one of a step. */
-#define RANGE_FLOPS 3.2    /* small fronts, one after the other */
+#define RANGE_FLOPS 2.6    /* small fronts, one after the other */
 #define TILE_FLOPS 1.7     /* a triangular solve with many columns, and products with few */
 #define DIAGONAL_FLOPS 1.7 /* LU, LDLT: pivots are sought */
 #define INVERSE_FLOPS 3.0  /* of a diagonal block */
 /* Times that an entry is read or written. */
 #define ASSEMBLE_TIMES 3.0
+#define ADD_TIMES 2.4 /* of a small front: those of its children */
 #define PACK_TIMES 4.0
 /* Seconds that the calls of a small front take: L L^T, others. */
-#define FRONT_SECONDS 0.85e-6
-#define PIVOTED_SECONDS 1.5e-6
+#define FRONT_SECONDS 0.4e-6
+#define PIVOTED_SECONDS 1.3e-6
 
 typedef struct cost {
   double flops, seconds, entries; /* seconds: besides the operations */
@@ -33,10 +34,10 @@ static void add_front(const tsi_factorization *dag, tsi_index s, cost *c) {
   const double w = symbolic->start[s + 1] - symbolic->start[s], m = rows_below(symbolic, s);
   c->flops += RANGE_FLOPS * tsi_front_flops(symbolic, dag->method, s);
   c->seconds += dag->method == TRISTAR_METHOD_LLT ? FRONT_SECONDS : PIVOTED_SECONDS;
-  c->entries += w * (w + m) + m * m;
+  c->entries += PACK_TIMES * w * (w + (dag->method == TRISTAR_METHOD_LU ? 2 : 1) * m);
   for (tsi_index k = dag->child_ptr[s]; k < dag->child_ptr[s + 1]; k++) {
     const double rows = rows_below(symbolic, dag->child[k]);
-    c->entries += rows * rows;
+    c->entries += ADD_TIMES * rows * rows;
   }
 }
 
@@ -98,7 +99,7 @@ static void add_tiled(const tsi_factorization *dag, tsi_step_kind kind, const ts
   }
 }
 
-void tsi_front_cost_of(const tsi_front_costs *costs, const tsi_factorization *dag, tsi_index step,
+void tsi_front_cost_of(const tsi_front_rates *rates, const tsi_factorization *dag, tsi_index step,
                        double *seconds, double *bytes) {
   const tsi_front_step *part = &dag->part[step];
   const tsi_step_kind kind = dag->steps->step[step].kind;
@@ -107,18 +108,18 @@ void tsi_front_cost_of(const tsi_front_costs *costs, const tsi_factorization *da
     for (tsi_index s = part->first; s <= part->last; s++) add_front(dag, s, &c);
   else if (kind != TSI_STEP_ARRIVAL)
     add_tiled(dag, kind, part, &c);
-  *seconds = c.flops * costs->flop_seconds + c.seconds;
-  *bytes = c.entries * costs->scalar_bytes;
+  *seconds = c.flops * rates->flop_seconds + c.seconds;
+  *bytes = c.entries * rates->scalar_bytes;
 }
 
-tsi_front_costs tsi_front_costs_of(const tristar_cluster *cluster, char scalar, tsi_index ranks) {
+tsi_front_rates tsi_front_rates_of(const tristar_cluster *cluster, char scalar, tsi_index ranks) {
   const tsi_sparse_kernels *kernels = tsi_sparse_kernels_select(scalar);
   const double parts = kernels->is_complex ? 2 : 1, scalar_bytes = (double)kernels->scalar_bytes;
-  tsi_front_costs costs = {.scalar_bytes = scalar_bytes};
-  costs.flop_seconds = parts * scalar_bytes / 8 / cluster->dense_flops_per_second;
+  tsi_front_rates rates = {.scalar_bytes = scalar_bytes};
+  rates.flop_seconds = parts * scalar_bytes / 8 / cluster->dense_flops_per_second;
   for (tsi_index k = 0; k < 31 && 1 << k < ranks; k++)
-    costs.agree_seconds += tsi_cluster_is_local(cluster, 0, 1 << k)
+    rates.agree_seconds += tsi_cluster_is_local(cluster, 0, 1 << k)
                                ? cluster->local_latency_seconds + 2 * cluster->local_overhead_seconds
                                : cluster->latency_seconds + 2 * cluster->overhead_seconds;
-  return costs;
+  return rates;
 }

@@ -51,7 +51,7 @@ static void add_fronts(adder *a) {
     step->kind = dag->steps->step[k].kind;
     step->priority = dag->steps->step[k].priority;
     step->send = dag->send_ptr[k];
-    tsi_front_cost_of(a->program->costs, dag, k, &step->seconds, &step->bytes);
+    tsi_front_cost_of(a->program->rates, dag, k, &step->seconds, &step->bytes);
   }
   for (tsi_count e = 0; a->edge && e < a->edges; e++) a->edge[e] = dag->steps->edge[e];
   for (tsi_index m = 0; m < a->sends; m++)
@@ -81,7 +81,7 @@ static void add_step(adder *a, tsi_step_kind kind, double seconds, double bytes)
 
 /* Of the step that was added last. */
 static tsi_world_key key_to(const adder *a, tsi_index peer, tsi_index tag, tsi_count rows) {
-  const tsi_message_kind kind = rows == 0 ? TSI_MESSAGE_AGREE : kind_of(a, TSI_MESSAGE_PANELS, peer);
+  const tsi_message_kind kind = kind_of(a, rows == 0 ? TSI_MESSAGE_AGREE : TSI_MESSAGE_PANELS, peer);
   return (tsi_world_key){
       .peer = peer, .tag = tag, .step = a->steps - 1, .rows = (tsi_index)rows, .kind = kind};
 }
@@ -104,12 +104,16 @@ static void add_arrival(adder *a, tsi_index peer, tsi_index tag, tsi_count rows)
   a->receives++;
 }
 
+static tsi_step_kind agreement_kind(const adder *a) {
+  return a->program->grid < a->ranks ? TSI_STEP_GRID_FORWARD : TSI_STEP_EXCHANGE;
+}
+
 /* All processes are through: a message to each process in a distance of a power of two. */
 static void add_agreement(adder *a) {
   const tsi_index rank = a->dag->rank;
   for (tsi_index k = 0; a->ranks > 1 && k < 31 && 1 << k < a->ranks; k++) {
     const tsi_index far = 1 << k;
-    add_step(a, TSI_STEP_EXCHANGE, 0, 0);
+    add_step(a, agreement_kind(a), 0, 0);
     add_send(a, (tsi_index)(((tsi_count)rank + far) % a->ranks), AGREE_TAG + k, 0);
     add_arrival(a, (rank + a->ranks - far) % a->ranks, AGREE_TAG + k, 0);
   }
@@ -130,7 +134,7 @@ static tsi_index add_piece(adder *a, const tsi_handed_piece *piece, bool receive
 /* One stream of a round: the k-th pieces go and come at the same time. */
 static void add_swaps(adder *a, tsi_index given, tsi_handed_piece *const *give, tsi_index taken,
                       const tsi_handed_piece *take, tsi_index tag[2]) {
-  const double copied = 2 * a->program->costs->scalar_bytes; /* read, and written */
+  const double copied = 2 * a->program->rates->scalar_bytes; /* read, and written */
   for (tsi_index k = 0; k < given || k < taken; k++) {
     if (k < given) {
       add_step(a, TSI_STEP_FRONT_PACK, 0, copied * (double)give[k]->scalars);
@@ -163,8 +167,8 @@ static void add_rounds(adder *a) {
     round = tsi_index_min(next[0], next[1]);
     while (give < give_end && round_at(a, handing->sent[give]) == round) give++, count[0]++;
     while (take < takes && round_at(a, &handing->piece[rank][take]) == round) take++, count[1]++;
-    add_step(a, TSI_STEP_EXCHANGE,
-             a->program->costs->agree_seconds * (tsi_index_min(round, a->ranks - 1) - before), 0);
+    add_step(a, agreement_kind(a),
+             a->program->rates->agree_seconds * (tsi_index_min(round, a->ranks - 1) - before), 0);
     for (int upper = 0; upper < (a->program->lu ? 2 : 1); upper++)
       add_swaps(a, count[0], gives, count[1], taken, tag);
   }

@@ -5,7 +5,8 @@
  * hand panels on (handing.h), round after round:
  *
  *   EXCHANGE     a message to process rank + 2^k, and its arrival: how processes agree. Before each round it
- *                is a time instead, as there would be a message for each process, round and k
+ *                is a time instead, as there would be a message for each process, round and k. With several
+ *                grids: GRID_FORWARD
  *   FRONT_PACK   takes panels out of the stream, and sends them; puts what has arrived into the stream
  *
  * A message has as many rows as it has scalars; one of EXCHANGE has none, and is not counted.
@@ -23,22 +24,22 @@
 #include "tristar_layout.h"
 
 /* What work takes on a process. */
-typedef struct tsi_front_costs {
+typedef struct tsi_front_rates {
   double flop_seconds; /* of an operation of scalars, in large products */
   double scalar_bytes;
   double agree_seconds; /* of a collective call of all processes */
-} tsi_front_costs;
+} tsi_front_rates;
 
 /* Errors: none. scalar: of the factor. */
-tsi_front_costs tsi_front_costs_of(const tristar_cluster *cluster, char scalar, tsi_index ranks);
+tsi_front_rates tsi_front_rates_of(const tristar_cluster *cluster, char scalar, tsi_index ranks);
 /* Seconds of arithmetic and calls of a step, and bytes of memory that it reads and writes (front_costs.c). */
-void tsi_front_cost_of(const tsi_front_costs *costs, const tsi_factorization *dag, tsi_index step,
+void tsi_front_cost_of(const tsi_front_rates *rates, const tsi_factorization *dag, tsi_index step,
                        double *seconds, double *bytes);
 
 typedef struct tsi_front_program {
   const tsi_factorization *dag;
   const tsi_handing *handing;
-  const tsi_front_costs *costs;
+  const tsi_front_rates *rates;
   tsi_index grid; /* processes of a grid */
   bool lu, edges;
 } tsi_front_program;

@@ -18,7 +18,7 @@ typedef struct maker {
   tsi_front_teams *teams;
   tsi_front_weights weights;
   tsi_handing *handing;
-  tsi_front_costs costs;
+  tsi_front_rates rates;
   bool edges;
 } maker;
 
@@ -31,7 +31,7 @@ static tristar_status add_part(tsi_env *env, const maker *m, tsi_index rank, con
                                    m->fronts.options, &owners, &dag));
   const tsi_front_program program = {.dag = dag,
                                      .handing = m->handing,
-                                     .costs = &m->costs,
+                                     .rates = &m->rates,
                                      .grid = m->layout->px * m->layout->py,
                                      .lu = m->fronts.method == TRISTAR_METHOD_LU,
                                      .edges = m->edges};
@@ -59,7 +59,7 @@ static tristar_status make_world(tsi_env *env, const tristar_analysis_t *an, con
   const tsi_index ranks = tsi_layout_ranks(m->layout);
   const tsi_layout_options options = tsi_analysis_layout_options(an, words);
   const tsi_share_options share = tsi_share_options_of(&options);
-  m->costs = tsi_front_costs_of(cluster, an->factor_scalar, ranks);
+  m->rates = tsi_front_rates_of(cluster, an->factor_scalar, ranks);
   TSI_TRY(TSI_ALLOC_IN(m, m->owner, an->symbolic->count));
   TSI_TRY(tsi_front_owners_choose(env, m->layout, &m->fronts, m->owner, &m->teams, NULL));
   tsi_own(m, m->teams);
