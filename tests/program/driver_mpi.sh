@@ -51,6 +51,8 @@ EOF
 ranks 2 0 '^written +cluster.json$' calibrate --cluster cluster.json
 ranks 1 0 'measured by 2 processes: 2 processes a node' simulate gen:s2d9pt:40 --ranks 4 --machine cluster.json
 grep -q '"ranks_per_node":.*2' cluster.json || fail "cluster.json does not have two processes on a node"
+grep -q '"dense_flops_per_second":.*40000000000,*$' cluster.json && fail "cluster.json has the default rate of products"
+ranks 1 0 '^factoring ' simulate gen:s2d9pt:40 --ranks 4 --machine cluster.json --factorization
 ranks 2 - 'cannot write nowhere/x.json: ' calibrate --cluster nowhere/x.json
 ranks 2 - '--json cannot be combined with --cluster' calibrate --cluster cluster.json --json figures.json
 ranks 2 - 'runs on one process, but 2 were started' calibrate
