@@ -150,7 +150,7 @@ typedef struct tristar_layout_prediction {
  * factorization and `solves` solves. Solves are simulated (tristar_layout_predict): all shapes of the grids,
  * from the most grids down until twice in a row fewer grids are no faster. So are factorizations
  * (tristar_layout_predict_factor). Solves of more than 4,096 processes, and factorizations of more than
- * 1,024, are estimated by the counts of tristar_layout_traffic. costs may be NULL: the defaults; prediction
+ * 256, are estimated by the counts of tristar_layout_traffic. costs may be NULL: the defaults; prediction
  * may be NULL. After a failure *layout is unchanged. Errors: those of tristar_layout_predict; ARGUMENT
  * (numbers below 0, nrhs < 1, processes < 1), MEMORY (also: every layout exceeds process_bytes). */
 TRISTAR_API TRISTAR_CHECKED tristar_status tristar_layout_choose(const tristar_analysis_t *analysis,

@@ -20,7 +20,7 @@
 #define TASK_SECONDS 4e-6
 /* More processes are not simulated: it takes seconds and gigabytes for each layout. */
 #define SIMULATED_MOST 4096
-#define FACTORED_MOST 1024 /* the same of factorizations */
+#define FACTORED_MOST 256 /* the same of factorizations, which have more steps */
 /* So many times in a row may fewer grids be no faster before the search ends. */
 #define PATIENCE 2
 
@@ -126,6 +126,14 @@ static tristar_status simulate_factor(const choice *c, const tristar_layout *lay
   return status == TRISTAR_ERR_MEMORY ? TRISTAR_OK : status;
 }
 
+/* Does the factorization matter, as the solves alone take no longer than the best layout? */
+static bool may_be_better(const tristar_layout_prediction *p, const choice *c) {
+  const double solves = (double)c->costs->solves;
+  if (c->costs->solves == 0) return false;
+  return !c->found || !fits(&c->least, c->costs) ||
+         solves * p->solve_seconds < seconds_of(&c->least, c->costs);
+}
+
 /* A layout is measured against the best one. */
 static tristar_status try_layout(choice *c, const tristar_layout *layout, bool *better) {
   const int64_t processes = (int64_t)layout->px * layout->py * layout->pz;
@@ -139,7 +147,7 @@ static tristar_status try_layout(choice *c, const tristar_layout *layout, bool *
     if (status != TRISTAR_OK && status != TRISTAR_ERR_MEMORY) return status; /* MEMORY: counts must do */
     if (status == TRISTAR_OK) now.solve_seconds = simulated.seconds;
     c->least.simulated += status == TRISTAR_OK;
-    if (c->costs->solves > 0) TSI_TRY(simulate_factor(c, layout, &now.factor_seconds));
+    if (may_be_better(&now, c)) TSI_TRY(simulate_factor(c, layout, &now.factor_seconds));
   }
   if (fits(&now, c->costs)) note_rival(&c->least, layout, now.solve_seconds);
   if (!is_better(&now, c)) return TRISTAR_OK;
