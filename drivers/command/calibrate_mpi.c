@@ -48,6 +48,7 @@ static void print_report(const tsi_session *s, const tristar_cluster *c, int ran
              calibration->source == TRISTAR_CALIBRATION_DEFAULTS
                  ? ": assumed, as this machine has not been calibrated (tristar calibrate)"
                  : "");
+  tsi_report("products", "%.1f GF/s by one core", 1e-9 * c->dense_flops_per_second);
   if (c->ranks_per_node > 1)
     print_messages("messages", "on a node", c->local_latency_seconds, c->local_overhead_seconds,
                    c->local_bytes_per_second);

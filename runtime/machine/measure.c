@@ -120,9 +120,7 @@ static tristar_status measure_multiply(tsi_env *env, double *seconds_per_giga) {
 
 /* Twice so many L3 caches, within bounds. */
 static size_t bytes_to_read(const tristar_calibration *c, int64_t caches) {
-  size_t bytes = 2 * (size_t)(caches * c->l3_bytes);
-  if (bytes < TSI_BANDWIDTH_BYTES_MIN) bytes = TSI_BANDWIDTH_BYTES_MIN;
-  return bytes < TSI_BANDWIDTH_BYTES_MAX ? bytes : TSI_BANDWIDTH_BYTES_MAX;
+  return tsi_bandwidth_bytes(2 * (double)(caches * c->l3_bytes));
 }
 
 /* Before StarPU runs; in later attempts, only where its idle workers sleep. */

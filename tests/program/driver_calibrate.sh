@@ -55,7 +55,7 @@ row '"spread":[[:space:]]*[0-9.e-]+,'
 row '"floor_bytes_before":[[:space:]]*[0-9]+'
 
 # ---- Other processes use the cores: it notices, and says what to do. Nothing is written
-export TRISTAR_CALIBRATION=off
+export TRISTAR_CALIBRATION=off TRISTAR_SHORT_RATES=0
 if [ -r /proc/stat ] && [ "$(nproc)" -le 8 ]; then
   busy=()
   for _ in 1 2 3 4; do
@@ -77,6 +77,7 @@ else
   expect 0 'not written: the calibration is off' calibrate
 fi
 unset TRISTAR_CALIBRATION
+export TRISTAR_SHORT_RATES=1
 
 # ---- Failures
 expect 2 'one word too many' calibrate gen:s2d9pt:60

@@ -6,7 +6,7 @@
 #define STEPS 3
 #define FIRST_COLUMNS 8
 #define SPARE 4
-#define DIRECT 256 /* most unknowns of a matrix that is orthogonalized itself, for a solve */
+#define DIRECT 640 /* most unknowns of a matrix that is orthogonalized itself, for a solve */
 #define SHRUNK                                                                                               \
   0.25 /* exponent of eps: a unit vector that a step makes shorter has nothing of a null vector */
 #define VANISHED 0.5     /* exponent of eps: A v may be nothing but errors relative to |A| |v| */

@@ -76,7 +76,8 @@ tristar_status tsi_refine_options_check(tsi_env *env, const tristar_refine_optio
 }
 
 tristar_status tsi_refined_judge(tsi_env *env, const tsi_sparse_kernels *kernels, bool singular,
-                                 double accuracy, double error) {
+                                 double accuracy, const tristar_refine_result *result) {
+  const double error = result->backward_error;
   if (accuracy > 0 && !(error <= accuracy))
     TSI_FAIL(env, TRISTAR_ERR_ACCURACY, "backward error %.1e is above the accuracy %.1e of the plan", error,
              accuracy);
@@ -86,6 +87,11 @@ tristar_status tsi_refined_judge(tsi_env *env, const tsi_sparse_kernels *kernels
         "backward error %.1e after refinement: the factors do not suit these values; analyze them again, "
         "or with a matching",
         error);
+  if (singular && !(fmax(error, result->residual) <= sqrt(kernels->epsilon)))
+    TSI_FAIL(env, TRISTAR_ERR_ACCURACY,
+             "the matrix is singular, and x leaves a residual of %.1e beside b: there is no solution, or the "
+             "factors do not find it; delayed pivots may help",
+             fmax(error, result->residual));
   return TRISTAR_OK;
 }
 
@@ -113,7 +119,7 @@ static tristar_status solve_accurate(tristar_plan_t *plan, tristar_op op, int64_
   options.tolerance = accuracy;
   TSI_TRY(tristar_solve_refined(plan, op, nrhs, b, ldb, x, ldx, &options, &result));
   return tsi_refined_judge(&plan->ts->env, tsi_sparse_kernels_select(plan->factor->analysis->pattern->scalar),
-                           plan->factor->stats.singular, accuracy, result.backward_error);
+                           plan->factor->stats.singular, accuracy, &result);
 }
 
 /* tristar_solve that refines; x may be b. */

@@ -67,11 +67,6 @@ void tsi_refinement_finish(tsi_refinement *r) {
   TSI_FREE(env, r->rest);
 }
 
-/* The largest entry of b, with that scaling of its rows. */
-static double scaled_size(const tsi_refinement *r, const void *b, const double *scale) {
-  return tsi_team_largest(r->system->team, r->kernels->largest_scaled(r->system->n, b, scale));
-}
-
 /* Powers of two between entries of b, as they are scaled: what single numbers bear, and what is solved at a
  * time where there is more. */
 enum { SPAN_MOST = 100, SPAN = 60 };
@@ -80,7 +75,7 @@ static bool spans_too_much(const tsi_refinement *r, const void *b) {
   if (!r->system->wide) return false;
   const double smallest =
       -tsi_team_largest(r->system->team, -r->kernels->smallest_scaled(r->system->n, b, r->range));
-  return smallest < ldexp(scaled_size(r, b, r->range), -SPAN_MOST);
+  return smallest < ldexp(tsi_scaled_size(r, b, r->range), -SPAN_MOST);
 }
 
 /* x = the sum of the solutions for parts of b, which may be x. */
@@ -90,8 +85,8 @@ static tristar_status solve_in_parts(const tsi_refinement *r, void *b, void *x) 
   const size_t bytes = (size_t)n * r->kernels->scalar_bytes;
   memcpy(r->rest, b, bytes);
   memset(x, 0, bytes);
-  for (double largest = scaled_size(r, r->rest, r->range); !(largest <= 0);
-       largest = scaled_size(r, r->rest, r->range)) {
+  for (double largest = tsi_scaled_size(r, r->rest, r->range); !(largest <= 0);
+       largest = tsi_scaled_size(r, r->rest, r->range)) {
     const int exponent = tsi_exponent_of(largest);
     r->kernels->take_large(n, r->rest, r->range, fmin(largest, ldexp(1.0, exponent - SPAN)), r->part);
     r->kernels->multiply(n, r->part, ldexp(1.0, -exponent));
@@ -119,7 +114,7 @@ tristar_status tsi_solve_in_range(const tsi_refinement *r, int64_t nrhs, void *b
       TSI_TRY(solve_in_parts(r, of_b + (size_t)c * column, of_x + (size_t)c * column));
     if (parts) continue;
     for (int64_t c = 0; c < count; c++) {
-      exponent[c] = tsi_exponent_of(scaled_size(r, of_b + (size_t)c * column, r->range)) + r->margin;
+      exponent[c] = tsi_exponent_of(tsi_scaled_size(r, of_b + (size_t)c * column, r->range)) + r->margin;
       if (exponent[c] != 0) r->kernels->multiply(n, of_b + (size_t)c * column, ldexp(1.0, -exponent[c]));
     }
     TSI_TRY(system->functions->solve(system->context, r->op, count, of_b, n, of_x, n));
@@ -161,7 +156,7 @@ static tristar_status look(const course *c, progress *now) {
   *now = (progress){NAN, NAN};
   TSI_TRY(tsi_residual_find(&r->residual, c->b, c->x, &now->error));
   if (c->leave && now->error > aim(c)) TSI_TRY(tsi_residual_leave_solved(&r->residual, c->b, c->x, aim(c)));
-  if (now->error > c->saturated) now->size = scaled_size(r, r->residual.vector, r->row_scale);
+  if (now->error > c->saturated) now->size = tsi_scaled_size(r, r->residual.vector, r->row_scale);
   return r->system->team->failure;
 }
 
@@ -284,7 +279,7 @@ out:
 /* Do entries of b, other than zeros, differ so much that rows of small ones may count as solved? */
 static bool differ_widely(const tsi_refinement *r, const void *b) {
   const tsi_sparse_kernels *kernels = r->kernels;
-  const double largest = scaled_size(r, b, r->row_scale),
+  const double largest = tsi_scaled_size(r, b, r->row_scale),
                smallest = -tsi_team_largest(r->system->team,
                                             -kernels->smallest_scaled(r->system->n, b, r->row_scale));
   return smallest < pow(kernels->epsilon, SPANS) * largest;
@@ -381,105 +376,15 @@ static double scaled_bound(const tsi_refinement *r) {
 static tristar_status measure_residual(const tsi_refinement *r, const void *b, const void *x,
                                        double *residual) {
   const tsi_sparse_kernels *kernels = r->kernels;
-  const double size = scaled_size(r, b, r->row_scale), bound = scaled_bound(r);
+  const double size = tsi_scaled_size(r, b, r->row_scale), bound = scaled_bound(r);
   *residual = 0;
   if (size <= 0) return r->system->team->failure;
-  const double spread = r->system->singular ? r->spread : 1; /* judge_singular looks at all rows */
+  const double spread = r->system->singular ? r->spread : 1; /* tsi_refine_singular looks at all rows */
   const bool hidden = !(kernels->epsilon * bound * spread <= sqrt(kernels->epsilon) * size);
   if (hidden) TSI_TRY(tsi_system_precise_residual(r->system, r->op, b, x, r->residual.vector));
-  *residual = scaled_size(r, r->residual.vector, r->row_scale) / size;
+  *residual = tsi_scaled_size(r, r->residual.vector, r->row_scale) / size;
   if (hidden) *residual = fmax(*residual, kernels->wider_epsilon * bound / size);
   return r->system->team->failure;
-}
-
-/* The backward error of x. Rows whose unknowns are nothing but rounding errors have one of about 1: it is
- * that without such unknowns, and so is x, if that one is smaller. copy: scratch. */
-static tristar_status look_without_noise(const tsi_refinement *projected, const tsi_projection *projection,
-                                         const void *b, void *x, void *copy, double *error) {
-  const size_t bytes = (size_t)projected->system->n * projected->kernels->scalar_bytes;
-  double other;
-  TSI_TRY(tsi_residual_find(&projected->residual, b, x, error));
-  if (*error <= sqrt(projected->kernels->epsilon)) return TRISTAR_OK;
-  memcpy(copy, x, bytes);
-  tsi_null_vectors_drop_noise(&projection->null, x);
-  TSI_TRY(tsi_residual_find(&projected->residual, b, x, &other));
-  if (!(other < *error)) memcpy(x, copy, bytes);
-  *error = fmin(*error, other);
-  return TRISTAR_OK;
-}
-
-/* The solution without null vectors, x: its backward error, and its residual as the factors scale it. */
-static tristar_status solve_projected(const tsi_refinement *r, tsi_projection *projection, const void *b,
-                                      void *x, const tristar_refine_options *options,
-                                      tristar_refine_result *result) {
-  const size_t bytes = (size_t)r->system->n * r->kernels->scalar_bytes;
-  TSI_OWNED char *copy = NULL;
-  TSI_TRY(tsi_team_agree(r->system->team, TSI_ALLOC(r->system->env, copy, bytes)));
-  memcpy(copy, b, bytes);
-  tsi_refinement projected = *r;
-  projected.system = projected.residual.system = &projection->system;
-  projected.residual.precise = true;
-  TSI_TRY(tsi_solve_in_range(&projected, 1, copy, x));
-  *result = (tristar_refine_result){.backward_error = 0};
-  tristar_status status = tsi_refine(&projected, b, x, options, result);
-  if (status == TRISTAR_ERR_NOT_FINITE) {
-    result->backward_error = INFINITY;
-    return TRISTAR_OK;
-  }
-  TSI_TRY(status);
-  tsi_projection_clean(projection, x);
-  projected.residual.strict = r->uneven;
-  return look_without_noise(&projected, projection, b, x, copy, &result->backward_error);
-}
-
-/* Tries projections: with the factors, and where that gives no solution of a small system, the direct one.
- * found: of the last that could be tried; *tried: there is one. */
-static tristar_status try_projections(const tsi_refinement *r, const void *b, void *x,
-                                      const tristar_refine_options *options, tristar_refine_result *found,
-                                      bool *tried) {
-  const double limit = sqrt(r->kernels->epsilon);
-  *tried = false;
-  for (int direct = 0; direct < 2; direct++) {
-    tsi_projection *projection = &r->projection[direct];
-    if (direct && (!tsi_null_vectors_can_be_direct(r->system) ||
-                   (*tried && found->backward_error <= limit && found->residual <= limit)))
-      break;
-    if (projection->original == NULL) TSI_TRY(tsi_projection_begin(r->system, r->op, direct, projection));
-    if (projection->null.count == 0) continue;
-    TSI_TRY(solve_projected(r, projection, b, x, options, found));
-    *tried = true;
-  }
-  return TRISTAR_OK;
-}
-
-/* Has a singular system a solution? *error, *residual: of x; a large residual says no. Null vectors in x can
- * hide that b has a part outside of the range of A, in rows that the factors scale down. They can also be so
- * large that rounding errors of A x exceed b. A solution without null vectors settles both: its backward
- * error is large if b has such a part, whatever the rows are scaled by. It takes the place of a worse x. It
- * is not needed where the residual is small whatever the rows are scaled by. */
-static tristar_status judge_singular(const tsi_refinement *r, const void *b, void *x,
-                                     const tristar_refine_options *options, double *error, double *residual) {
-  const double limit = sqrt(r->kernels->epsilon), unscaled = *residual * r->spread;
-  const size_t bytes = (size_t)r->system->n * r->kernels->scalar_bytes;
-  const tristar_refine_options plain = {.max_steps = options->max_steps,
-                                        .max_iterations = options->max_iterations};
-  tristar_refine_result found = {.backward_error = INFINITY};
-  bool tried;
-  TSI_OWNED char *other = NULL;
-  if (!r->uneven && unscaled <= limit && *error <= limit) return r->system->team->failure;
-  TSI_TRY(tsi_team_agree(r->system->team, TSI_ALLOC(r->system->env, other, bytes)));
-  TSI_TRY(try_projections(r, b, other, &plain, &found, &tried));
-  if (!tried) {
-    *residual = fmax(*residual, unscaled);
-    return TRISTAR_OK;
-  }
-  const bool solved = found.backward_error <= limit && found.residual <= limit;
-  if (solved && !(*residual <= limit && *error <= limit)) {
-    memcpy(x, other, bytes);
-    *residual = found.residual;
-  }
-  if (!(found.backward_error <= limit)) *residual = fmax(*residual, found.backward_error);
-  return tsi_residual_find(&r->residual, b, x, error);
 }
 
 tristar_status tsi_refine(const tsi_refinement *r, const void *b, void *x,
@@ -503,7 +408,7 @@ tristar_status tsi_refine(const tsi_refinement *r, const void *b, void *x,
   if (c.best.error <= c.tolerance) own.stop = TRISTAR_STOP_CONVERGED;
   TSI_TRY(measure_residual(r, b, x, &residual));
   if (r->system->singular && options->max_steps > 0)
-    TSI_TRY(judge_singular(r, b, x, options, &c.best.error, &residual));
+    TSI_TRY(tsi_refine_singular(r, b, x, options, &c.best.error, &residual));
   keep_largest(&result->residual, residual);
   keep_largest(&result->backward_error, c.best.error);
   keep_largest(&result->initial_backward_error, own.initial_backward_error);

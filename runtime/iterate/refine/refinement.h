@@ -55,16 +55,28 @@ TRISTAR_CHECKED tristar_status tsi_refine(const tsi_refinement *r, const void *b
                                           const tristar_refine_options *options,
                                           tristar_refine_result *result);
 
+/* The largest entry of b, with that scaling of its rows. */
+static inline double tsi_scaled_size(const tsi_refinement *r, const void *b, const double *scale) {
+  return tsi_team_largest(r->system->team, r->kernels->largest_scaled(r->system->n, b, scale));
+}
+
+/* Has a singular system a solution, and is x one that null vectors have not spoiled (singular.c)? x may get
+ * the place of a better one. *error, *residual: of x; a large residual says no. Errors: as tsi_refine. */
+TRISTAR_CHECKED tristar_status tsi_refine_singular(const tsi_refinement *r, const void *b, void *x,
+                                                   const tristar_refine_options *options, double *error,
+                                                   double *residual);
+
 /* Solves, and refines all columns; forward errors, if options ask for them. b_step, x_step: bytes from one
  * column to the next. NOT_FINITE: *result is that of the other columns. Errors: as tsi_refine. */
 TRISTAR_CHECKED tristar_status tsi_solve_refined(const tsi_system *system, tristar_op op, int64_t nrhs,
                                                  const void *b, size_t b_step, void *x, size_t x_step,
                                                  const tristar_refine_options *options,
                                                  tristar_refine_result *result);
-/* The verdict on solutions that tristar_solve has refined by itself to this backward error, of a factor whose
- * matrix was found singular, or not. Of a singular one no solution may exist. accuracy: that of the plan; 0:
- * none, and refinement that fails leaves errors above eps^(1/3). Errors: ACCURACY. */
+/* The verdict on solutions that tristar_solve has refined by itself, of a factor whose matrix was found
+ * singular, or not. accuracy: that of the plan; 0: none, and refinement that fails leaves errors above
+ * eps^(1/3). Of a singular matrix the residual must be small, too. Errors: ACCURACY. */
 TRISTAR_CHECKED tristar_status tsi_refined_judge(tsi_env *env, const tsi_sparse_kernels *kernels,
-                                                 bool singular, double accuracy, double error);
+                                                 bool singular, double accuracy,
+                                                 const tristar_refine_result *result);
 /* Errors: ARGUMENT. */
 TRISTAR_CHECKED tristar_status tsi_refine_options_check(tsi_env *env, const tristar_refine_options *options);

@@ -194,7 +194,7 @@ tristar_status tsi_schur_judge(tristar_factor_t *factor) {
   TSI_TRY(try_solve(plan, TRISTAR_N, &stats->solve_error));
   if (tsi_analysis_is_lu(an)) TSI_TRY(try_solve(plan, TRISTAR_T, &stats->solve_error));
   stats->judged = 1;
-  if ((refuse || !stats->singular) && !(stats->solve_error <= pow(epsilon, 1.0 / 3)))
+  if (!(stats->solve_error <= pow(epsilon, 1.0 / 3)))
     TSI_FAIL(
         env, TRISTAR_ERR_ACCURACY,
         "the Schur complement would not be accurate: a trial solve with the rows that are eliminated has "

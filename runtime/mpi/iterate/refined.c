@@ -118,7 +118,7 @@ tristar_status tristar_distributed_solve(tristar_distributed_t *d, tristar_op op
     status = tristar_distributed_solve_refined(d, op, nrhs, b, ldb, x, ldx, NULL, &result);
     if (status == TRISTAR_OK)
       status = tsi_refined_judge(env, tsi_sparse_kernels_select(d->process->kind.user_scalar), d->singular, 0,
-                                 result.backward_error);
+                                 &result);
   } else {
     status = tsi_distributed_solve_plain(d, op, nrhs, b, ldb, x, ldx);
   }

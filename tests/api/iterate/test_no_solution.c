@@ -323,66 +323,148 @@ static void check_consistents(tristar_t *ts) {
   for (int k = 0; k < 4; k++) check_consistent(ts, &systems[k / 2], k % 2 > 0);
 }
 
-enum { ORDER = 80, FREE = 60 };
+enum { ORDER_MOST = 420 };
 
-static void put_pair(number a[ORDER][ORDER], int i, int j, double value) {
-  a[i][j] = a[j][i] = value;
+/* A singular matrix of small integers, and integers x. Rows and columns have units, powers of two, but not
+ * when the matrix is analyzed. */
+typedef struct integers {
+  int n, ptr[ORDER_MOST + 1], index[ORDER_MOST * 16];
+  double a[ORDER_MOST][ORDER_MOST], x[ORDER_MOST], row[ORDER_MOST], column[ORDER_MOST];
+  char before[ORDER_MOST * 128], values[ORDER_MOST * 128]; /* without units, and with them */
+  tristar_view view;
+} integers;
+
+static void put_pair(integers *m, int i, int j, double value) {
+  m->a[i][j] = m->a[j][i] = value;
 }
 
-/* [H B^T; B 0] of small integers, some constraints twice the ones before, rows times 1, 2 or 4, in any order;
- * b = A x of integers. Order 80: LU perturbs pivots, and its factors do not find the null space. */
-static void check_duplicated(tristar_t *ts, uint64_t seed) {
-  static number a[ORDER][ORDER];
-  double b[ORDER] = {0}, x[ORDER], r[ORDER];
-  int order[ORDER], last = -1;
+/* [H B^T; B 0], some constraints twice the ones before, rows times 1, 2 or 4, in any order: LU perturbs
+ * pivots, and its factors do not find the null space. */
+static void make_duplicated(uint64_t *seed, int n, integers *m) {
+  int order[ORDER_MOST], last = -1;
   double before[3] = {0};
-  bool singular = false;
-  CLEANUP(tristar_analysis_destroy) tristar_analysis_t *an = NULL;
-  CLEANUP(tristar_factor_destroy) tristar_factor_t *f = NULL;
-  CLEANUP(tristar_plan_destroy) tristar_plan_t *p = NULL;
-  memset(a, 0, sizeof a);
-  for (int i = 0; i < ORDER; i++) order[i] = i;
-  for (int i = ORDER - 1; i > 0; i--) {
-    const int j = draw(&seed, i + 1), kept = order[i];
+  const int free = n * 3 / 4;
+  for (int i = 0; i < n; i++) order[i] = i;
+  for (int i = n - 1; i > 0; i--) {
+    const int j = draw(seed, i + 1), kept = order[i];
     order[i] = order[j];
     order[j] = kept;
   }
-  for (int i = 0; i < FREE; i++) {
-    a[order[i]][order[i]] += 1 + draw(&seed, 7);
-    if (i == 0 || draw(&seed, 2) == 0) continue;
-    put_pair(a, order[i], order[i - 1], draw(&seed, 2) ? 1 : -1);
-    a[order[i]][order[i]] += 2;
-    a[order[i - 1]][order[i - 1]] += 2;
+  for (int i = 0; i < free; i++) {
+    m->a[order[i]][order[i]] += 1 + draw(seed, 7);
+    if (i == 0 || draw(seed, 2) == 0) continue;
+    put_pair(m, order[i], order[i - 1], draw(seed, 2) ? 1 : -1);
+    m->a[order[i]][order[i]] += 2;
+    m->a[order[i - 1]][order[i - 1]] += 2;
   }
-  for (int i = FREE; i < ORDER; i++) {
-    const bool twice = last >= 0 && draw(&seed, 8) == 0;
-    if (!twice) last = draw(&seed, FREE - 3);
+  for (int i = free; i < n; i++) {
+    const bool twice = last >= 0 && draw(seed, 8) == 0;
+    if (!twice) last = draw(seed, free - 3);
     for (int k = 0; k < 3; k++) {
-      before[k] = twice ? 2 * before[k] : (1 + draw(&seed, 3)) * (draw(&seed, 2) ? 1 : -1);
-      put_pair(a, order[i], order[last + k], before[k]);
+      before[k] = twice ? 2 * before[k] : (1 + draw(seed, 3)) * (draw(seed, 2) ? 1 : -1);
+      put_pair(m, order[i], order[last + k], before[k]);
     }
-    singular = singular || twice;
     if (twice) last = -1;
   }
-  for (int i = 0; i < ORDER; i++) {
-    const double unit = ldexp(1, draw(&seed, 3));
-    for (int j = 0; j < ORDER; j++) a[i][j] *= unit;
+  for (int i = 0; i < n; i++) {
+    const double unit = ldexp(1, draw(seed, 3));
+    for (int j = 0; j < n; j++) m->a[i][j] *= unit;
   }
-  for (int j = 0; j < ORDER; j++) {
-    const double of_x = draw(&seed, 9) - 4;
-    for (int i = 0; i < ORDER; i++) b[i] += creal(a[i][j]) * of_x;
-  }
-  if (!singular) return;
-  const tristar_view v = typed_dense_view(&typed_double, ORDER, a[0], ORDER, TRISTAR_GENERAL);
-  if (!plan_perturbed(ts, &v, &an, &f, &p)) return;
-  CHECK_OK(tristar_solve(p, TRISTAR_N, 1, b, ORDER, x, ORDER));
-  CHECK_OK(tristar_residual(f, TRISTAR_N, 1, b, ORDER, x, ORDER, r, ORDER, NULL));
-  CHECK_MSG(relative_size(&typed_double, ORDER, r, b) <= 1.5e-8, "b - A x is %g",
-            relative_size(&typed_double, ORDER, r, b));
 }
 
-static void check_duplicates(tristar_t *ts) {
-  for (uint64_t seed = 1; seed <= (TSI_TESTS_SANITIZED ? 5 : 30); seed++) check_duplicated(ts, seed);
+/* Rows of the last quarter are combinations of others. */
+static void make_dependent(uint64_t *seed, int n, integers *m) {
+  const int half = n / 2, quarter = n / 4;
+  for (int i = 0; i < n; i++) {
+    m->a[i][i] = draw(seed, 3) ? 1 + draw(seed, 5) : 0;
+    for (int k = 0; k < 3; k++) m->a[i][draw(seed, n)] = draw(seed, 11) - 5;
+    m->a[i][(i + 1) % n] += 1 + draw(seed, 3);
+  }
+  for (int k = draw(seed, 6); k >= 0; k--) {
+    const int one = draw(seed, half), other = half + draw(seed, quarter), row = n - 1 - draw(seed, quarter);
+    const int u = 1 + draw(seed, 3), v = draw(seed, 5) - 2;
+    for (int j = 0; j < n; j++) m->a[row][j] = u * m->a[one][j] + v * m->a[other][j];
+  }
+}
+
+static double draw_unit(uint64_t *seed, int spread) {
+  return spread > 0 ? ldexp(1, (draw(seed, 2) ? 1 : -1) * (spread + draw(seed, spread + 1))) : 1;
+}
+
+/* By columns; x of integers. */
+static void store(const typed *t, uint64_t *seed, int spread, integers *m) {
+  int at = 0;
+  for (int i = 0; i < m->n; i++) {
+    m->x[i] = draw(seed, 9) - 4;
+    m->row[i] = draw_unit(seed, spread);
+    m->column[i] = draw_unit(seed, spread);
+  }
+  for (int j = 0; j < m->n; j++) {
+    m->ptr[j] = at;
+    for (int i = 0; i < m->n; i++) {
+      if (m->a[i][j] == 0) continue;
+      put(t, m->before, at, m->a[i][j]);
+      put(t, m->values, at, m->a[i][j] * m->row[i] * m->column[j]);
+      m->index[at++] = i;
+    }
+  }
+  m->ptr[m->n] = at;
+  m->view = (tristar_view){TRISTAR_CSC, TRISTAR_GENERAL, t->scalar, m->n, m->n, m->ptr,
+                           m->index,    m->before,       32,        32,   0};
+}
+
+/* b = op(A) x has a solution: the one that is found leaves a small residual, and has no large null vectors,
+ * in units of the rows and columns. */
+static void check_bounded(tristar_t *ts, const typed *t, tristar_op op, const integers *m) {
+  const double eps = t->is_single ? 0x1p-23 : 0x1p-52;
+  const double *row = op == TRISTAR_N ? m->row : m->column, *column = op == TRISTAR_N ? m->column : m->row;
+  long double b[ORDER_MOST] = {0}, r[ORDER_MOST];
+  double x[ORDER_MOST], given[ORDER_MOST], of_r = 0, of_b = 0, of_x = 0;
+  tristar_analysis_options o = DEFAULTS(tristar_analysis_options);
+  CLEANUP(tristar_analysis_destroy) tristar_analysis_t *an = NULL;
+  CLEANUP(tristar_factor_destroy) tristar_factor_t *f = NULL;
+  CLEANUP(tristar_plan_destroy) tristar_plan_t *p = NULL;
+  o.singular = TRISTAR_SINGULAR_PERTURB;
+  o.method = TRISTAR_METHOD_LU;
+  const tristar_status status = tristar_analyze(ts, &m->view, &o, &an);
+  if (status == TRISTAR_ERR_SINGULAR) return; /* as its pattern shows */
+  CHECK_OK(status);
+  for (int i = 0; i < m->n; i++)
+    for (int j = 0; j < m->n; j++) b[op == TRISTAR_N ? i : j] += m->a[i][j] * m->x[op == TRISTAR_N ? j : i];
+  for (int i = 0; i < m->n; i++) put(t, given, i, (double)b[i] * row[i]);
+  CHECK_OK(tristar_factor(an, m->before, &f));
+  CHECK_OK(tristar_plan(f, NULL, &p));
+  CHECK_OK(tristar_refactor(f, m->values));
+  CHECK_OK(tristar_solve(p, op, 1, given, m->n, x, m->n));
+  memcpy(r, b, sizeof r);
+  for (int i = 0; i < m->n; i++)
+    for (int j = 0; j < m->n; j++) {
+      const int of = op == TRISTAR_N ? j : i;
+      r[op == TRISTAR_N ? i : j] -= m->a[i][j] * (long double)creal(get(t, x, of)) * column[of];
+    }
+  for (int i = 0; i < m->n; i++) {
+    of_r = larger_error(of_r, fabs((double)r[i]));
+    of_b = fmax(of_b, fabs((double)b[i]));
+    of_x = larger_error(of_x, fabs(creal(get(t, x, i)) * column[i]));
+  }
+  CHECK_MSG(of_r <= 10 * sqrt(eps) * of_b, "type %c, order %d, op %c: b - A x is %g", (char)t->scalar, m->n,
+            (char)op, of_r / of_b);
+  CHECK_MSG(of_x <= (t->is_single ? 2000 : 1e6), "type %c, order %d, op %c: x has entries of %g",
+            (char)t->scalar, m->n, (char)op, of_x);
+}
+
+/* spread: powers of two of the units at least, and half of them at most; 0: none. */
+static void check_integers(tristar_t *ts, const typed *t, int order, int spread,
+                           void (*make)(uint64_t *seed, int n, integers *m), int systems) {
+  static integers m;
+  for (uint64_t first = 1; first <= (uint64_t)(TSI_TESTS_SANITIZED ? 1 + systems / 10 : systems); first++) {
+    uint64_t seed = first;
+    memset(m.a, 0, sizeof m.a);
+    m.n = order;
+    make(&seed, order, &m);
+    store(t, &seed, spread, &m);
+    check_bounded(ts, t, ops[first % 2], &m);
+  }
 }
 
 int main(int argc, char **argv) {
@@ -396,7 +478,11 @@ int main(int argc, char **argv) {
   RUN(check_contradictions(ts));
   RUN(check_redundants(ts));
   RUN(check_consistents(ts));
-  RUN(check_duplicates(ts));
+  RUN(check_integers(ts, &typed_double, 80, 0, make_duplicated, 30));
+  RUN(check_integers(ts, &typed_double, 80, 20, make_duplicated, 30));
+  RUN(check_integers(ts, &typed_double, 320, 0, make_duplicated, 30));
+  RUN(check_integers(ts, &typed_double, 320, 0, make_dependent, 10));
+  RUN(check_integers(ts, &typed_single, 90, 0, make_dependent, 100));
   for (int spread = 0; spread <= 45; spread += 15) RUN(check_scaled(ts, spread));
   return 0;
 }

@@ -1,0 +1,280 @@
+/* The verdict on a solution of a singular system: tsi_refine_singular (refinement.h).
+ *
+ * Job. Null vectors in x can hide that b has a part outside of the range of A, in rows that the factors scale
+ * down. They can also be so large that rounding errors of A x exceed b. A solution without null vectors
+ * settles both: its backward error is large if b has such a part, whatever the rows are scaled by. It takes
+ * the place of an x that is worse, or large beside b. It is not needed where the residual is small whatever
+ * the rows are scaled by. An x that stays large has at least the residual that rounding errors of A x leave.
+ *
+ * Blocks that share neither rows nor unknowns, such as the components of a graph, are systems of their own. A
+ * scaling may make all entries of b and x of a block large or small beside those of others. So sizes are
+ * compared within a block, and blocks are solved together only if their b are of one size.
+ *
+ * Reads   a system, b.   Writes  x, work of its own. */
+#include <math.h>
+
+#include "runtime/iterate/refine/refinement.h"
+
+#define LARGE 100   /* |A| |x| beside b: beyond that x may hold null vectors */
+#define MISSED 0.25 /* exponent of 1 / eps: the same, where null vectors may have been missed */
+#define TOGETHER 6  /* powers of two between b of blocks that are solved together */
+
+/* The backward error of x. Rows whose unknowns are nothing but rounding errors have one of about 1: it is
+ * that without such unknowns, and so is x, if that one is smaller. copy: scratch. */
+static tristar_status look_without_noise(const tsi_refinement *projected, const tsi_projection *projection,
+                                         const void *b, void *x, void *copy, double *error) {
+  const size_t bytes = (size_t)projected->system->n * projected->kernels->scalar_bytes;
+  double other;
+  TSI_TRY(tsi_residual_find(&projected->residual, b, x, error));
+  if (*error <= sqrt(projected->kernels->epsilon)) return TRISTAR_OK;
+  memcpy(copy, x, bytes);
+  tsi_null_vectors_drop_noise(&projection->null, x);
+  TSI_TRY(tsi_residual_find(&projected->residual, b, x, &other));
+  if (!(other < *error)) memcpy(x, copy, bytes);
+  *error = fmin(*error, other);
+  return TRISTAR_OK;
+}
+
+/* The solution without null vectors, x: its backward error, and its residual as the factors scale it. */
+static tristar_status solve_projected(const tsi_refinement *r, tsi_projection *projection, const void *b,
+                                      void *x, const tristar_refine_options *options,
+                                      tristar_refine_result *result) {
+  const size_t bytes = (size_t)r->system->n * r->kernels->scalar_bytes;
+  TSI_OWNED char *copy = NULL;
+  TSI_TRY(tsi_team_agree(r->system->team, TSI_ALLOC(r->system->env, copy, bytes)));
+  memcpy(copy, b, bytes);
+  tsi_refinement projected = *r;
+  projected.system = projected.residual.system = &projection->system;
+  projected.residual.precise = true;
+  TSI_TRY(tsi_solve_in_range(&projected, 1, copy, x));
+  *result = (tristar_refine_result){.backward_error = 0};
+  tristar_status status = tsi_refine(&projected, b, x, options, result);
+  if (status == TRISTAR_ERR_NOT_FINITE) {
+    result->backward_error = INFINITY;
+    return TRISTAR_OK;
+  }
+  TSI_TRY(status);
+  tsi_projection_clean(projection, x);
+  projected.residual.strict = r->uneven;
+  return look_without_noise(&projected, projection, b, x, copy, &result->backward_error);
+}
+
+/* ---- Blocks -------------------------------------------------------------------------------------------- */
+
+/* What is measured of each block. */
+typedef enum size { SIZE_B, SIZE_RESIDUAL, SIZE_TERMS, SIZES } size;
+
+typedef struct blocks {
+  const tsi_refinement *r;
+  tsi_index *of; /* 2 n: of the rows, and of the unknowns */
+  tsi_index count;
+  double *largest[SIZES]; /* count: of b, b - A x and |A| |x| */
+  tsi_index *group;       /* count: blocks are solved together that have the same number, from 1 */
+  double *real;           /* n, scratch */
+  char *b, *x, *other;    /* n scalars each: those of a group; scratch */
+} blocks;
+
+static void finish(blocks *k) {
+  tsi_release(tsi_take(&k->of));
+  for (int which = 0; which < SIZES; which++) tsi_release(tsi_take(&k->largest[which]));
+  tsi_release(tsi_take(&k->group));
+  tsi_release(tsi_take(&k->real));
+  tsi_release(tsi_take(&k->b));
+  tsi_release(tsi_take(&k->x));
+  tsi_release(tsi_take(&k->other));
+}
+
+static tsi_index root_of(tsi_index *parent, tsi_index i) {
+  while (parent[i] != i) i = parent[i] = parent[parent[i]];
+  return i;
+}
+
+static void unite(tsi_index *parent, tsi_index one, tsi_index other) {
+  one = root_of(parent, one);
+  other = root_of(parent, other);
+  parent[one > other ? one : other] = one > other ? other : one;
+}
+
+/* A matrix of many processes is one block. */
+static void find_blocks(blocks *k) {
+  const tsi_system *system = k->r->system;
+  const tsi_sparse *a = &system->a;
+  const tsi_index n = system->n;
+  const bool lines = a->by_rows == (k->r->op == TRISTAR_N), alone = system->functions->take == NULL;
+  for (tsi_index i = 0; i < 2 * n; i++) k->of[i] = alone ? i : 0;
+  for (tsi_index j = 0; j < n && alone; j++)
+    for (tsi_count p = a->ptr[j]; p < a->ptr[j + 1]; p++) {
+      const tsi_index i = a->index[p];
+      unite(k->of, lines ? j : i, n + (lines ? i : j));
+      if (a->symmetry != TRISTAR_GENERAL) unite(k->of, lines ? i : j, n + (lines ? j : i));
+    }
+  for (tsi_index i = 0; i < 2 * n && alone; i++) /* the root of a block comes first */
+    k->of[i] = k->of[i] == i ? k->count++ : k->of[k->of[i]];
+  if (!alone) k->count = 1;
+}
+
+static tristar_status begin(const tsi_refinement *r, blocks *k) {
+  tsi_env *env = r->system->env;
+  const tsi_count n = r->system->n, most = 2 * n + 1;
+  const size_t bytes = (size_t)n * r->kernels->scalar_bytes;
+  k->r = r;
+  tristar_status status = TSI_ALLOC(env, k->of, 2 * n);
+  for (int which = 0; which < SIZES && status == TRISTAR_OK; which++)
+    status = TSI_ALLOC(env, k->largest[which], most);
+  if (status == TRISTAR_OK) status = TSI_ALLOC_ZERO(env, k->group, most);
+  if (status == TRISTAR_OK) status = TSI_ALLOC(env, k->real, n);
+  if (status == TRISTAR_OK) status = TSI_ALLOC(env, k->b, bytes);
+  if (status == TRISTAR_OK) status = TSI_ALLOC(env, k->x, bytes);
+  if (status == TRISTAR_OK) status = TSI_ALLOC(env, k->other, bytes);
+  TSI_TRY(tsi_team_agree(r->system->team, status));
+  find_blocks(k);
+  return TRISTAR_OK;
+}
+
+/* The largest |scale_i value_i| of each block. */
+static void measure(const blocks *k, const double *value, const double *scale, size which) {
+  double *largest = k->largest[which];
+  for (tsi_index c = 0; c < k->count; c++) largest[c] = 0;
+  for (tsi_index i = 0; i < k->r->system->n; i++) {
+    const double one = value[i] * (scale ? fabs(scale[i]) : 1);
+    largest[k->of[i]] = tsi_larger(largest[k->of[i]], one);
+  }
+  for (tsi_index c = 0; c < k->count; c++) largest[c] = tsi_team_largest(k->r->system->team, largest[c]);
+}
+
+/* The largest share of b of its block; where b is zero, of b as a whole. */
+static double share_of_b(const blocks *k, size which) {
+  double share = 0, whole = 0;
+  for (tsi_index c = 0; c < k->count; c++) whole = fmax(whole, k->largest[SIZE_B][c]);
+  for (tsi_index c = 0; c < k->count; c++) {
+    const double b = k->largest[SIZE_B][c], one = k->largest[which][c];
+    if (one != 0) share = tsi_larger(share, one / (b > 0 ? b : whole));
+  }
+  return share;
+}
+
+/* Shares of b that x leaves. */
+typedef struct shares {
+  double residual, terms; /* of b - A x and |A| |x|, as rows are scaled */
+  double plain_terms;     /* without a scaling */
+} shares;
+
+/* r->residual.bound is that of x. */
+static tristar_status look(const blocks *k, const void *b, const void *x, shares *s) {
+  const tsi_refinement *r = k->r;
+  const tsi_index n = r->system->n;
+  TSI_TRY(tsi_system_precise_residual(r->system, r->op, b, x, r->residual.vector));
+  for (int plain = 1; plain >= 0; plain--) { /* last as rows are scaled, which take_group() needs */
+    const double *scale = plain ? NULL : r->row_scale;
+    r->kernels->part(n, b, TSI_PART_MAGNITUDE, k->real);
+    measure(k, k->real, scale, SIZE_B);
+    measure(k, r->residual.bound, scale, SIZE_TERMS);
+    *(plain ? &s->plain_terms : &s->terms) = share_of_b(k, SIZE_TERMS);
+  }
+  r->kernels->part(n, r->residual.vector, TSI_PART_MAGNITUDE, k->real);
+  measure(k, k->real, r->row_scale, SIZE_RESIDUAL);
+  s->residual = share_of_b(k, SIZE_RESIDUAL);
+  return r->system->team->failure;
+}
+
+/* ---- Verdict ------------------------------------------------------------------------------------------- */
+
+static bool is_solved(const tsi_refinement *r, const tristar_refine_result *found) {
+  const double limit = sqrt(r->kernels->epsilon);
+  return found->backward_error <= limit && found->residual <= limit;
+}
+
+/* Tries projections for k->b: with the factors, and where that gives no solution of a small system, or one
+ * that is large because null vectors were missed, the direct one. found: of k->x; *tried: there is one. */
+static tristar_status try_projections(const blocks *k, const tristar_refine_options *options,
+                                      tristar_refine_result *found, bool *tried) {
+  const tsi_refinement *r = k->r;
+  const double most = fmax(LARGE, pow(r->kernels->epsilon, -MISSED));
+  bool done = false;
+  *tried = false;
+  for (int direct = 0; direct < 2 && !done && (!direct || tsi_null_vectors_can_be_direct(r->system));
+       direct++) {
+    tsi_projection *projection = &r->projection[direct];
+    tristar_refine_result one;
+    if (projection->original == NULL) TSI_TRY(tsi_projection_begin(r->system, r->op, direct, projection));
+    if (projection->null.count == 0) continue;
+    TSI_TRY(solve_projected(r, projection, k->b, k->other, options, &one));
+    if (*tried && is_solved(r, found) && !is_solved(r, &one)) break;
+    measure(k, r->residual.bound, r->row_scale, SIZE_TERMS);
+    memcpy(k->x, k->other, (size_t)r->system->n * r->kernels->scalar_bytes);
+    *found = one;
+    *tried = true;
+    done = is_solved(r, found) && share_of_b(k, SIZE_TERMS) <= most;
+  }
+  return TRISTAR_OK;
+}
+
+/* Gives blocks that have no group this one: those near the largest b. false: all others have b = 0. */
+static bool take_group(const blocks *k, tsi_index group) {
+  double largest = 0;
+  for (tsi_index c = 0; c < k->count; c++)
+    if (k->group[c] == 0) largest = fmax(largest, k->largest[SIZE_B][c]);
+  for (tsi_index c = 0; c < k->count && largest > 0; c++)
+    if (k->group[c] == 0 && k->largest[SIZE_B][c] >= ldexp(largest, -TOGETHER)) k->group[c] = group;
+  return largest > 0;
+}
+
+/* Sets entries of other groups to zero; of: the blocks of the entries. */
+static void leave_group(const blocks *k, const tsi_index *of, tsi_index group, void *x) {
+  const tsi_index n = k->r->system->n;
+  for (tsi_index i = 0; i < n; i++) k->real[i] = k->group[of[i]] == group;
+  k->r->kernels->scale(n, x, k->real, false);
+}
+
+/* x = a solution without null vectors, group by group; where b of a block is zero, zeros. found: the worst
+ * errors; *tried: one could be tried for all. */
+static tristar_status solve_groups(const blocks *k, const void *b, void *x,
+                                   const tristar_refine_options *options, tristar_refine_result *found,
+                                   bool *tried) {
+  const tsi_refinement *r = k->r;
+  const tsi_index n = r->system->n;
+  const size_t bytes = (size_t)n * r->kernels->scalar_bytes;
+  *tried = true;
+  memset(x, 0, bytes);
+  for (tsi_index group = 1; *tried && take_group(k, group); group++) {
+    tristar_refine_result one = {.backward_error = INFINITY};
+    memcpy(k->b, b, bytes);
+    leave_group(k, k->of, group, k->b);
+    TSI_TRY(try_projections(k, options, &one, tried));
+    leave_group(k, k->of + n, group, k->x);
+    r->kernels->add(n, x, k->x);
+    found->backward_error = tsi_larger(found->backward_error, one.backward_error);
+    found->residual = tsi_larger(found->residual, one.residual);
+  }
+  return TRISTAR_OK;
+}
+
+tristar_status tsi_refine_singular(const tsi_refinement *r, const void *b, void *x,
+                                   const tristar_refine_options *options, double *error, double *residual) {
+  const double limit = sqrt(r->kernels->epsilon);
+  const tristar_refine_options plain = {.max_steps = options->max_steps,
+                                        .max_iterations = options->max_iterations};
+  tristar_refine_result found = {.backward_error = 0};
+  TSI_CLEANUP(finish) blocks k = {.r = r};
+  shares s;
+  bool tried;
+  TSI_OWNED char *other = NULL;
+  TSI_TRY(begin(r, &k));
+  TSI_TRY(look(&k, b, x, &s));
+  *residual = tsi_larger(*residual, s.residual);
+  const bool large = !(fmax(s.terms, s.plain_terms) <= LARGE), fine = *residual <= limit && *error <= limit;
+  if (!r->uneven && !large && fine && *residual * r->spread <= limit) return TRISTAR_OK;
+  const size_t bytes = (size_t)r->system->n * r->kernels->scalar_bytes;
+  TSI_TRY(tsi_team_agree(r->system->team, TSI_ALLOC(r->system->env, other, bytes)));
+  TSI_TRY(solve_groups(&k, b, other, &plain, &found, &tried));
+  if (!tried) *residual *= r->spread;
+  if (tried && is_solved(r, &found) && (large || !fine)) {
+    memcpy(x, other, bytes);
+    *residual = found.residual;
+  }
+  if (tried && !(found.backward_error <= limit)) *residual = tsi_larger(*residual, found.backward_error);
+  TSI_TRY(tsi_residual_find(&r->residual, b, x, error));
+  TSI_TRY(look(&k, b, x, &s));
+  *residual = tsi_larger(*residual, tsi_larger(s.residual, r->kernels->epsilon * s.terms));
+  return TRISTAR_OK;
+}
