@@ -1,7 +1,8 @@
 /* What the steps of a factorization take on a core: see front_program.h.
  *
  * Seconds are those of arithmetic, at a share of the rate of large products, and of the calls that a front
- * takes. Bytes are those of entries that are cleared, added and packed. The shares were fitted to the steps
+ * takes. Bytes are those of entries that are cleared, added and packed; small fronts are in the caches of a
+ * core: for them they are seconds, at the rate of a core alone. The shares were fitted to the steps
  * of six matrices in 2D and 3D, L L^T and LU, on one core with AVX-512. */
 #include "codelets/cpu/rows/sparse.h"
 #include "dag/simulate.h"
@@ -21,7 +22,7 @@
 #define PIVOTED_SECONDS 1.3e-6
 
 typedef struct cost {
-  double flops, seconds, entries; /* seconds: besides the operations */
+  double flops, seconds, entries; /* seconds: of calls */
 } cost;
 
 static double rows_below(const tsi_symbolic *symbolic, tsi_index s) {
@@ -104,18 +105,20 @@ void tsi_front_cost_of(const tsi_front_rates *rates, const tsi_factorization *da
   const tsi_front_step *part = &dag->part[step];
   const tsi_step_kind kind = dag->steps->step[step].kind;
   cost c = {.entries = copied_entries(dag, step)};
+  cost small = {.entries = 0};
   if (kind == TSI_STEP_SUBTREE || kind == TSI_STEP_FRONT)
-    for (tsi_index s = part->first; s <= part->last; s++) add_front(dag, s, &c);
+    for (tsi_index s = part->first; s <= part->last; s++) add_front(dag, s, &small);
   else if (kind != TSI_STEP_ARRIVAL)
     add_tiled(dag, kind, part, &c);
-  *seconds = c.flops * rates->flop_seconds + c.seconds;
+  *seconds = (c.flops + small.flops) * rates->flop_seconds + small.seconds +
+             small.entries * rates->scalar_bytes * rates->byte_seconds;
   *bytes = c.entries * rates->scalar_bytes;
 }
 
 tsi_front_rates tsi_front_rates_of(const tristar_cluster *cluster, char scalar, tsi_index ranks) {
   const tsi_sparse_kernels *kernels = tsi_sparse_kernels_select(scalar);
   const double parts = kernels->is_complex ? 2 : 1, scalar_bytes = (double)kernels->scalar_bytes;
-  tsi_front_rates rates = {.scalar_bytes = scalar_bytes};
+  tsi_front_rates rates = {.scalar_bytes = scalar_bytes, .byte_seconds = 1 / cluster->core_bytes_per_second};
   rates.flop_seconds = parts * scalar_bytes / 8 / cluster->dense_flops_per_second;
   for (tsi_index k = 0; k < 31 && 1 << k < ranks; k++)
     rates.agree_seconds += tsi_cluster_is_local(cluster, 0, 1 << k)

@@ -26,6 +26,7 @@
 /* What work takes on a process. */
 typedef struct tsi_front_rates {
   double flop_seconds; /* of an operation of scalars, in large products */
+  double byte_seconds; /* of a byte that a core reads while others do not */
   double scalar_bytes;
   double agree_seconds; /* of a collective call of all processes */
 } tsi_front_rates;
