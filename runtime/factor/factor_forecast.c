@@ -4,20 +4,16 @@
 #include <math.h>
 
 #include "dag/adjacency.h"
+#include "dag/factor/front_costs.h"
 #include "runtime/base/heap.h"
 #include "runtime/exec/starpu/workers.h"
 #include "runtime/factor/numeric.h"
 #include "runtime/factor/scaling.h"
 #include "runtime/machine/calibration.h"
 
-/* Seconds of a core, fitted to 20 real matrices and models: a task; all calls that a small front takes; to
- * clear, assemble and pack an entry of it; to bring an entry of A to its place. */
 #define TASK_SECONDS 2e-6
-#define FRONT_SECONDS 1e-6
-#define FRONT_ENTRY_SECONDS 3e-9
-#define ENTRY_SECONDS 7e-9
-/* Fronts reach this share of the rate of larger products. */
-#define RATE_REACHED 0.8
+#define ENTRY_SECONDS 7e-9 /* to bring an entry of A to its place */
+#define DENSE_FLOPS 40e9   /* of large products of doubles, where no rate was measured */
 
 /* ---- The steps --------------------------------------------------------------------------------------- */
 
@@ -34,34 +30,26 @@ static step_bytes run_step(tsi_numeric *numeric, tsi_index step) {
                       (double)atomic_load(&dry->memory.current) - before};
 }
 
-/* Seconds for an operation in the scalars of the factor, as counted for real ones. */
-static double seconds_of_flop(const tristar_factor_t *factor) {
-  const double gflops = tsi_calibration_now(&factor->ts->machine).multiply_gflops_one;
-  const char scalar = factor->analysis->factor_scalar;
-  const double scale = (scalar == 'c' || scalar == 'z' ? 4 : 1) * (scalar == 's' || scalar == 'c' ? 0.5 : 1);
-  return scale / (gflops > 0 ? RATE_REACHED * 1e9 * gflops : TSI_CORE_FLOPS);
+/* Seconds of steps on a core. */
+static tsi_front_rates rates_of(const tristar_factor_t *factor) {
+  const tristar_calibration c = tsi_calibration_now(&factor->ts->machine);
+  const double flops = c.multiply_gflops_one > 0 ? 1e9 * c.multiply_gflops_one : DENSE_FLOPS;
+  return tsi_front_rates_of(flops, 1e9 * c.read_gbps_one, factor->scalar_bytes,
+                            strchr("cz", factor->analysis->factor_scalar) != NULL);
 }
 
-static double seconds_of(const tsi_numeric *numeric, double flop, tsi_index step) {
-  const tsi_front_step *part = &numeric->dag->part[step];
-  const tsi_symbolic *symbolic = numeric->dag->symbolic;
-  if (part->tiled != TSI_NONE) return TASK_SECONDS + flop * part->work;
-  double seconds = TASK_SECONDS;
-  for (tsi_index s = part->first; s <= part->last; s++) {
-    const double f = (double)(symbolic->start[s + 1] - symbolic->start[s] + symbolic->row_ptr[s + 1] -
-                              symbolic->row_ptr[s]);
-    seconds += FRONT_SECONDS + FRONT_ENTRY_SECONDS * f * f +
-               flop * tsi_front_flops(symbolic, numeric->dag->method, s);
-  }
-  return seconds;
+static double seconds_of(const tsi_numeric *numeric, const tsi_front_rates *rates, tsi_index step) {
+  double seconds, bytes;
+  tsi_front_cost_of(rates, numeric->dag, step, &seconds, &bytes);
+  return TASK_SECONDS + seconds + bytes * rates->byte_seconds;
 }
 
-static void run_alone(tsi_numeric *numeric, double flop, size_t *peak, double *seconds) {
+static void run_alone(tsi_numeric *numeric, const tsi_front_rates *rates, size_t *peak, double *seconds) {
   const tsi_memory *memory = &numeric->env->memory;
   *seconds = 0;
   for (tsi_index k = 0; k < numeric->dag->steps->count; k++) {
     tsi_numeric_run_step(numeric, k);
-    *seconds += seconds_of(numeric, flop, k);
+    *seconds += seconds_of(numeric, rates, k);
   }
   *peak = atomic_load(&memory->peak);
 }
@@ -78,7 +66,7 @@ typedef struct schedule {
   tsi_index *waits; /* by step: for so many others */
   double *rest;     /* by step: bytes that its end gives back */
   tsi_heap ready, running;
-  double flop; /* seconds */
+  const tsi_front_rates *rates;
   double now, bytes, most;
 } schedule;
 
@@ -87,7 +75,7 @@ static void begin_step(schedule *s, tsi_index step) {
   s->rest[step] = bytes.rise - bytes.rest;
   s->bytes += bytes.rise;
   s->most = fmax(s->most, s->bytes);
-  tsi_heap_push(&s->running, -(s->now + seconds_of(s->numeric, s->flop, step)),
+  tsi_heap_push(&s->running, -(s->now + seconds_of(s->numeric, s->rates, step)),
                 step); /* the first end first */
 }
 
@@ -103,8 +91,8 @@ static void end_step(schedule *s) {
     let_go(s, s->after->list[e]);
 }
 
-static tristar_status run_all(tsi_env *env, tsi_numeric *numeric, double flop, int workers, size_t *peak,
-                              double *seconds) {
+static tristar_status run_all(tsi_env *env, tsi_numeric *numeric, const tsi_front_rates *rates, int workers,
+                              size_t *peak, double *seconds) {
   const tsi_steps *steps = numeric->dag->steps;
   TSI_OWNED tsi_adjacency *after = NULL;
   TSI_TRY(tsi_adjacency_create(env, steps->count, steps->edges, steps->edge, TSI_AFTER, &after));
@@ -112,7 +100,7 @@ static tristar_status run_all(tsi_env *env, tsi_numeric *numeric, double flop, i
   TSI_SCRATCH(env, double, rest, steps->count);
   TSI_SCRATCH(env, tsi_keyed, ready, steps->count);
   TSI_SCRATCH(env, tsi_keyed, running, workers);
-  schedule s = {.numeric = numeric, .after = after, .waits = waits, .rest = rest, .flop = flop};
+  schedule s = {.numeric = numeric, .after = after, .waits = waits, .rest = rest, .rates = rates};
   s.ready.entry = ready;
   s.running.entry = running;
   for (tsi_count e = 0; e < steps->edges; e++) waits[steps->edge[e].item]++;
@@ -151,7 +139,7 @@ static tristar_status weigh_run(tristar_factor_t *factor, bool scaled, tsi_facto
   const size_t n = (size_t)factor->analysis->pattern->n, before = atomic_load(&env->memory.current);
   TSI_CLEANUP(tsi_numeric_destroy) tsi_numeric *numeric = NULL;
   const tsi_pivot_sizes sizes = {.column = NULL};
-  const double flop = seconds_of_flop(factor);
+  const tsi_front_rates rates = rates_of(factor);
   size_t tasks = 0, peak[2];
   TSI_TRY(tsi_numeric_create(factor, &sizes, &factor->ts->fronts, NULL, false, &numeric));
   const size_t steps =
@@ -162,13 +150,14 @@ static tristar_status weigh_run(tristar_factor_t *factor, bool scaled, tsi_facto
   tsi_env_init(&dry);
   numeric->env = &dry;
   numeric->dry = true;
-  run_alone(numeric, flop, &peak[TSI_FORECAST_ALONE], &f->seconds[TSI_FORECAST_ALONE]);
+  run_alone(numeric, &rates, &peak[TSI_FORECAST_ALONE], &f->seconds[TSI_FORECAST_ALONE]);
   peak[TSI_FORECAST_ALL] = peak[TSI_FORECAST_ALONE];
   f->seconds[TSI_FORECAST_ALL] = f->seconds[TSI_FORECAST_ALONE];
   forget_fronts(numeric);
   tristar_status status = TRISTAR_OK;
   if (f->workers > 1)
-    status = run_all(env, numeric, flop, f->workers, &peak[TSI_FORECAST_ALL], &f->seconds[TSI_FORECAST_ALL]);
+    status =
+        run_all(env, numeric, &rates, f->workers, &peak[TSI_FORECAST_ALL], &f->seconds[TSI_FORECAST_ALL]);
   if (status == TRISTAR_OK) status = tsi_failure_tell(env, &numeric->failure);
   run[TSI_FORECAST_ALONE] = steps + peak[TSI_FORECAST_ALONE];
   run[TSI_FORECAST_ALL] = steps + tasks + peak[TSI_FORECAST_ALL];

@@ -78,6 +78,9 @@ typedef struct tsi_attempts {
 /* Gives the best figures, and how far they can be trusted on a machine with so many cores. */
 tsi_calibration_quality tsi_attempts_judge(const tsi_attempts *attempts, int cores, double best[TSI_FIGURES]);
 
+/* Operations per second of one core in products of dense matrices of doubles. Errors: MEMORY. */
+TRISTAR_CHECKED tristar_status tsi_products_measure(tsi_env *env, double *flops_per_second);
+
 /* Fills all figures of *calibration that are measured, again and again until they can be trusted, or some
  * seconds have passed. Starts StarPU. Errors: those of tristar_calibrate but IO. */
 TRISTAR_CHECKED tristar_status tsi_calibration_measure(tsi_machine *machine, tsi_workers *workers,

@@ -7,7 +7,7 @@
  *   barrier   levels of one empty task for each worker, with a task between two levels that waits for all of
  *             the first and that all of the second wait for: seconds of a replay / levels
  *   reading   see bandwidth.h; before StarPU runs, if it does not yet
- *   multiply  products of two dense matrices by the BLAS, on the calling thread: 2 order^3 operations each
+ *   multiply  products of dense matrices by the BLAS, on the calling thread
  *
  * A replay counts as the median of several. Whatever else runs on the machine makes all figures worse, never
  * better: everything is measured several times, until two attempts agree and others used the cores but
@@ -25,7 +25,6 @@
 #define CHAIN_LENGTH 32
 #define LEVELS 200
 #define RUNS 9
-#define ORDER 256
 #define RUNS_SECONDS 0.3 /* or fewer runs, where others use the cores */
 /* Attempts that are made in any case. */
 #define ATTEMPTS_LEAST 5
@@ -94,27 +93,32 @@ static tristar_status measure_barrier(tsi_env *env, int workers, double *microse
   return TRISTAR_OK;
 }
 
-/* Seconds of the shortest product, while OpenBLAS has one thread. */
-static double time_products(double *a, double *b, double *c) {
-  double best = 0;
-  for (int k = 0; k < ORDER * ORDER; k++) a[k] = b[k] = c[k] = 1.0 / (k + 1);
-  for (int run = 0; run <= RUNS; run++) { /* the first one is a warm-up */
+#define PRODUCT_ROWS 512 /* and columns, as those of a tile of a front; half of it is the inner size */
+#define PRODUCT_TURNS 4  /* the first one may be slow */
+
+tristar_status tsi_products_measure(tsi_env *env, double *flops_per_second) {
+  const int rows = PRODUCT_ROWS, inner = PRODUCT_ROWS / 2;
+  double least = 0;
+  TSI_SCRATCH_ZERO(env, double, matrices, 2 * PRODUCT_ROWS * PRODUCT_ROWS);
+  double *a = matrices, *b = a + rows * inner, *c = b + inner * rows;
+  TSI_TRY(tsi_blas_reserve(env, 1));
+  tsi_blas_acquire();
+  for (int turn = 0; turn < PRODUCT_TURNS; turn++) {
     const double begin = tsi_wall_clock();
-    cblas_dgemm(CblasColMajor, CblasNoTrans, CblasNoTrans, ORDER, ORDER, ORDER, -1, a, ORDER, b, ORDER, 1, c,
-                ORDER);
+    cblas_dgemm(CblasColMajor, CblasNoTrans, CblasNoTrans, rows, rows, inner, -1, a, rows, b, inner, 1, c,
+                rows);
     const double seconds = tsi_wall_clock() - begin;
-    if (run == 1 || (run > 1 && seconds < best)) best = seconds;
+    if (turn == 0 || seconds < least) least = seconds;
   }
-  return best;
+  tsi_blas_release();
+  *flops_per_second = 2.0 * rows * rows * inner / tsi_double_max(least, 1e-9);
+  return TRISTAR_OK;
 }
 
 static tristar_status measure_multiply(tsi_env *env, double *seconds_per_giga) {
-  TSI_SCRATCH(env, double, matrices, 3 * ORDER * ORDER);
-  TSI_TRY(tsi_blas_reserve(env, 1));
-  tsi_blas_acquire();
-  const double seconds = time_products(matrices, matrices + ORDER * ORDER, matrices + 2 * ORDER * ORDER);
-  tsi_blas_release();
-  *seconds_per_giga = seconds / (2e-9 * ORDER * ORDER * ORDER);
+  double flops_per_second;
+  TSI_TRY(tsi_products_measure(env, &flops_per_second));
+  *seconds_per_giga = 1e9 / flops_per_second;
   return TRISTAR_OK;
 }
 

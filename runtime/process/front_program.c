@@ -167,8 +167,8 @@ static void add_rounds(adder *a) {
     round = tsi_index_min(next[0], next[1]);
     while (give < give_end && round_at(a, handing->sent[give]) == round) give++, count[0]++;
     while (take < takes && round_at(a, &handing->piece[rank][take]) == round) take++, count[1]++;
-    add_step(a, agreement_kind(a),
-             a->program->rates->agree_seconds * (tsi_index_min(round, a->ranks - 1) - before), 0);
+    add_step(a, agreement_kind(a), a->program->agree_seconds * (tsi_index_min(round, a->ranks - 1) - before),
+             0);
     for (int upper = 0; upper < (a->program->lu ? 2 : 1); upper++)
       add_swaps(a, count[0], gives, count[1], taken, tag);
   }

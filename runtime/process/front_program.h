@@ -18,30 +18,17 @@
  *   - steps are in the order in which a process with one core runs them */
 #pragma once
 
-#include "dag/factor/factorization.h"
+#include "dag/factor/front_costs.h"
 #include "dag/world.h"
 #include "runtime/process/handing.h"
 #include "tristar_layout.h"
-
-/* What work takes on a process. */
-typedef struct tsi_front_rates {
-  double flop_seconds; /* of an operation of scalars, in large products */
-  double byte_seconds; /* of a byte that a core reads while others do not */
-  double scalar_bytes;
-  double agree_seconds; /* of a collective call of all processes */
-} tsi_front_rates;
-
-/* Errors: none. scalar: of the factor. */
-tsi_front_rates tsi_front_rates_of(const tristar_cluster *cluster, char scalar, tsi_index ranks);
-/* Seconds of arithmetic and calls of a step, and bytes of memory that it reads and writes (front_costs.c). */
-void tsi_front_cost_of(const tsi_front_rates *rates, const tsi_factorization *dag, tsi_index step,
-                       double *seconds, double *bytes);
 
 typedef struct tsi_front_program {
   const tsi_factorization *dag;
   const tsi_handing *handing;
   const tsi_front_rates *rates;
-  tsi_index grid; /* processes of a grid */
+  double agree_seconds; /* of a collective call of all processes */
+  tsi_index grid;       /* processes of a grid */
   bool lu, edges;
 } tsi_front_program;
 

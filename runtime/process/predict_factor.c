@@ -19,6 +19,7 @@ typedef struct maker {
   tsi_front_weights weights;
   tsi_handing *handing;
   tsi_front_rates rates;
+  double agree_seconds; /* of a collective call of all processes */
   bool edges;
 } maker;
 
@@ -32,6 +33,7 @@ static tristar_status add_part(tsi_env *env, const maker *m, tsi_index rank, con
   const tsi_front_program program = {.dag = dag,
                                      .handing = m->handing,
                                      .rates = &m->rates,
+                                     .agree_seconds = m->agree_seconds,
                                      .grid = m->layout->px * m->layout->py,
                                      .lu = m->fronts.method == TRISTAR_METHOD_LU,
                                      .edges = m->edges};
@@ -48,6 +50,16 @@ static tristar_status add_rank(tsi_env *env, const maker *m, tsi_index rank, tsi
   return status;
 }
 
+/* Messages to process rank + 2^k, for all k. */
+static double seconds_to_agree(const tristar_cluster *cluster, tsi_index ranks) {
+  double seconds = 0;
+  for (tsi_index k = 0; k < 31 && 1 << k < ranks; k++)
+    seconds += tsi_cluster_is_local(cluster, 0, 1 << k)
+                   ? cluster->local_latency_seconds + 2 * cluster->local_overhead_seconds
+                   : cluster->latency_seconds + 2 * cluster->overhead_seconds;
+  return seconds;
+}
+
 static tristar_status make_world(tsi_env *env, const tristar_analysis_t *an, const tristar_layout *words,
                                  const tristar_cluster *cluster, tsi_world **out) {
   TSI_OWNED tsi_world *world = NULL;
@@ -59,7 +71,10 @@ static tristar_status make_world(tsi_env *env, const tristar_analysis_t *an, con
   const tsi_index ranks = tsi_layout_ranks(m->layout);
   const tsi_layout_options options = tsi_analysis_layout_options(an, words);
   const tsi_share_options share = tsi_share_options_of(&options);
-  m->rates = tsi_front_rates_of(cluster, an->factor_scalar, ranks);
+  const tsi_sparse_kernels *kernels = tsi_sparse_kernels_select(an->factor_scalar);
+  m->rates = tsi_front_rates_of(cluster->dense_flops_per_second, cluster->core_bytes_per_second,
+                                kernels->scalar_bytes, kernels->is_complex);
+  m->agree_seconds = seconds_to_agree(cluster, ranks);
   TSI_TRY(TSI_ALLOC_IN(m, m->owner, an->symbolic->count));
   TSI_TRY(tsi_front_owners_choose(env, m->layout, &m->fronts, m->owner, &m->teams, NULL));
   tsi_own(m, m->teams);

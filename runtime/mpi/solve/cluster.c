@@ -8,10 +8,8 @@
 #include <limits.h>
 #include <math.h>
 
-#include "codelets/cpu/front.h"
 #include "runtime/base/clock.h"
 #include "runtime/base/options.h"
-#include "runtime/exec/starpu/blas.h"
 #include "runtime/machine/calibration.h"
 #include "runtime/machine/predict.h"
 #include "runtime/mpi/comm/bytes.h"
@@ -92,30 +90,6 @@ static void take_machine(tristar_t *ts, int cores, tristar_cluster *cluster) {
   cluster->cached_bytes_per_second = costs.cached;
 }
 
-#define PRODUCT_TURNS 4 /* the first one may be slow */
-
-/* The rate of one core in a product as factorizations have them: all panels of a front on a tile. */
-static tristar_status time_product(tsi_env *env, double *flops_per_second) {
-  const tsi_front_kernels *kernels = tsi_front_kernels_select('d');
-  tsi_front front = {.w = TSI_TILE / 2, .m = TSI_TILE, .f = TSI_TILE / 2 + TSI_TILE, .full = true};
-  double seconds = INFINITY;
-  TSI_SCRATCH_ZERO(env, double, p, (tsi_count)front.f *front.w);
-  TSI_SCRATCH_ZERO(env, double, q, (tsi_count)front.m *front.w);
-  TSI_SCRATCH_ZERO(env, double, c, (tsi_count)front.m *front.m);
-  front.p = p;
-  front.q = q;
-  front.c = c;
-  tsi_blas_acquire();
-  for (int turn = 0; turn < PRODUCT_TURNS; turn++) {
-    const double begin = tsi_clock();
-    kernels->schur(&front, 0, front.m, 0, front.m);
-    seconds = fmin(seconds, tsi_clock() - begin);
-  }
-  tsi_blas_release();
-  if (seconds > 0) *flops_per_second = 2.0 * front.m * front.m * front.w / seconds;
-  return TRISTAR_OK;
-}
-
 tristar_status tsi_measure_cluster(tristar_t *ts, tsi_transport *transport, int cores,
                                    tristar_cluster *cluster) {
   tsi_env *env = &ts->env;
@@ -124,7 +98,8 @@ tristar_status tsi_measure_cluster(tristar_t *ts, tsi_transport *transport, int 
   memset(cluster, 0, sizeof *cluster); /* the gaps travel too */
   tristar_cluster_init(cluster);
   tristar_status status = find_neighbours(env, transport, &n);
-  if (status == TRISTAR_OK && n.rank == 0) status = time_product(env, &cluster->dense_flops_per_second);
+  if (status == TRISTAR_OK && n.rank == 0)
+    status = tsi_products_measure(env, &cluster->dense_flops_per_second);
   TSI_TRY(tsi_transport_agree(transport, status));
   cluster->ranks_per_node = n.on_node;
   take_machine(ts, cores, cluster);

@@ -1,12 +1,7 @@
-/* What the steps of a factorization take on a core: see front_program.h.
- *
- * Seconds are those of arithmetic, at a share of the rate of large products, and of the calls that a front
- * takes. Bytes are those of entries that are cleared, added and packed; small fronts are in the caches of a
- * core: for them they are seconds, at the rate of a core alone. The shares were fitted to the steps
- * of six matrices in 2D and 3D, L L^T and LU, on one core with AVX-512. */
-#include "codelets/cpu/rows/sparse.h"
+/* What the steps of a factorization take on a core: see front_costs.h. */
+#include "dag/factor/front_costs.h"
+
 #include "dag/simulate.h"
-#include "runtime/process/front_program.h"
 
 /* Operations of large products that take as long as one of a step. */
 #define RANGE_FLOPS 2.6    /* small fronts, one after the other */
@@ -113,16 +108,4 @@ void tsi_front_cost_of(const tsi_front_rates *rates, const tsi_factorization *da
   *seconds = (c.flops + small.flops) * rates->flop_seconds + small.seconds +
              small.entries * rates->scalar_bytes * rates->byte_seconds;
   *bytes = c.entries * rates->scalar_bytes;
-}
-
-tsi_front_rates tsi_front_rates_of(const tristar_cluster *cluster, char scalar, tsi_index ranks) {
-  const tsi_sparse_kernels *kernels = tsi_sparse_kernels_select(scalar);
-  const double parts = kernels->is_complex ? 2 : 1, scalar_bytes = (double)kernels->scalar_bytes;
-  tsi_front_rates rates = {.scalar_bytes = scalar_bytes, .byte_seconds = 1 / cluster->core_bytes_per_second};
-  rates.flop_seconds = parts * scalar_bytes / 8 / cluster->dense_flops_per_second;
-  for (tsi_index k = 0; k < 31 && 1 << k < ranks; k++)
-    rates.agree_seconds += tsi_cluster_is_local(cluster, 0, 1 << k)
-                               ? cluster->local_latency_seconds + 2 * cluster->local_overhead_seconds
-                               : cluster->latency_seconds + 2 * cluster->overhead_seconds;
-  return rates;
 }
