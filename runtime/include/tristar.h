@@ -358,7 +358,7 @@ typedef enum tristar_op {
  * (tristar_refinement), as tristar_solve_refined does. If the plan has an accuracy, the function also refines
  * solutions with a larger backward error. Without refinement NaN in b gives NaN in x. Errors: ARGUMENT,
  * MEMORY, STALE, RUNTIME; with refinement NOT_FINITE, and ACCURACY: the backward error of x, the best
- * solution found, exceeds the accuracy of the plan or, without one, eps^(1/3) (no limit if A is singular). */
+ * solution found, exceeds the accuracy of the plan or eps^(1/3); or A is singular, and x no solution. */
 TRISTAR_API TRISTAR_CHECKED tristar_status tristar_solve(tristar_plan_t *plan, tristar_op op, int64_t nrhs,
                                                          const void *b, int64_t ldb, void *x, int64_t ldx);
 

@@ -33,8 +33,8 @@
  * it), SINGULAR (A_II is structurally singular, or skew-symmetric of odd order), UNSUPPORTED (leaf_parts >
  * 1). Errors of tristar_factor: SINGULAR if pivots of A_II were perturbed, or if A_II is singular to working
  * precision (tristar_stats.h), unless the analysis has SINGULAR_PERTURB; ACCURACY if a trial solve with A_II
- * has a backward error above eps^(1/3). From eps^(2/3) on the log has a warning
- * (tristar_factor_stats.solve_error).
+ * has a backward error above eps^(1/3), or, with perturbed pivots of a regular A_II, an x that differs by
+ * eps^(1/4). From eps^(2/3) on the log has a warning (tristar_factor_stats.solve_error).
  *
  * Memory: the Schur complement is stored as a square matrix, and the factor has as many zeros for L (LU: for
  * L and U) besides. */

@@ -15,7 +15,9 @@
  * Writes  a process of a tsi_world.
  * Invariants
  *   - messages are those of a real run, with the same bytes (tests/mpi/test_distributed_factor.c)
- *   - steps are in the order in which a process with one core runs them */
+ *   - steps are in the order in which a process with one core runs them
+ *
+ * A header of its own because front_program.c is about one process, and what uses it about all of them. */
 #pragma once
 
 #include "dag/factor/front_costs.h"

@@ -4,6 +4,7 @@
 #include "tests/support/context.h"
 #include "tests/support/subtests.h"
 #include "tests/support/typed.h"
+#include "tristar_schur.h"
 
 enum { N_MAX = 400 };
 
@@ -358,6 +359,51 @@ static void check_growth(tristar_t *ts, const typed *t) {
   }
 }
 
+/* Symmetric integers but for row 1, which is twice row 0 and 2^-k: rows 0 and 1 are eliminated before a Schur
+ * complement, and pivots are perturbed. Such a factor is refused, or solves have digits. */
+static void check_perturbed_schur(tristar_t *ts) {
+  int inaccurate = 0, kept = 0;
+  for (uint64_t first = 1; first <= 400; first++) {
+    enum { ORDER = 16, LEFT = 3 };
+    static const int64_t schur[LEFT] = {13, 14, 15};
+    uint64_t seed = first;
+    double b[ORDER] = {0}, y[ORDER], x[ORDER], known[ORDER], g[LEFT], worst = 0;
+    tristar_analysis_options o = DEFAULTS(tristar_analysis_options);
+    CLEANUP(tristar_analysis_destroy) tristar_analysis_t *an = NULL;
+    CLEANUP(tristar_factor_destroy) tristar_factor_t *f = NULL;
+    CLEANUP(tristar_plan_destroy) tristar_plan_t *p = NULL;
+    memset(&m, 0, sizeof m);
+    for (int i = 0; i < ORDER; i++)
+      for (int j = 0; j <= i; j++)
+        if (i == j || next_random(&seed) % 4 == 0)
+          m.a[i][j] = m.a[j][i] = (double)(next_random(&seed) % 9) - 4 + (i == j ? 6 : 0);
+    for (int j = 0; j < ORDER; j++) m.a[1][j] = m.a[j][1] = 2 * m.a[0][j];
+    m.a[0][1] = m.a[1][0] = 2 * m.a[0][0];
+    m.a[1][1] = 4 * m.a[0][0] + ldexp(1, -10 - (int)(next_random(&seed) % 24));
+    for (int j = 0; j < ORDER; j++) {
+      known[j] = (double)(next_random(&seed) % 9) - 4;
+      for (int i = 0; i < ORDER; i++) b[i] += m.a[i][j] * known[j];
+    }
+    const tristar_view v = make_view(&typed_double, ORDER, TRISTAR_SYMMETRIC);
+    o.singular = TRISTAR_SINGULAR_PERTURB;
+    o.schur = schur;
+    o.schur_count = LEFT;
+    CHECK_OK(tristar_analyze(ts, &v, &o, &an));
+    const tristar_status status = tristar_factor(an, v.values, &f);
+    inaccurate += status == TRISTAR_ERR_ACCURACY;
+    if (status == TRISTAR_ERR_ACCURACY) continue;
+    CHECK_OK(status);
+    kept++;
+    CHECK_OK(tristar_plan(f, NULL, &p));
+    CHECK_OK(tristar_schur_condense(p, TRISTAR_N, 1, b, ORDER, y, ORDER, g, LEFT));
+    CHECK_OK(tristar_schur_expand(p, TRISTAR_N, 1, y, ORDER, known + ORDER - LEFT, LEFT, x, ORDER));
+    for (int i = 0; i < ORDER; i++) worst = fmax(worst, fabs(x[i] - known[i]));
+    CHECK_MSG(worst <= 4e-3, "seed %d: x differs by %g", (int)first, worst);
+  }
+  printf("%d Schur complements refused, %d kept\n", inaccurate, kept);
+  CHECK(inaccurate > 0 && kept > 0);
+}
+
 int main(int argc, char **argv) {
   subtests_begin(&argc, argv);
   static const tristar_method symmetric[] = {TRISTAR_METHOD_AUTO, TRISTAR_METHOD_LLT, TRISTAR_METHOD_LDLT};
@@ -395,5 +441,6 @@ int main(int argc, char **argv) {
   RUN(check_growth(ts, &typed_complex_single));
   RUN(check_hidden(ts));
   RUN(check_tiniest(ts));
+  RUN(check_perturbed_schur(ts));
   return 0;
 }

@@ -20,8 +20,18 @@ static double scale_of(const double *scale, tsi_index i) {
 
 /* ---- Trial solves -------------------------------------------------------------------------------------- */
 
-/* Solves op(A) x = b for an x that is known, with x_S given, and measures the backward error. */
-static tristar_status try_solve(tristar_plan_t *plan, tristar_op op, double *error) {
+static double unit_of(const tristar_factor_t *factor, tristar_op op, tsi_index i) {
+  return scale_of(op == TRISTAR_N ? factor->col_scale : factor->row_scale, i);
+}
+
+/* Entry i of an x, in units that the scaling suggests. */
+static double known_x(const tristar_factor_t *factor, tristar_op op, tsi_index i) {
+  return (fmod(i * 0.6180339887498949, 1) - 0.5) * unit_of(factor, op, i);
+}
+
+/* Solves op(A) x = b for an x that is known, with x_S given, and measures the backward error, and the one of
+ * x in these units. */
+static tristar_status try_solve(tristar_plan_t *plan, tristar_op op, double *error, double *of_x) {
   const tristar_factor_t *factor = plan->factor;
   const tristar_analysis_t *an = factor->analysis;
   tsi_env *env = &factor->ts->env;
@@ -35,11 +45,8 @@ static tristar_status try_solve(tristar_plan_t *plan, tristar_op op, double *err
   TSI_TRY(TSI_ALLOC_SIZED(env, x_s, (size_t)an->schur_count, factor->user_bytes));
   TSI_TRY(TSI_ALLOC_SIZED(env, g, (size_t)an->schur_count, factor->user_bytes));
   memset(b, 0, (size_t)n * factor->user_bytes);
-  for (tsi_index i = 0; i < n; i++) { /* in units that the scaling suggests */
-    const double unit = scale_of(op == TRISTAR_N ? factor->col_scale : factor->row_scale, i);
-    const double part[2] = {(fmod(i * 0.6180339887498949, 1) - 0.5) * unit, 0};
-    tsi_scalar_write(scalar, x, (size_t)i, part);
-  }
+  for (tsi_index i = 0; i < n; i++)
+    tsi_scalar_write(scalar, x, (size_t)i, (const double[]){known_x(factor, op, i), 0});
   TSI_TRY(tristar_residual(factor, op, 1, b, n, x, n, b, n, &found)); /* b = -op(A) x */
   for (tsi_index k = 0; k < an->schur_count; k++) {
     double part[2];
@@ -51,6 +58,12 @@ static tristar_status try_solve(tristar_plan_t *plan, tristar_op op, double *err
   TSI_TRY(tristar_schur_expand(plan, op, 1, y, n, x_s, an->schur_count, x, n));
   TSI_TRY(tristar_residual(factor, op, 1, b, n, x, n, NULL, n, &found));
   *error = tsi_larger(*error, found);
+  for (tsi_index i = 0; i < n; i++) {
+    double part[2];
+    tsi_scalar_read(scalar, x, (size_t)i, part);
+    found = hypot(part[0] + known_x(factor, op, i), part[1]) / unit_of(factor, op, i);
+    *of_x = tsi_larger(*of_x, found);
+  }
   return TRISTAR_OK;
 }
 
@@ -180,6 +193,7 @@ tristar_status tsi_schur_judge(tristar_factor_t *factor) {
   tristar_factor_stats *stats = &factor->stats;
   tsi_env *env = &factor->ts->env;
   TSI_CLEANUP(tristar_plan_destroy) tristar_plan_t *plan = NULL;
+  double of_x = 0;
   const bool refuse = an->options.singular == TRISTAR_SINGULAR_REFUSE;
   const double epsilon = tsi_sparse_kernels_select(an->factor_scalar)->epsilon;
   if (stats->perturbed_pivots > 0 && refuse)
@@ -191,15 +205,17 @@ tristar_status tsi_schur_judge(tristar_factor_t *factor) {
   TSI_TRY(tristar_plan(factor, NULL, &plan));
   if (tsi_judge_suspects(factor)) TSI_TRY(estimate_condition(plan));
   if (stats->singular && refuse) return fail_singular(factor);
-  TSI_TRY(try_solve(plan, TRISTAR_N, &stats->solve_error));
-  if (tsi_analysis_is_lu(an)) TSI_TRY(try_solve(plan, TRISTAR_T, &stats->solve_error));
+  TSI_TRY(try_solve(plan, TRISTAR_N, &stats->solve_error, &of_x));
+  if (tsi_analysis_is_lu(an)) TSI_TRY(try_solve(plan, TRISTAR_T, &stats->solve_error, &of_x));
   stats->judged = 1;
-  if (!(stats->solve_error <= pow(epsilon, 1.0 / 3)))
+  const bool spoils = stats->perturbed_pivots > 0 && !stats->singular && !(of_x <= pow(epsilon, 0.25));
+  if (spoils || !(stats->solve_error <= pow(epsilon, 1.0 / 3)))
     TSI_FAIL(
         env, TRISTAR_ERR_ACCURACY,
         "the Schur complement would not be accurate: a trial solve with the rows that are eliminated has "
-        "the backward error %.1e; analyze these values, or with another matching",
-        stats->solve_error);
+        "the backward error %.1e, and its solution the error %.1e; analyze these values, or with another "
+        "matching",
+        stats->solve_error, of_x);
   if (stats->singular)
     tsi_log(env, TRISTAR_LOG_WARNING,
             "factor: the rows that are eliminated are singular to working precision: estimated reciprocal "
