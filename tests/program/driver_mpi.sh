@@ -176,8 +176,6 @@ expect 2 'need --layout$' solve gen:s2d9pt:20 --algo replicated
 # ---- What rank 0 finds wrong ends all of them
 ranks 2 - '^tristar: .*no-such-file' solve no-such-file.mtx --layout 2x1x1
 [ "$(grep -c '^tristar:' output.txt)" -eq 1 ] || fail "told more than once: $(cat output.txt)"
-ranks 2 - '^tristar: solve: --svg x.gif: no picture has the ending .gif; ' solve gen:s2d9pt:20 --layout 2x1x1 --svg x.gif
-[ "$(grep -c '^tristar:' output.txt)" -eq 1 ] || fail "told more than once: $(cat output.txt)"
 matrix singular.mtx 'real general' '2 2 2' '1 1 1' '1 2 1'
 ranks 2 - '^tristar: singular.mtx: ' solve singular.mtx --layout 2x1x1
 # A chain without boundary: the same verdict in each layout.
@@ -205,9 +203,9 @@ else
 fi
 expect 1 'PT-Scotch orders matrices whose rows lie on all ranks' solve gen:s2d9pt:30 --ordering ptscotch
 
-# ---- Eight processes on however few cores, 100 solves
-ranks 8 0 '^accuracy ' solve gen:s2d9pt:30 --layout 2x2x2 --repeat 100
-ranks 8 0 '^accuracy ' solve gen:s2d9pt:30 --layout 2x2x2 --algo levelwise --map cyclic --engine serial --repeat 100
+# ---- Eight processes on however few cores, 20 solves
+ranks 8 0 '^accuracy ' solve gen:s2d9pt:30 --layout 2x2x2 --repeat 20
+ranks 8 0 '^accuracy ' solve gen:s2d9pt:30 --layout 2x2x2 --algo levelwise --map cyclic --engine serial --repeat 20
 
 # ---- A process is killed: the run ends, long before the solves would
 killed solve gen:s2d9pt:60 --layout 2x1x1 --repeat 1000000
