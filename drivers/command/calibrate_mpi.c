@@ -61,7 +61,7 @@ static void print_report(const tsi_session *s, const tristar_cluster *c, int ran
   tsi_report("written", "%s", tsi_output_name(s->settings->cluster));
 }
 
-/* After MPI_Init: no process ends, and mpiexec none for it, before rank 0 has said why. */
+/* Called after MPI_Init: if a process ends before, mpiexec may end rank 0 before it prints the error. */
 static int check_words(const tsi_settings *settings, int rank) {
   if (settings->json == NULL) return TSI_EXIT_OK;
   tsi_console_mute(rank > 0); /* rank 0 says the same */

@@ -12,6 +12,7 @@
 #include <math.h>
 
 #include "runtime/base/options.h"
+#include "runtime/machine/calibration.h"
 #include "runtime/machine/predict.h"
 #include "runtime/process/layout_words.h"
 #include "runtime/process/predict.h"
@@ -41,8 +42,10 @@ void tristar_layout_costs_init_sized(tristar_layout_costs *costs, size_t size) {
 /* The cluster of costs that have none: a message between nodes takes message_seconds. */
 static tristar_cluster cluster_of(tsi_machine *machine, const tristar_layout_costs *c) {
   const tsi_costs here = tsi_costs_assumed(machine, 1);
+  const double products = 1e9 * tsi_calibration_now(machine).multiply_gflops_one;
   tristar_cluster cluster;
   tristar_cluster_init(&cluster);
+  if (products > 0) cluster.dense_flops_per_second = products;
   cluster.core_bytes_per_second = c->bytes_per_second > 0 ? c->bytes_per_second : here.one;
   cluster.cache_bytes = here.cache;
   cluster.cached_bytes_per_second = tsi_double_max(here.cached, cluster.core_bytes_per_second);

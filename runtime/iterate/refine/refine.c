@@ -77,7 +77,7 @@ tristar_status tsi_refine_options_check(tsi_env *env, const tristar_refine_optio
 
 tristar_status tsi_refined_judge(tsi_env *env, const tsi_sparse_kernels *kernels, bool singular,
                                  double accuracy, const tristar_refine_result *result) {
-  const double error = result->backward_error;
+  const double error = result->backward_error, worst = tsi_larger(error, result->residual);
   if (accuracy > 0 && !(error <= accuracy))
     TSI_FAIL(env, TRISTAR_ERR_ACCURACY, "backward error %.1e is above the accuracy %.1e of the plan", error,
              accuracy);
@@ -87,11 +87,11 @@ tristar_status tsi_refined_judge(tsi_env *env, const tsi_sparse_kernels *kernels
         "backward error %.1e after refinement: the factors do not suit these values; analyze them again, "
         "or with a matching",
         error);
-  if (singular && !(fmax(error, result->residual) <= sqrt(kernels->epsilon)))
+  if (singular && !(worst <= sqrt(kernels->epsilon)))
     TSI_FAIL(env, TRISTAR_ERR_ACCURACY,
              "the matrix is singular, and x leaves a residual of %.1e beside b: there is no solution, or the "
              "factors do not find it; delayed pivots may help",
-             fmax(error, result->residual));
+             worst);
   return TRISTAR_OK;
 }
 

@@ -15,8 +15,8 @@
 
 #include "runtime/iterate/refine/refinement.h"
 
-#define LARGE 100   /* |A| |x| beside b: beyond that x may hold null vectors */
-#define MISSED 0.25 /* exponent of 1 / eps: the same, where null vectors may have been missed */
+#define LARGE 100   /* |A| |x| beside b: x may hold null vectors if it is beyond that, and */
+#define DIGITS 0.25 /* exponent of 1 / eps: beyond that */
 #define TOGETHER 6  /* powers of two between b of blocks that are solved together */
 
 /* The backward error of x. Rows whose unknowns are nothing but rounding errors have one of about 1: it is
@@ -95,40 +95,45 @@ static void unite(tsi_index *parent, tsi_index one, tsi_index other) {
   parent[one > other ? one : other] = one > other ? other : one;
 }
 
-/* A matrix of many processes is one block. */
+/* A matrix of many processes is one block, and so is one of more rows than blocks can be counted for. */
 static void find_blocks(blocks *k) {
   const tsi_system *system = k->r->system;
   const tsi_sparse *a = &system->a;
   const tsi_index n = system->n;
-  const bool lines = a->by_rows == (k->r->op == TRISTAR_N), alone = system->functions->take == NULL;
-  for (tsi_index i = 0; i < 2 * n; i++) k->of[i] = alone ? i : 0;
+  const bool lines = a->by_rows == (k->r->op == TRISTAR_N),
+             alone = system->functions->take == NULL && n <= INT32_MAX / 2;
+  for (tsi_count i = 0; i < 2 * (tsi_count)n; i++) k->of[i] = alone ? (tsi_index)i : 0;
   for (tsi_index j = 0; j < n && alone; j++)
     for (tsi_count p = a->ptr[j]; p < a->ptr[j + 1]; p++) {
       const tsi_index i = a->index[p];
       unite(k->of, lines ? j : i, n + (lines ? i : j));
       if (a->symmetry != TRISTAR_GENERAL) unite(k->of, lines ? i : j, n + (lines ? j : i));
     }
-  for (tsi_index i = 0; i < 2 * n && alone; i++) /* the root of a block comes first */
+  for (tsi_index i = 0; alone && i < 2 * n; i++) /* the root of a block comes first */
     k->of[i] = k->of[i] == i ? k->count++ : k->of[k->of[i]];
   if (!alone) k->count = 1;
 }
 
 static tristar_status begin(const tsi_refinement *r, blocks *k) {
   tsi_env *env = r->system->env;
-  const tsi_count n = r->system->n, most = 2 * n + 1;
-  const size_t bytes = (size_t)n * r->kernels->scalar_bytes;
+  const tsi_count n = r->system->n;
   k->r = r;
   tristar_status status = TSI_ALLOC(env, k->of, 2 * n);
+  if (status == TRISTAR_OK) find_blocks(k);
   for (int which = 0; which < SIZES && status == TRISTAR_OK; which++)
-    status = TSI_ALLOC(env, k->largest[which], most);
-  if (status == TRISTAR_OK) status = TSI_ALLOC_ZERO(env, k->group, most);
+    status = TSI_ALLOC(env, k->largest[which], k->count);
+  if (status == TRISTAR_OK) status = TSI_ALLOC_ZERO(env, k->group, k->count);
   if (status == TRISTAR_OK) status = TSI_ALLOC(env, k->real, n);
-  if (status == TRISTAR_OK) status = TSI_ALLOC(env, k->b, bytes);
+  return tsi_team_agree(r->system->team, status);
+}
+
+static tristar_status begin_groups(blocks *k) {
+  tsi_env *env = k->r->system->env;
+  const size_t bytes = (size_t)k->r->system->n * k->r->kernels->scalar_bytes;
+  tristar_status status = TSI_ALLOC(env, k->b, bytes);
   if (status == TRISTAR_OK) status = TSI_ALLOC(env, k->x, bytes);
   if (status == TRISTAR_OK) status = TSI_ALLOC(env, k->other, bytes);
-  TSI_TRY(tsi_team_agree(r->system->team, status));
-  find_blocks(k);
-  return TRISTAR_OK;
+  return tsi_team_agree(k->r->system->team, status);
 }
 
 /* The largest |scale_i value_i| of each block. */
@@ -159,11 +164,10 @@ typedef struct shares {
   double plain_terms;     /* without a scaling */
 } shares;
 
-/* r->residual.bound is that of x. */
-static tristar_status look(const blocks *k, const void *b, const void *x, shares *s) {
+/* r->residual is that of x. */
+static tristar_status look(const blocks *k, const void *b, shares *s) {
   const tsi_refinement *r = k->r;
   const tsi_index n = r->system->n;
-  TSI_TRY(tsi_system_precise_residual(r->system, r->op, b, x, r->residual.vector));
   for (int plain = 1; plain >= 0; plain--) { /* last as rows are scaled, which take_group() needs */
     const double *scale = plain ? NULL : r->row_scale;
     r->kernels->part(n, b, TSI_PART_MAGNITUDE, k->real);
@@ -179,6 +183,11 @@ static tristar_status look(const blocks *k, const void *b, const void *x, shares
 
 /* ---- Verdict ------------------------------------------------------------------------------------------- */
 
+/* Is x so large that it may hold null vectors? */
+static bool is_large(const tsi_refinement *r, double terms) {
+  return !(terms <= fmax(LARGE, pow(r->kernels->epsilon, -DIGITS)));
+}
+
 static bool is_solved(const tsi_refinement *r, const tristar_refine_result *found) {
   const double limit = sqrt(r->kernels->epsilon);
   return found->backward_error <= limit && found->residual <= limit;
@@ -189,7 +198,6 @@ static bool is_solved(const tsi_refinement *r, const tristar_refine_result *foun
 static tristar_status try_projections(const blocks *k, const tristar_refine_options *options,
                                       tristar_refine_result *found, bool *tried) {
   const tsi_refinement *r = k->r;
-  const double most = fmax(LARGE, pow(r->kernels->epsilon, -MISSED));
   bool done = false;
   *tried = false;
   for (int direct = 0; direct < 2 && !done && (!direct || tsi_null_vectors_can_be_direct(r->system));
@@ -204,7 +212,7 @@ static tristar_status try_projections(const blocks *k, const tristar_refine_opti
     memcpy(k->x, k->other, (size_t)r->system->n * r->kernels->scalar_bytes);
     *found = one;
     *tried = true;
-    done = is_solved(r, found) && share_of_b(k, SIZE_TERMS) <= most;
+    done = is_solved(r, found) && !is_large(r, share_of_b(k, SIZE_TERMS));
   }
   return TRISTAR_OK;
 }
@@ -228,13 +236,13 @@ static void leave_group(const blocks *k, const tsi_index *of, tsi_index group, v
 
 /* x = a solution without null vectors, group by group; where b of a block is zero, zeros. found: the worst
  * errors; *tried: one could be tried for all. */
-static tristar_status solve_groups(const blocks *k, const void *b, void *x,
-                                   const tristar_refine_options *options, tristar_refine_result *found,
-                                   bool *tried) {
+static tristar_status solve_groups(blocks *k, const void *b, void *x, const tristar_refine_options *options,
+                                   tristar_refine_result *found, bool *tried) {
   const tsi_refinement *r = k->r;
   const tsi_index n = r->system->n;
   const size_t bytes = (size_t)n * r->kernels->scalar_bytes;
   *tried = true;
+  TSI_TRY(begin_groups(k));
   memset(x, 0, bytes);
   for (tsi_index group = 1; *tried && take_group(k, group); group++) {
     tristar_refine_result one = {.backward_error = INFINITY};
@@ -260,21 +268,23 @@ tristar_status tsi_refine_singular(const tsi_refinement *r, const void *b, void 
   bool tried;
   TSI_OWNED char *other = NULL;
   TSI_TRY(begin(r, &k));
-  TSI_TRY(look(&k, b, x, &s));
+  TSI_TRY(look(&k, b, &s)); /* where x is not large, rounding errors of its residual are small beside b */
   *residual = tsi_larger(*residual, s.residual);
-  const bool large = !(fmax(s.terms, s.plain_terms) <= LARGE), fine = *residual <= limit && *error <= limit;
+  const bool large = is_large(r, tsi_larger(s.terms, s.plain_terms));
+  const bool fine = *residual <= limit && *error <= limit;
   if (!r->uneven && !large && fine && *residual * r->spread <= limit) return TRISTAR_OK;
   const size_t bytes = (size_t)r->system->n * r->kernels->scalar_bytes;
   TSI_TRY(tsi_team_agree(r->system->team, TSI_ALLOC(r->system->env, other, bytes)));
   TSI_TRY(solve_groups(&k, b, other, &plain, &found, &tried));
-  if (!tried) *residual *= r->spread;
+  if (!tried && *residual > 0) *residual *= r->spread;
   if (tried && is_solved(r, &found) && (large || !fine)) {
     memcpy(x, other, bytes);
     *residual = found.residual;
   }
   if (tried && !(found.backward_error <= limit)) *residual = tsi_larger(*residual, found.backward_error);
   TSI_TRY(tsi_residual_find(&r->residual, b, x, error));
-  TSI_TRY(look(&k, b, x, &s));
+  TSI_TRY(tsi_system_precise_residual(r->system, r->op, b, x, r->residual.vector));
+  TSI_TRY(look(&k, b, &s));
   *residual = tsi_larger(*residual, tsi_larger(s.residual, r->kernels->epsilon * s.terms));
   return TRISTAR_OK;
 }

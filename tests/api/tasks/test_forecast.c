@@ -9,6 +9,7 @@
 #include "tests/support/objects.h"
 #include "tests/support/subtests.h"
 #include "tristar_forecast.h"
+#include "tristar_layout.h"
 #include "tristar_matrix.h"
 #include "tristar_stats.h"
 #include "tristar_update.h"
@@ -301,9 +302,11 @@ static void check_failing(tristar_t *ts) {
 }
 
 /* Seconds of a factorization on a machine whose cores reach so many operations per second; 0: none measured.
- */
+ * The simulation of a process, too, takes the measured rate. */
 static double seconds_at(long mflops) {
   tristar_config config = DEFAULTS(tristar_config);
+  tristar_layout layout = DEFAULTS(tristar_layout);
+  tristar_layout_prediction chosen;
   tristar_t *ts;
   FILE *file = fopen("rate.calibration", "w");
   CHECK(file != NULL);
@@ -317,6 +320,9 @@ static double seconds_at(long mflops) {
   CHECK_OK(tristar_create(&config, &ts));
   system_t s = make_system(ts, "gen:poisson3d7:20", TRISTAR_METHOD_LLT, TRISTAR_DOUBLE);
   const double seconds = forecast_of(s.analysis, 1).factor_seconds;
+  CHECK_OK(tristar_layout_choose(s.analysis, 1, NULL, &layout, &chosen));
+  CHECK_MSG(chosen.factor_seconds > seconds / 2 && chosen.factor_seconds < 2 * seconds, "%g s, not %g s",
+            chosen.factor_seconds, seconds);
   free_system(&s);
   close_context(&ts);
   return seconds;
