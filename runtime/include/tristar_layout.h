@@ -65,13 +65,13 @@ typedef struct tristar_traffic {
   tristar_range factor_bytes; /* Bytes of one triangular factor as stored, with all copies. */
   double balance;             /* factor_bytes.max / factor_bytes.mean; 1 without factor. */
   tristar_messages fan_in;    /* tristar_distributed_factor: contribution blocks to ancestors, and stripes of
-                                 fronts    that several processes share. */
+                                 fronts that several processes share. */
   tristar_range factor_flops; /* Operations of the fronts of a process; L D L^T counts as L L^T. */
   tristar_range front_bytes;  /* Largest memory of its fronts and contribution blocks, besides the factor, if
-                                 it  factors one front at a time and sends contribution blocks at once. */
+                                 it factors one front at a time and sends contribution blocks at once. */
   double factor_path_flops;   /* Operations until the last front is factored, if each process takes its fronts
-                                 one   after the other, the longest path to the root first. Messages cost time
-                                 only   inside shared fronts. */
+                                 one after the other, the longest path to the root first. Messages cost time
+                                 only inside shared fronts. */
 } tristar_traffic;
 
 /* Counts the messages of a solve with nrhs right-hand sides in this layout, forward and backward, and of the

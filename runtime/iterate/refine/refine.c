@@ -89,8 +89,8 @@ tristar_status tsi_refined_judge(tsi_env *env, const tsi_sparse_kernels *kernels
         error);
   if (singular && !(worst <= sqrt(kernels->epsilon)))
     TSI_FAIL(env, TRISTAR_ERR_ACCURACY,
-             "the matrix is singular, and x leaves a residual of %.1e beside b: there is no solution, or the "
-             "factors do not find it; delayed pivots may help",
+             "the matrix is singular, and x leaves a residual of %.1e beside b: there is no solution, or "
+             "rounding errors hide it; delayed pivots may help",
              worst);
   return TRISTAR_OK;
 }
