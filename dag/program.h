@@ -60,7 +60,14 @@ typedef enum tsi_message_kind {
   TSI_MESSAGE_EXCHANGE,
   TSI_MESSAGE_GRID_FORWARD,
   TSI_MESSAGE_GRID_BACKWARD,
-  TSI_MESSAGE_KINDS
+  TSI_MESSAGE_STRIPE, /* this and the following: of a factorization (dag/factor/front_world.h) */
+  TSI_MESSAGE_COMPLEMENT,
+  TSI_MESSAGE_PANELS,
+  TSI_MESSAGE_AGREE,       /* of a collective call: without rows, and not counted */
+  TSI_MESSAGE_GRID_STRIPE, /* the same four between grids */
+  TSI_MESSAGE_GRID_COMPLEMENT,
+  TSI_MESSAGE_GRID_PANELS,
+  TSI_MESSAGE_GRID_AGREE
 } tsi_message_kind;
 
 /* A message is the rows of one or more local chunks, one after the other. */

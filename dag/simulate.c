@@ -81,18 +81,28 @@ static void release(tsi_simulation *s, tsi_index r, tsi_index step) {
     tsi_heap_push(&s->rank[r].ready, s->world->rank[r].step[step].priority, step);
 }
 
+/* Stands for messages of collective calls, of a grid or of all. Steps of these kinds that work have no
+ * seconds. */
+static bool agrees(const tsi_world_step *step) {
+  return (step->kind == TSI_STEP_EXCHANGE || step->kind == TSI_STEP_GRID_FORWARD) && step->seconds > 0;
+}
+
+/* Where its time counts. */
+static double *place_of(const tsi_world_step *step, double *arithmetic, double message[2]) {
+  return agrees(step) ? &message[step->kind == TSI_STEP_GRID_FORWARD] : arithmetic;
+}
+
 static tsi_work work_of(const tsi_simulation *s, tsi_index r, tsi_index k) {
   const tristar_cluster *c = &s->cluster;
   const tsi_world_step *step = &s->world->rank[r].step[k];
   if (step->receive != TSI_NONE)
     return (tsi_work){.seconds = overhead(s, s->world->rank[r].receive[step->receive].peer, r)};
   const double arithmetic = s->flops_per_byte / c->flops_per_second; /* seconds for a byte */
+  const double seconds = agrees(step) ? step->seconds : c->step_seconds + step->seconds;
   if (s->rank[r].cached)
-    return (tsi_work){.seconds =
-                          c->step_seconds + step->bytes * fmax(1 / c->cached_bytes_per_second, arithmetic)};
-  return (tsi_work){.seconds = c->step_seconds,
-                    .bytes = step->bytes,
-                    .rate = 1 / fmax(1 / c->core_bytes_per_second, arithmetic)};
+    return (tsi_work){.seconds = seconds + step->bytes * fmax(1 / c->cached_bytes_per_second, arithmetic)};
+  return (tsi_work){
+      .seconds = seconds, .bytes = step->bytes, .rate = 1 / fmax(1 / c->core_bytes_per_second, arithmetic)};
 }
 
 static tristar_status begin_work(tsi_simulation *s, tsi_index r, tsi_index core, const tsi_work *work) {
@@ -156,14 +166,15 @@ static tristar_status core_happens(tsi_simulation *s, tsi_index number) {
     const tsi_world_receive *from = &program->receive[step->receive];
     s->rank[r].message[class_of(tsi_world_sent(s->world, from)->kind)] += seconds;
   } else
-    s->rank[r].arithmetic += seconds;
+    *place_of(step, &s->rank[r].arithmetic, s->rank[r].message) += seconds;
   if (core->next_send == step[1].send) return end_step(s, r, core);
   const tsi_work work = {.seconds = overhead(s, r, program->send[core->next_send++].peer)};
   return begin_work(s, r, number, &work);
 }
 
+/* Messages of collective calls have no rows. */
 static void count(tsi_traffic_count *count, tsi_index rows) {
-  count->messages++;
+  count->messages += rows > 0;
   count->rows += rows;
 }
 
@@ -267,6 +278,7 @@ tsi_simulated_path tsi_simulation_path(const tsi_simulation *s) {
     const int class = from ? class_of(tsi_world_sent(s->world, from)->kind) : 0;
     add_overheads(s, r, program->step[step].send, sent, &path);
     if (from) path.message[class] += end - begin;
+    if (!from) *place_of(&program->step[step], &path.arithmetic, path.message) += end - begin;
     if (cause != TSI_CAUSE_MESSAGE) {
       end = begin;
       step = cause;

@@ -5,9 +5,13 @@ tsi_traffic_class tsi_traffic_class_of(tsi_message_kind kind) {
   switch (kind) {
   case TSI_MESSAGE_FORWARD_X:
   case TSI_MESSAGE_BACKWARD_X:
+  case TSI_MESSAGE_STRIPE:
+  case TSI_MESSAGE_PANELS:
+  case TSI_MESSAGE_AGREE:
     return TSI_TRAFFIC_BROADCAST;
   case TSI_MESSAGE_FORWARD_SUM:
   case TSI_MESSAGE_BACKWARD_SUM:
+  case TSI_MESSAGE_COMPLEMENT:
     return TSI_TRAFFIC_REDUCTION;
   default:
     return TSI_TRAFFIC_GRIDS;

@@ -20,48 +20,65 @@ static int by_peer_and_tag(const void *a, const void *b) {
   return (x->tag > y->tag) - (x->tag < y->tag);
 }
 
-static tristar_status list_keys(tsi_world *world, const tsi_message *message, tsi_index count,
-                                tsi_world_key **out) {
-  TSI_TRY(TSI_ALLOC_IN(world, *out, count));
-  for (tsi_index m = 0; m < count; m++)
-    (*out)[m] = (tsi_world_key){.peer = message[m].peer,
-                                .tag = message[m].tag,
-                                .message = m,
-                                .step = message[m].step,
-                                .rows = (tsi_index)message[m].rows,
-                                .kind = message[m].kind};
-  if (count > 0) qsort(*out, (size_t)count, sizeof **out, by_peer_and_tag);
+tristar_status tsi_world_begin(tsi_world *world, tsi_index steps, tsi_index sends, tsi_index receives) {
+  tsi_world_rank *r = &world->rank[world->ranks];
+  r->steps = steps;
+  r->sends = sends;
+  r->receives = receives;
+  TSI_TRY(TSI_ALLOC_ZERO_IN(world, r->step, (tsi_count)steps + 1));
+  TSI_TRY(TSI_ALLOC_IN(world, r->send, sends));
+  TSI_TRY(TSI_ALLOC_IN(world, r->receive, receives));
+  TSI_TRY(TSI_ALLOC_IN(world, world->sent[world->ranks], sends));
+  TSI_TRY(TSI_ALLOC_IN(world, world->received[world->ranks], receives));
+  for (tsi_index s = 0; s <= steps; s++) r->step[s].receive = TSI_NONE;
   return TRISTAR_OK;
 }
 
-tristar_status tsi_world_add(tsi_env *env, tsi_world *world, const tsi_program *program, bool edges) {
-  const tsi_steps *steps = program->steps;
+static void sort_keys(tsi_world_key *key, tsi_index count) {
+  if (count > 0) qsort(key, (size_t)count, sizeof *key, by_peer_and_tag);
+}
+
+tristar_status tsi_world_end(tsi_env *env, tsi_world *world, bool edges, tsi_count count,
+                             const tsi_edge *edge) {
   tsi_world_rank *r = &world->rank[world->ranks];
-  r->steps = steps->count;
-  r->sends = program->sends;
-  r->receives = program->receives;
-  TSI_TRY(TSI_ALLOC_IN(world, r->step, (tsi_count)steps->count + 1));
-  TSI_TRY(TSI_ALLOC_IN(world, r->send, r->sends));
-  TSI_TRY(TSI_ALLOC_IN(world, r->receive, r->receives));
-  for (tsi_index s = 0; s <= steps->count; s++) {
-    r->step[s] = (tsi_world_step){.send = program->send_ptr[s], .receive = TSI_NONE};
-    if (s == steps->count) break;
-    r->step[s].bytes = steps->step[s].bytes;
-    r->step[s].priority = steps->step[s].priority;
-    r->step[s].kind = steps->step[s].kind;
-    r->bytes += r->step[s].bytes;
-  }
-  for (tsi_index m = 0; m < r->receives; m++) r->step[program->receive[m].step].receive = m;
+  for (tsi_index s = 0; s < r->steps; s++) r->bytes += r->step[s].bytes;
   if (edges) {
-    TSI_TRY(tsi_adjacency_create(env, steps->count, steps->edges, steps->edge, TSI_AFTER, &r->after));
+    TSI_TRY(tsi_adjacency_create(env, r->steps, count, edge, TSI_AFTER, &r->after));
     tsi_own(world, r->after);
   }
-  TSI_TRY(list_keys(world, program->send, r->sends, &world->sent[world->ranks]));
-  TSI_TRY(list_keys(world, program->receive, r->receives, &world->received[world->ranks]));
+  sort_keys(world->sent[world->ranks], r->sends);
+  sort_keys(world->received[world->ranks], r->receives);
   world->steps += r->steps;
   world->messages += r->sends;
   world->ranks++;
   return TRISTAR_OK;
+}
+
+static void list_keys(const tsi_message *message, tsi_index count, tsi_world_key *out) {
+  for (tsi_index m = 0; m < count; m++)
+    out[m] = (tsi_world_key){.peer = message[m].peer,
+                             .tag = message[m].tag,
+                             .message = m,
+                             .step = message[m].step,
+                             .rows = (tsi_index)message[m].rows,
+                             .kind = message[m].kind};
+}
+
+tristar_status tsi_world_add(tsi_env *env, tsi_world *world, const tsi_program *program, bool edges) {
+  const tsi_steps *steps = program->steps;
+  TSI_TRY(tsi_world_begin(world, steps->count, program->sends, program->receives));
+  tsi_world_step *step = world->rank[world->ranks].step;
+  for (tsi_index s = 0; s <= steps->count; s++) {
+    step[s].send = program->send_ptr[s];
+    if (s == steps->count) break;
+    step[s].bytes = steps->step[s].bytes;
+    step[s].priority = steps->step[s].priority;
+    step[s].kind = steps->step[s].kind;
+  }
+  for (tsi_index m = 0; m < program->receives; m++) step[program->receive[m].step].receive = m;
+  list_keys(program->send, program->sends, world->sent[world->ranks]);
+  list_keys(program->receive, program->receives, world->received[world->ranks]);
+  return tsi_world_end(env, world, edges, steps->edges, steps->edge);
 }
 
 /* Processes take what they receive in ascending order of rank, and what a process sends is sorted by the rank

@@ -211,6 +211,11 @@ double tsi_front_flops(const tsi_symbolic *symbolic, tristar_method method, tsi_
 static inline tsi_index tsi_front_pieces_of(tsi_count scalars) {
   return scalars == 0 ? 1 : (tsi_index)((scalars + TSI_FRONT_PIECE - 1) / TSI_FRONT_PIECE);
 }
+/* Scalars of a message of a parcel that has `all`: the last one has a failure mark, too. */
+static inline tsi_count tsi_front_message_scalars(const tsi_front_message *message, tsi_count all) {
+  const tsi_count part = (all + message->pieces - 1) / message->pieces;
+  return message->piece + 1 == message->pieces ? all + 1 - message->piece * part : part;
+}
 /* Messages that the complement of s is where it travels as it lies in memory; 0: it has no rows. */
 static inline tsi_index tsi_complement_pieces(const tsi_symbolic *symbolic, tsi_index s) {
   const tsi_count rows = symbolic->row_ptr[s + 1] - symbolic->row_ptr[s];

@@ -25,9 +25,11 @@ static tristar_status take_fronts(tsi_env *env, const tsi_front_whole *whole, ts
   const tsi_front_structure *fronts = whole->fronts;
   const tsi_index count = part->tree->symbolic->count;
   const tsi_index *from = part->tree->supernode;
-  TSI_SCRATCH_ZERO(env, tsi_front_weights, weights, 1);
-  TSI_TRY(tsi_factorization_weigh(env, fronts->symbolic, fronts->method, fronts->options, weights));
-  tsi_own(weights, weights->subtree);
+  TSI_SCRATCH_ZERO(env, tsi_front_weights, found, 1);
+  const tsi_front_weights *weights = whole->weights ? whole->weights : found;
+  if (weights == found)
+    TSI_TRY(tsi_factorization_weigh(env, fronts->symbolic, fronts->method, fronts->options, found));
+  tsi_own(found, found->subtree);
   TSI_TRY(TSI_ALLOC(env, part->column, count));
   TSI_TRY(TSI_ALLOC(env, part->owner, count));
   TSI_TRY(TSI_ALLOC(env, part->weights.subtree, count));

@@ -37,7 +37,8 @@ typedef struct tsi_front_part {
 typedef struct tsi_front_whole {
   const tsi_front_structure *fronts;
   const tsi_index *owner;
-  const tsi_front_teams *teams; /* NULL: no front is shared */
+  const tsi_front_teams *teams;     /* NULL: no front is shared */
+  const tsi_front_weights *weights; /* of all supernodes; NULL: they are found for each part */
 } tsi_front_whole;
 
 /* wanted: supernodes that the process asks for; it is filled with all that are in the part. After a failure

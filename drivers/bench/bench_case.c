@@ -199,7 +199,7 @@ static void run_contender(tsi_bench_case *c, int k, int64_t round) {
 
 /* Of an array as large as the largest factor, within the bounds of bandwidth.h. */
 static void measure_bandwidth(tsi_bench_case *c) {
-  double one = 0, all = 0, bytes = TSI_BANDWIDTH_BYTES_MIN;
+  double one = 0, all = 0, bytes = 0;
   tristar_config config;
   tristar_t *ts;
   tristar_config_init(&config);
@@ -207,8 +207,8 @@ static void measure_bandwidth(tsi_bench_case *c) {
   for (int k = 0; k < c->setup->count; k++)
     bytes = fmax(bytes, number(cJSON_GetArrayItem(c->results[k].rounds, 0), "factor_bytes"));
   if (tristar_create(&config, &ts) != TRISTAR_OK) return;
-  if (tsi_bandwidth_read(tsi_context_env(ts), (size_t)fmin(bytes, TSI_BANDWIDTH_BYTES_MAX),
-                         c->setup->workers_most, &one, &all) == TRISTAR_OK) {
+  if (tsi_bandwidth_read(tsi_context_env(ts), tsi_bandwidth_bytes(bytes), c->setup->workers_most, &one,
+                         &all) == TRISTAR_OK) {
     cJSON *figures = tsi_json_add_item(c->rates.bandwidths);
     TSI_JSON_NUMBERS(figures, {"bandwidth_one_core_gbps", one}, {"bandwidth_gbps", all});
   }

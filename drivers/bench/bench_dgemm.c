@@ -11,6 +11,7 @@
 
 #include "drivers/bench/bench.h"
 #include "drivers/session/session.h"
+#include "runtime/machine/bandwidth.h"
 
 /* Of OpenBLAS, whose header is not for this folder. */
 void dgemm_(const char *transa, const char *transb, const int *m, const int *n, const int *k,
@@ -20,7 +21,7 @@ int openblas_get_num_threads(void);
 void openblas_set_num_threads(int threads);
 
 enum {
-  SQUARE = 1024,
+  SQUARE = 1024, /* with TRISTAR_SHORT_RATES=1 a quarter of these rows and columns */
   TALL_ROWS = 4096,
   TALL_COLUMNS = 256,
   TALL_COLUMNS_MOST = 512,
@@ -119,9 +120,10 @@ static double measure(int threads, const shape *s) {
 }
 
 void tsi_bench_dgemm(int threads, int64_t nrhs, double *square, double *tall) {
-  const shape squares = {SQUARE, SQUARE, SQUARE, 1, 1};
-  const shape talls = {TALL_ROWS, (int)(nrhs < TALL_COLUMNS_MOST ? nrhs : TALL_COLUMNS_MOST), TALL_COLUMNS,
-                       TALL_COUNT, TALL_TURNS};
+  const int part = tsi_short_rates() ? 4 : 1;
+  const shape squares = {SQUARE / part, SQUARE / part, SQUARE / part, 1, 1};
+  const shape talls = {TALL_ROWS / part, (int)(nrhs < TALL_COLUMNS_MOST ? nrhs : TALL_COLUMNS_MOST),
+                       TALL_COLUMNS, TALL_COUNT, TALL_TURNS};
   const int before = openblas_get_num_threads();
   openblas_set_num_threads(1);
   *square = measure(threads, &squares);

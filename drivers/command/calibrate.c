@@ -58,6 +58,7 @@ static void print_report(const tristar_calibration *c, const tsi_calibration_qua
                c->workers);
   else
     tsi_report("reading", "%.1f GB/s by one core", c->read_gbps_one);
+  tsi_report("products", "%.1f GF/s by one core, of dense matrices", c->multiply_gflops_one);
   tsi_report("chunks", "of %s and more: about what one core reads while 16 tasks pass",
              tsi_text_bytes(c->floor_bytes));
   if (c->floor_bytes != floor_before)

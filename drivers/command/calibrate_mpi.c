@@ -12,7 +12,6 @@
 #include "drivers/session/commands.h"
 #include "drivers/session/console.h"
 #include "drivers/session/files.h"
-#include "drivers/session/launcher.h"
 
 #ifndef TSI_HAVE_MPI
 
@@ -49,6 +48,7 @@ static void print_report(const tsi_session *s, const tristar_cluster *c, int ran
              calibration->source == TRISTAR_CALIBRATION_DEFAULTS
                  ? ": assumed, as this machine has not been calibrated (tristar calibrate)"
                  : "");
+  tsi_report("products", "%.1f GF/s by one core", 1e-9 * c->dense_flops_per_second);
   if (c->ranks_per_node > 1)
     print_messages("messages", "on a node", c->local_latency_seconds, c->local_overhead_seconds,
                    c->local_bytes_per_second);
@@ -61,6 +61,16 @@ static void print_report(const tsi_session *s, const tristar_cluster *c, int ran
   tsi_report("written", "%s", tsi_output_name(s->settings->cluster));
 }
 
+/* After MPI_Init: no process ends, and mpiexec none for it, before rank 0 has said why. */
+static int check_words(const tsi_settings *settings, int rank) {
+  if (settings->json == NULL) return TSI_EXIT_OK;
+  tsi_console_mute(rank > 0); /* rank 0 says the same */
+  const int wrong =
+      tsi_usage_error("calibrate", "--json cannot be combined with --cluster, which writes JSON");
+  tsi_console_mute(false);
+  return wrong;
+}
+
 static int measure(const tsi_settings *given, const void *none) {
   (void)none;
   tsi_session session, *s = &session;
@@ -69,6 +79,8 @@ static int measure(const tsi_settings *given, const void *none) {
   int rank, ranks;
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+  const int wrong = check_words(given, rank);
+  if (wrong != TSI_EXIT_OK) return wrong;
   tsi_settings settings = tsi_settings_of_rank(given, rank);
   bool ok = tsi_session_open(s, &settings, "calibration") &&
             tsi_session_check(s, tristar_get_calibration(s->ts, &calibration), "calibration");
@@ -88,13 +100,6 @@ static int measure(const tsi_settings *given, const void *none) {
 }
 
 int tsi_calibrate_cluster(const tsi_settings *settings) {
-  tsi_console_mute(tsi_launched().rank > 0); /* rank 0 says the same */
-  const int status =
-      settings->json != NULL
-          ? tsi_usage_error("calibrate", "--json cannot be combined with --cluster, which writes JSON")
-          : TSI_EXIT_OK;
-  tsi_console_mute(false);
-  if (status != TSI_EXIT_OK) return status;
   return tsi_run_mpi(measure, settings, NULL);
 }
 

@@ -28,6 +28,7 @@ int tsi_solve_distributed(const tsi_settings *settings) {
 
 #include "drivers/session/commands.h"
 #include "drivers/session/layout.h"
+#include "drivers/session/saved.h"
 #include "drivers/report/rank_figures.h"
 #include "drivers/report/report.h"
 #include "runtime/base/median.h"
@@ -35,6 +36,7 @@ int tsi_solve_distributed(const tsi_settings *settings) {
 
 typedef struct solution {
   int rank, ranks;
+  tsi_settings *settings; /* those of the session */
   tristar_layout layout;
   bool chosen;                         /* rank 0: the layout is one of ours */
   tristar_layout_prediction predicted; /* then */
@@ -130,6 +132,53 @@ static bool factor_rows(tsi_session *s, solution *z, tristar_dmatrix_t **matrix)
   return true;
 }
 
+/* Do the words that are given fit the layout of a saved factor? */
+static bool fits(const tsi_settings *settings, const tristar_layout *given, const tristar_layout *saved) {
+  const bool grids =
+      given->px == 0 || (given->px == saved->px && given->py == saved->py && given->pz == saved->pz);
+  const bool algorithm = settings->algo < 0 || settings->algo == 2 ? settings->algo < 0 || saved->pz == 1
+                                                                   : given->algorithm == saved->algorithm;
+  return grids && algorithm && (settings->map < 0 || given->map == saved->map) &&
+         (settings->message_tree < 0 || given->message_tree == saved->message_tree);
+}
+
+/* On all ranks. */
+static bool load(tsi_session *s, solution *z) {
+  tristar_distributed_options options = options_of(s, z);
+  tristar_distributed_stats own;
+  const tristar_layout given = z->layout;
+  const double begin = tsi_now();
+  options.layout.px = 0;
+  if (!tsi_session_check_saved(s) ||
+      !tsi_session_check(
+          s, tristar_distributed_load(s->ts, MPI_COMM_WORLD, s->path, &options, &z->in.distributed),
+          s->name) ||
+      !tsi_session_check(s, tristar_distributed_get_stats(z->in.distributed, &own), s->name) ||
+      !tsi_session_check(
+          s,
+          tristar_distributed_set_rows(z->in.distributed, z->rank == 0 ? 0 : own.n, z->rank == 0 ? own.n : 0),
+          s->name) ||
+      !note_factor(s, z))
+    return false;
+  if (!fits(s->settings, &given, &own.layout))
+    return tsi_session_fail(s, TRISTAR_ERR_ARGUMENT, "%s: saved in layout %dx%dx%d, %s, %s map, %s trees",
+                            s->name, own.layout.px, own.layout.py, own.layout.pz,
+                            own.layout.algorithm == TRISTAR_ALGORITHM_LEVELWISE ? "levelwise" : "replicated",
+                            tsi_map_name(own.layout.map), tsi_tree_name(own.layout.message_tree));
+  z->settings->algo = own.layout.algorithm == TRISTAR_ALGORITHM_LEVELWISE;
+  s->precision = tsi_precision_of(own.scalar);
+  s->view = (tristar_view){.symmetry = own.symmetry, .scalar = own.scalar, .rows = own.n, .cols = own.n};
+  s->single_factors = s->f.factor_bytes < (size_t)s->f.stored_factor * s->precision->bytes;
+  s->analyze_s = s->a.analyze_seconds;
+  s->factor_s = s->f.factor_seconds;
+  s->read_s = tsi_now() - begin - own.start_seconds;
+  s->saved = z->by_rows = true;
+  z->chosen = false;
+  const bool made = tsi_rank_0_says(z->rank > 0 || tsi_solved_system_make(&z->in));
+  MPI_Bcast(&z->in.nrhs, 1, MPI_INT64_T, 0, MPI_COMM_WORLD);
+  return made;
+}
+
 /* On all ranks. */
 static bool factor(tsi_session *s, solution *z) {
   MPI_Bcast(&z->in.nrhs, 1, MPI_INT64_T, 0, MPI_COMM_WORLD);
@@ -142,9 +191,10 @@ static bool factor(tsi_session *s, solution *z) {
   return note_factor(s, z);
 }
 
-/* Reads, analyzes and factors; by rows on all ranks if that can be. */
+/* Loads a saved factor; or reads, analyzes and factors, by rows on all ranks if that can be. */
 static bool make_factor(tsi_session *s, solution *z) {
   tristar_dmatrix_t *matrix = NULL;
+  if (tsi_rank_0_says(z->rank > 0 || tsi_session_is_saved_set(s))) return load(s, z);
   if (!s->settings->laplacian) matrix = read_rows(s);
   if (matrix != NULL && !tsi_rank_0_says(z->rank > 0 || tsi_solved_system_make(&z->in))) {
     tristar_dmatrix_destroy(&matrix);
@@ -265,7 +315,8 @@ static void print_report(const tsi_session *s, const solution *z) {
   tsi_report("layout", "%d x %d x %d processes, %s algorithm, %s map, %s trees; %s each", l->px, l->py, l->pz,
              tsi_algorithm_name(s->settings), tsi_map_name(l->map), tsi_tree_name(l->message_tree),
              workers > 0 ? tsi_text_many(workers, "worker") : "no StarPU: one thread");
-  if (z->by_rows) tsi_report("", "each process has read its rows of the matrix, none has all of it");
+  if (z->by_rows && !s->saved)
+    tsi_report("", "each process has read its rows of the matrix, none has all of it");
   if (count_idle(z) > 0)
     tsi_report("", "%d of %d processes have no part of the factor", count_idle(z), z->ranks);
   if (z->chosen)
@@ -297,6 +348,7 @@ static cJSON *make_json(const tsi_session *s, const solution *z) {
   tsi_solved_system_json(&z->in, object);
   if (s->settings->in_flight == 1) cJSON_AddNumberToObject(object, "sweep_s", z->sweep_s);
   cJSON_AddStringToObject(object, "matrix_on", z->by_rows ? "all" : "rank 0");
+  if (s->analysis == NULL) cJSON_AddBoolToObject(object, "saved", s->saved);
   o = tsi_json_add_layout(object, s, &z->layout);
   if (z->chosen) {
     TSI_JSON_NUMBERS(o, {"solves", (double)s->settings->solves},
@@ -321,9 +373,15 @@ static bool write_results(tsi_session *s, solution *z) {
   return s->settings->svg == NULL || tsi_processes_svg(s, &z->layout, z->ranks, z->stats);
 }
 
+/* With --save. */
+static bool save(tsi_session *s, const solution *z) {
+  const char *prefix = s->settings->save;
+  return prefix == NULL || tsi_session_check(s, tristar_distributed_save(z->in.distributed, prefix), prefix);
+}
+
 /* Everything after the context; gives what rank 0 found. */
 static bool run(tsi_session *s, solution *z) {
-  bool ok = make_factor(s, z) && solve_plain(s, z) &&
+  bool ok = make_factor(s, z) && save(s, z) && solve_plain(s, z) &&
             tsi_session_check(s, tristar_distributed_gather_stats(z->in.distributed, z->stats), s->name) &&
             tsi_solved_system_trace(&z->in) &&
             tsi_solved_system_refine(&z->in, tsi_rank_0_says(tsi_accuracy_wants_condition(s)));
@@ -380,6 +438,7 @@ static int solve(const tsi_settings *given, const void *none) {
   tsi_console_mute(false);
   if (wrong != TSI_EXIT_OK) return wrong;
   tsi_settings settings = tsi_settings_of_rank(given, z.rank);
+  z.settings = &settings;
   bool ok = tsi_session_open(s, &settings, given->operand[0]);
   z.sweep = calloc((size_t)settings.repeat, sizeof *z.sweep);
   z.stats = calloc((size_t)z.ranks, sizeof *z.stats);

@@ -1,5 +1,5 @@
-/* `tristar simulate MATRIX --ranks P,Q,...`: the time of a solve over numbers of processes, with a curve for
- * each number of grids. See simulate_ranks.h. */
+/* `tristar simulate MATRIX --ranks P,Q,...`: the time of a solve or factorization over numbers of processes,
+ * with a curve for each number of grids. See simulate_ranks.h. */
 #include <math.h>
 #include <stdio.h>
 
@@ -38,10 +38,10 @@ static double share_of(const tristar_simulated *f, double part) {
 
 /* ---- Table, JSON -------------------------------------------------------------------------------------- */
 
-void tsi_curves_print(const tsi_simulate_curves *c) {
+void tsi_curves_print(const char *what, const tsi_simulate_curves *c) {
   int end;
-  tsi_report("solves", "%9s   %-16s %9s %9s %11s %11s %9s %8s", "processes", "fastest layout", "time",
-             "speed-up", "over 1 grid", "arithmetic", "messages", "waiting");
+  tsi_report(what, "%9s   %-16s %9s %9s %11s %11s %9s %8s", "processes", "fastest layout", "time", "speed-up",
+             "over 1 grid", "arithmetic", "messages", "waiting");
   for (int first = 0; first < c->count; first = end) {
     end = end_of_processes(c, first);
     const tsi_simulate_point *best = fastest_of(c, first, end);
@@ -141,11 +141,15 @@ bool tsi_curves_draw(tsi_session *s, const tsi_simulate_curves *c, const char *c
                 .logarithmic = true,
                 .values = ticks,
                 .count = numbers};
-  tsi_axis y = {.name = "time of a solve", .quantity = TSI_SECONDS, .logarithmic = true};
-  if (!tsi_chart_begin(&p, s, s->settings->svg, "Simulated solves")) return false;
-  tsi_picture_subtitle(&p, "n = %s, %s, %s; %s algorithm, the fastest Px x Py of each number of grids; %s",
-                       tsi_text_count(s->view.rows), s->precision->text,
-                       tsi_text_many(nrhs, "right-hand side"), tsi_algorithm_name(s->settings), cluster);
+  tsi_axis y = {.name = nrhs == 0 ? "time of a factorization" : "time of a solve",
+                .quantity = TSI_SECONDS,
+                .logarithmic = true};
+  if (!tsi_chart_begin(&p, s, s->settings->svg, nrhs == 0 ? "Simulated factorizations" : "Simulated solves"))
+    return false;
+  tsi_picture_subtitle(&p, "n = %s, %s%s%s; %s algorithm, the fastest Px x Py of each number of grids; %s",
+                       tsi_text_count(s->view.rows), s->precision->text, nrhs == 0 ? "" : ", ",
+                       nrhs == 0 ? "" : tsi_text_many(nrhs, "right-hand side"),
+                       tsi_algorithm_name(s->settings), cluster);
   tsi_chart_legend(&p, count, series);
   tsi_chart_draw(&p, &x, &y, count, series);
   return tsi_chart_end(&p, &y);

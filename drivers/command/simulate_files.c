@@ -59,6 +59,7 @@ static int kind_of(const tsi_simulation *s, tsi_index r, const tsi_world_step *s
   }
   switch (step->kind) {
   case TSI_STEP_EXCHANGE:
+    return step->seconds > 0 ? INSIDE : BETWEEN;
   case TSI_STEP_GRID_FORWARD:
   case TSI_STEP_GRID_BACKWARD:
     return BETWEEN;
@@ -66,15 +67,18 @@ static int kind_of(const tsi_simulation *s, tsi_index r, const tsi_world_step *s
   case TSI_STEP_BACKWARD_SLICE:
   case TSI_STEP_BACKWARD_SUM:
   case TSI_STEP_BACKWARD_RECEIVE:
+  case TSI_STEP_FRONT_PACK: /* of a factorization: panels; all else: fronts */
     return BACKWARD;
   default:
     return FORWARD;
   }
 }
 
-bool tsi_simulate_write_gantt(const tsi_predicted *predicted, const char *name, const char *path) {
-  static const char *const kinds[KINDS] = {"forward", "backward", "messages inside grids",
-                                           "messages between grids"};
+bool tsi_simulate_write_gantt(const tsi_predicted *predicted, bool factorization, const char *name,
+                              const char *path) {
+  const char *const kinds[KINDS] = {factorization ? "fronts" : "forward",
+                                    factorization ? "panels" : "backward", "messages inside grids",
+                                    "messages between grids"};
   const tsi_simulation *s = predicted->simulation;
   const tsi_index ranks = s->world->ranks, lanes = tsi_index_min(ranks, LANES_MOST);
   char title[160], subtitle[160];
@@ -90,7 +94,7 @@ bool tsi_simulate_write_gantt(const tsi_predicted *predicted, const char *name, 
                                        .end = s->rank[r].end[k],
                                        .name = tsi_step_name(s->world->rank[r].step[k].kind)};
   }
-  snprintf(title, sizeof title, "Simulated solve: %.100s", name);
+  snprintf(title, sizeof title, "Simulated %s: %.100s", factorization ? "factorization" : "solve", name);
   snprintf(subtitle, sizeof subtitle, "%d of %d processes, evenly chosen; %s", lanes, ranks,
            tsi_text_time(s->seconds));
   const bool ok = tsi_gantt_write(path, &(tsi_gantt_chart){.title = title,

@@ -1,5 +1,5 @@
-/* `tristar simulate MATRIX --ranks P`: the time of a distributed solve on a cluster, by simulation of all of
- * its processes; --ranks P,Q,...: curves. */
+/* `tristar simulate MATRIX --ranks P`: the time of a distributed solve or factorization on a cluster, by
+ * simulation of all of its processes; --ranks P,Q,...: curves. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -27,7 +27,8 @@ typedef struct simulated {
   tsi_cluster cluster;
   int64_t ranks[TSI_LIST_MAX]; /* of --ranks */
   int numbers;                 /* of these */
-  int64_t nrhs, tried;         /* layouts that were simulated */
+  int64_t nrhs;                /* 0: a factorization */
+  int64_t tried;               /* layouts that were simulated */
   tristar_simulated best;
   tsi_simulate_point rival[RIVALS]; /* of one number of processes; seconds 0: none */
   tsi_simulate_curves curves;       /* of several */
@@ -82,6 +83,8 @@ static int read_layout(const tsi_settings *settings, simulated *m) {
 
 static tristar_status simulate(const simulated *m, const tristar_layout *layout, tsi_simulate_point *out) {
   out->layout = *layout;
+  if (m->nrhs == 0)
+    return tristar_layout_predict_factor(m->session.analysis, layout, &m->cluster.model, &out->figures);
   return tristar_layout_predict(m->session.analysis, layout, m->nrhs, &m->cluster.model, &out->figures);
 }
 
@@ -158,7 +161,7 @@ static bool simulate_again(simulated *m) {
           ? tsi_simulate_by_simgrid(s->analysis, &m->layout, m->nrhs, &m->cluster, &m->best, &p)
           : tsi_layout_simulate(s->analysis, &m->layout, m->nrhs, &m->cluster.model, NULL, &m->best, &p),
       s->name);
-  if (ok && settings->gantt != NULL && !tsi_simulate_write_gantt(&p, s->name, settings->gantt))
+  if (ok && settings->gantt != NULL && !tsi_simulate_write_gantt(&p, m->nrhs == 0, s->name, settings->gantt))
     ok = tsi_session_fail(s, TRISTAR_ERR_IO, "cannot write %s: %s", settings->gantt, strerror(errno));
   if (ok && settings->goal != NULL && !tsi_simulate_write_goal(&p, settings->goal))
     ok = tsi_session_fail(s, TRISTAR_ERR_IO, "cannot write %s: %s", settings->goal, strerror(errno));
@@ -229,8 +232,11 @@ static void print_report(const simulated *m) {
   tsi_report("network", "%s",
              m->session.settings->network == 1 ? "SimGrid: processes share memory and links"
                                                : "LogGP: messages do not disturb each other");
-  tsi_report("solve", "%s with %s; %s", tsi_text_seconds(b->seconds),
-             tsi_text_many(m->nrhs, "right-hand side"), tsi_text_many(b->steps, "step"));
+  if (m->nrhs == 0)
+    tsi_report("factoring", "%s; %s", tsi_text_seconds(b->seconds), tsi_text_many(b->steps, "step"));
+  else
+    tsi_report("solve", "%s with %s; %s", tsi_text_seconds(b->seconds),
+               tsi_text_many(m->nrhs, "right-hand side"), tsi_text_many(b->steps, "step"));
   print_rivals(m);
   tsi_report("", "a process spends on average, and from the least to the most:");
   print_share(m, "arithmetic", &b->arithmetic);
@@ -252,8 +258,8 @@ static void print_curves(const simulated *m) {
              tsi_algorithm_name(m->session.settings), tsi_map_name(m->layout.map),
              tsi_tree_name(m->layout.message_tree));
   tsi_report("", "%s simulated, each with %s", tsi_text_many(m->tried, "layout"),
-             tsi_text_many(m->nrhs, "right-hand side"));
-  tsi_curves_print(&m->curves);
+             m->nrhs == 0 ? "a factorization" : tsi_text_many(m->nrhs, "right-hand side"));
+  tsi_curves_print(m->nrhs == 0 ? "factoring" : "solves", &m->curves);
 }
 
 static void add_rivals(cJSON *object, const simulated *m) {
@@ -274,6 +280,7 @@ static cJSON *make_json(const simulated *m) {
   if (b->ranks == 0) return object; /* it failed */
   cJSON_AddStringToObject(object, "cluster", m->cluster.name);
   cJSON_AddStringToObject(object, "network", m->session.settings->network == 1 ? "simgrid" : "loggp");
+  cJSON_AddBoolToObject(object, "factorization", m->nrhs == 0);
   if (m->numbers > 1) {
     cJSON_AddStringToObject(object, "algorithm", tsi_algorithm_name(m->session.settings));
     TSI_JSON_NUMBERS(object, {"nrhs", (double)m->nrhs}, {"tried", (double)m->tried});
@@ -299,7 +306,9 @@ static cJSON *make_json(const simulated *m) {
 }
 
 int tsi_simulate_ranks(const tsi_settings *settings) {
-  simulated m = {.nrhs = settings->nrhs > 0 ? settings->nrhs : 1};
+  simulated m = {.nrhs = settings->factorization ? 0 : settings->nrhs > 0 ? settings->nrhs : 1};
+  if (settings->factorization && settings->nrhs > 0)
+    return tsi_usage_error("simulate", "--nrhs is of solves, --factorization simulates none");
   if (settings->gantt != NULL && tsi_file_is_standard(settings->gantt))
     return tsi_usage_error("simulate", "--gantt cannot be -");
   const int status = read_layout(settings, &m);

@@ -20,12 +20,13 @@ TRISTAR_CHECKED tristar_status tsi_simulate_by_simgrid(const tristar_analysis_t 
  * durations of the simulation in nanoseconds, and its bytes. False: errno says why. */
 bool tsi_simulate_write_goal(const tsi_predicted *predicted, const char *path);
 /* When steps of up to 64 processes ran, evenly chosen. False: errno says why. */
-bool tsi_simulate_write_gantt(const tsi_predicted *predicted, const char *name, const char *path);
+bool tsi_simulate_write_gantt(const tsi_predicted *predicted, bool factorization, const char *name,
+                              const char *path);
 
 /* The most grids, and how many powers of two there are up to that: 1, 2, 4, ..., 64. */
 enum { TSI_SIMULATE_GRIDS = 64, TSI_SIMULATE_POWERS = 7 };
 
-/* A layout and its simulated solve. */
+/* A layout and its simulated solve or factorization. */
 typedef struct tsi_simulate_point {
   tristar_layout layout;
   tristar_simulated figures;
@@ -38,7 +39,8 @@ typedef struct tsi_simulate_curves {
   int count;
 } tsi_simulate_curves;
 
-void tsi_curves_print(const tsi_simulate_curves *curves);
+/* what: is simulated. */
+void tsi_curves_print(const char *what, const tsi_simulate_curves *curves);
 void tsi_curves_add_json(cJSON *object, const tsi_simulate_curves *curves);
-/* Draws the file of --svg. */
+/* Draws the file of --svg. nrhs 0: of a factorization. */
 bool tsi_curves_draw(tsi_session *s, const tsi_simulate_curves *curves, const char *cluster, int64_t nrhs);

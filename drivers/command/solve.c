@@ -187,8 +187,6 @@ int tsi_command_solve(const tsi_settings *settings) {
   const bool many = settings->layout != NULL || tsi_launched().processes > 1;
   if (many && settings->fuse > 1)
     return tsi_usage_error("solve", "--fuse is for one process, without --layout");
-  if (many && settings->save != NULL)
-    return tsi_usage_error("solve", "--save is for one process, without --layout");
   if (many && settings->store >= 0)
     return tsi_usage_error("solve", "--store is for one process, without --layout");
   if (many && (settings->inertia || settings->determinant || settings->null_space))
@@ -205,7 +203,13 @@ int tsi_command_solve(const tsi_settings *settings) {
   if (words != TSI_EXIT_OK) return words;
   const bool opened = tsi_session_open(s, settings, settings->operand[0]);
   const bool saved = opened && tsi_session_is_saved(s);
-  const bool read = opened && (saved ? tsi_session_load(s) : tsi_session_read(s));
+  const bool alone =
+      opened && (!tsi_session_is_saved_set(s) ||
+                 tsi_session_fail(s, TRISTAR_ERR_UNSUPPORTED,
+                                  "%s: files of a factor on many processes, such as %s.0: solve with as many "
+                                  "processes, and --layout",
+                                  s->name, s->name));
+  const bool read = alone && (saved ? tsi_session_load(s) : tsi_session_read(s));
   if (read && !saved && tsi_goes_without_factors(s, &found)) return tsi_trisolve(s, read, &found);
   bool solved = read && tsi_solved_system_make(&r.in) && (saved || tsi_session_analyze(s)) &&
                 (saved || s->settings->memory_limit == 0 || tsi_session_forecast(s, r.in.nrhs, false)) &&

@@ -9,9 +9,8 @@
 #include "runtime/context/context.h"
 
 bool tsi_bandwidth_measure(tsi_session *s, int cores, tsi_bandwidth *bandwidth) {
-  size_t bytes = (size_t)s->a.stored_lower * s->precision->bytes * (s->a.method == TRISTAR_METHOD_LU ? 2 : 1);
-  if (bytes < TSI_BANDWIDTH_BYTES_MIN) bytes = TSI_BANDWIDTH_BYTES_MIN;
-  if (bytes > TSI_BANDWIDTH_BYTES_MAX) bytes = TSI_BANDWIDTH_BYTES_MAX;
+  const double factor = (double)s->a.stored_lower * (double)s->precision->bytes;
+  const size_t bytes = tsi_bandwidth_bytes(factor * (s->a.method == TRISTAR_METHOD_LU ? 2 : 1));
   *bandwidth = (tsi_bandwidth){.cores = cores, .bytes = bytes};
   tsi_env env; /* the array is the program's, not one of the library's that tristar_get_memory tells of */
   tsi_env_init(&env);

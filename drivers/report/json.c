@@ -171,9 +171,10 @@ void tsi_json_add_calibration(cJSON *object, const tristar_calibration *c) {
   cJSON_AddStringToObject(o, "path", c->path);
   TSI_JSON_NUMBERS(o, {"task_us", c->task_microseconds}, {"barrier_us", c->barrier_microseconds},
                    {"read_one_core_gbps", c->read_gbps_one}, {"read_all_cores_gbps", c->read_gbps_all},
-                   {"workers", c->workers}, {"cores", c->cores}, {"numa_nodes", c->numa_nodes},
-                   {"l2_bytes", (double)c->l2_bytes}, {"l3_bytes", (double)c->l3_bytes},
-                   {"l3_cores", c->l3_cores}, {"floor_bytes", c->floor_bytes});
+                   {"multiply_one_core_gflops", c->multiply_gflops_one}, {"workers", c->workers},
+                   {"cores", c->cores}, {"numa_nodes", c->numa_nodes}, {"l2_bytes", (double)c->l2_bytes},
+                   {"l3_bytes", (double)c->l3_bytes}, {"l3_cores", c->l3_cores},
+                   {"floor_bytes", c->floor_bytes});
 }
 
 void tsi_json_add_profile(cJSON *object, const tristar_profile_result *profile) {

@@ -111,7 +111,8 @@ void tsi_report_matrix(const tsi_session *s) {
              tsi_text_count(s->a.nnz), s->precision->text, s->single_factors ? " (single factors)" : "",
              tsi_symmetry_text(s->view.symmetry), pattern, tsi_text_seconds(s->read_s));
   if (s->saved)
-    tsi_report("", "with its plan: analysis and factor, and their times, are of the run that saved it");
+    tsi_report("", "with its %s: analysis and factor, and their times, are of the run that saved it",
+               s->plan != NULL ? "plan" : "factor");
   if (s->a.rounded)
     tsi_report("", "symmetric up to rounding: one entry of each pair (i, j), (j, i) is factored");
   if (s->a.missing_mirrors > 0)

@@ -27,6 +27,7 @@ static const struct {
     KEY(local_latency_seconds, false),
     KEY(local_overhead_seconds, false),
     KEY(local_bytes_per_second, false),
+    KEY(dense_flops_per_second, false),
 #undef KEY
 };
 #define KEYS (sizeof keys / sizeof *keys)

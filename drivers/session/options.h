@@ -85,6 +85,7 @@ typedef struct tsi_settings {
   const char *partitions_list, *orders_list, *of_list, *uplo_list; /* of --triangular */
   bool reuse, fresh, triangular, quick;
   const char *ranks_list; /* of bench --fsai, of simulate */
+  bool factorization;     /* simulated in place of a solve */
   bool bench_fsai;
   int64_t steps, per_step; /* of its patterns; 0: not given */
   /* what comes out */

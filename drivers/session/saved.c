@@ -1,28 +1,44 @@
 /* Saved plans: see saved.h. */
 #include "drivers/session/saved.h"
 
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "drivers/session/files.h"
 #include "tristar_save.h"
 
-bool tsi_session_is_saved(const tsi_session *s) {
+static bool is_saved(const char *path) {
   char begin[sizeof TRISTAR_SAVED_MAGIC - 1];
-  if (tsi_file_is_standard(s->path) || strncmp(s->path, "gen:", 4) == 0) return false;
-  FILE *file = fopen(s->path, "rbe");
+  FILE *file = fopen(path, "rbe");
   if (file == NULL) return false; /* whoever reads it next says why */
   const size_t found = fread(begin, 1, sizeof begin, file);
   fclose(file);
   return found == sizeof begin && memcmp(begin, TRISTAR_SAVED_MAGIC, sizeof begin) == 0;
 }
 
+bool tsi_session_is_saved(const tsi_session *s) {
+  return !tsi_file_is_standard(s->path) && strncmp(s->path, "gen:", 4) != 0 && is_saved(s->path);
+}
+
+bool tsi_session_is_saved_set(const tsi_session *s) {
+  char path[PATH_MAX];
+  snprintf(path, sizeof path, "%s.0", s->path);
+  return access(s->path, F_OK) != 0 && is_saved(path);
+}
+
+bool tsi_session_check_saved(tsi_session *s) {
+  if (!s->settings->laplacian && s->settings->precision < 0) return true;
+  return tsi_session_fail(s, TRISTAR_ERR_UNSUPPORTED,
+                          "%s: a saved plan or factor has its matrix and its precision: without --laplacian "
+                          "and --precision",
+                          s->name);
+}
+
 bool tsi_session_load(tsi_session *s) {
   const double begin = tsi_now();
-  if (s->settings->laplacian || s->settings->precision >= 0)
-    return tsi_session_fail(
-        s, TRISTAR_ERR_UNSUPPORTED,
-        "%s: a saved plan has its matrix and its precision: without --laplacian and --precision", s->name);
+  if (!tsi_session_check_saved(s)) return false;
   if (s->settings->store >= 0)
     return tsi_session_fail(s, TRISTAR_ERR_UNSUPPORTED, "%s: a saved plan has its storage: without --store",
                             s->name);

@@ -32,7 +32,7 @@ typedef struct tsi_session {
   tristar_plan_t *plan;
   tristar_analysis_stats a;
   tristar_factor_stats f;
-  bool saved;    /* plan, factor and matrix are of a file (saved.h) */
+  bool saved;    /* plan, factor and matrix are of files (saved.h) */
   bool factored; /* f is there: of factor, or of one on many processes */
   tristar_plan_stats p;
   bool forecasted; /* forecast is there */

@@ -18,6 +18,10 @@ static const struct {
                           "instruction set of the solve's kernels: base, avx2 or avx512"},
     [TSI_VARIABLE_TRANSPORT] = {"TRISTAR_TRANSPORT", "direct",
                                 "carrier of the messages between processes: direct, starpu_mpi or one_sided"},
+    [TSI_VARIABLE_SHORT_RATES] =
+        {"TRISTAR_SHORT_RATES", "0",
+         "1: measure read bandwidth and DGEMM rate with small arrays, as tests do: a tenth "
+         "of the time, but caches hold the arrays"},
     [TSI_VARIABLE_HELPERS] = {"TRISTAR_HELPERS", "of the build or installation",
                               "folder of the programs that help the library, as in orderings"},
     [TSI_VARIABLE_PEERS] = {"TRISTAR_PEERS", "of the build or installation",

@@ -4,12 +4,16 @@
 #include <math.h>
 
 #include "dag/adjacency.h"
+#include "dag/factor/front_costs.h"
 #include "runtime/base/heap.h"
 #include "runtime/exec/starpu/workers.h"
 #include "runtime/factor/numeric.h"
 #include "runtime/factor/scaling.h"
+#include "runtime/machine/calibration.h"
 
 #define TASK_SECONDS 2e-6
+#define ENTRY_SECONDS 7e-9 /* to bring an entry of A to its place */
+#define DENSE_FLOPS 40e9   /* of large products of doubles, where no rate was measured */
 
 /* ---- The steps --------------------------------------------------------------------------------------- */
 
@@ -26,16 +30,26 @@ static step_bytes run_step(tsi_numeric *numeric, tsi_index step) {
                       (double)atomic_load(&dry->memory.current) - before};
 }
 
-static double seconds_of(const tsi_numeric *numeric, tsi_index step) {
-  return TASK_SECONDS + numeric->dag->part[step].work / TSI_CORE_FLOPS;
+/* Seconds of steps on a core. */
+static tsi_front_rates rates_of(const tristar_factor_t *factor) {
+  const tristar_calibration c = tsi_calibration_now(&factor->ts->machine);
+  const double flops = c.multiply_gflops_one > 0 ? 1e9 * c.multiply_gflops_one : DENSE_FLOPS;
+  return tsi_front_rates_of(flops, 1e9 * c.read_gbps_one, factor->scalar_bytes,
+                            strchr("cz", factor->analysis->factor_scalar) != NULL);
 }
 
-static void run_alone(tsi_numeric *numeric, size_t *peak, double *seconds) {
+static double seconds_of(const tsi_numeric *numeric, const tsi_front_rates *rates, tsi_index step) {
+  double seconds, bytes;
+  tsi_front_cost_of(rates, numeric->dag, step, &seconds, &bytes);
+  return TASK_SECONDS + seconds + bytes * rates->byte_seconds;
+}
+
+static void run_alone(tsi_numeric *numeric, const tsi_front_rates *rates, size_t *peak, double *seconds) {
   const tsi_memory *memory = &numeric->env->memory;
   *seconds = 0;
   for (tsi_index k = 0; k < numeric->dag->steps->count; k++) {
     tsi_numeric_run_step(numeric, k);
-    *seconds += seconds_of(numeric, k);
+    *seconds += seconds_of(numeric, rates, k);
   }
   *peak = atomic_load(&memory->peak);
 }
@@ -52,6 +66,7 @@ typedef struct schedule {
   tsi_index *waits; /* by step: for so many others */
   double *rest;     /* by step: bytes that its end gives back */
   tsi_heap ready, running;
+  const tsi_front_rates *rates;
   double now, bytes, most;
 } schedule;
 
@@ -60,7 +75,8 @@ static void begin_step(schedule *s, tsi_index step) {
   s->rest[step] = bytes.rise - bytes.rest;
   s->bytes += bytes.rise;
   s->most = fmax(s->most, s->bytes);
-  tsi_heap_push(&s->running, -(s->now + seconds_of(s->numeric, step)), step); /* the first end first */
+  tsi_heap_push(&s->running, -(s->now + seconds_of(s->numeric, s->rates, step)),
+                step); /* the first end first */
 }
 
 static void let_go(schedule *s, tsi_index step) {
@@ -75,8 +91,8 @@ static void end_step(schedule *s) {
     let_go(s, s->after->list[e]);
 }
 
-static tristar_status run_all(tsi_env *env, tsi_numeric *numeric, int workers, size_t *peak,
-                              double *seconds) {
+static tristar_status run_all(tsi_env *env, tsi_numeric *numeric, const tsi_front_rates *rates, int workers,
+                              size_t *peak, double *seconds) {
   const tsi_steps *steps = numeric->dag->steps;
   TSI_OWNED tsi_adjacency *after = NULL;
   TSI_TRY(tsi_adjacency_create(env, steps->count, steps->edges, steps->edge, TSI_AFTER, &after));
@@ -84,7 +100,7 @@ static tristar_status run_all(tsi_env *env, tsi_numeric *numeric, int workers, s
   TSI_SCRATCH(env, double, rest, steps->count);
   TSI_SCRATCH(env, tsi_keyed, ready, steps->count);
   TSI_SCRATCH(env, tsi_keyed, running, workers);
-  schedule s = {.numeric = numeric, .after = after, .waits = waits, .rest = rest};
+  schedule s = {.numeric = numeric, .after = after, .waits = waits, .rest = rest, .rates = rates};
   s.ready.entry = ready;
   s.running.entry = running;
   for (tsi_count e = 0; e < steps->edges; e++) waits[steps->edge[e].item]++;
@@ -123,6 +139,7 @@ static tristar_status weigh_run(tristar_factor_t *factor, bool scaled, tsi_facto
   const size_t n = (size_t)factor->analysis->pattern->n, before = atomic_load(&env->memory.current);
   TSI_CLEANUP(tsi_numeric_destroy) tsi_numeric *numeric = NULL;
   const tsi_pivot_sizes sizes = {.column = NULL};
+  const tsi_front_rates rates = rates_of(factor);
   size_t tasks = 0, peak[2];
   TSI_TRY(tsi_numeric_create(factor, &sizes, &factor->ts->fronts, NULL, false, &numeric));
   const size_t steps =
@@ -133,13 +150,14 @@ static tristar_status weigh_run(tristar_factor_t *factor, bool scaled, tsi_facto
   tsi_env_init(&dry);
   numeric->env = &dry;
   numeric->dry = true;
-  run_alone(numeric, &peak[TSI_FORECAST_ALONE], &f->seconds[TSI_FORECAST_ALONE]);
+  run_alone(numeric, &rates, &peak[TSI_FORECAST_ALONE], &f->seconds[TSI_FORECAST_ALONE]);
   peak[TSI_FORECAST_ALL] = peak[TSI_FORECAST_ALONE];
   f->seconds[TSI_FORECAST_ALL] = f->seconds[TSI_FORECAST_ALONE];
   forget_fronts(numeric);
   tristar_status status = TRISTAR_OK;
   if (f->workers > 1)
-    status = run_all(env, numeric, f->workers, &peak[TSI_FORECAST_ALL], &f->seconds[TSI_FORECAST_ALL]);
+    status =
+        run_all(env, numeric, &rates, f->workers, &peak[TSI_FORECAST_ALL], &f->seconds[TSI_FORECAST_ALL]);
   if (status == TRISTAR_OK) status = tsi_failure_tell(env, &numeric->failure);
   run[TSI_FORECAST_ALONE] = steps + peak[TSI_FORECAST_ALONE];
   run[TSI_FORECAST_ALL] = steps + tasks + peak[TSI_FORECAST_ALL];
@@ -167,6 +185,7 @@ tristar_status tsi_factor_forecast_make(tristar_analysis_t *an, tsi_factor_forec
     const size_t running = f.factor + sizes + run[k];
     f.peak[k] = running > measuring ? running : measuring;
   }
+  for (int k = 0; k < 2; k++) f.seconds[k] += ENTRY_SECONDS * (double)entries;
   *forecast = f;
   return TRISTAR_OK;
 }

@@ -53,10 +53,8 @@ static tsi_count piece_scalars(const tsi_numeric *numeric, bool receive, const t
 }
 
 size_t tsi_numeric_piece_bytes(const tsi_numeric *numeric, bool receive, const tsi_front_message *message) {
-  const tsi_count all = scalars_of(numeric, parcel_of(numeric, receive, message)),
-                  part = piece_scalars(numeric, receive, message);
-  const tsi_count scalars = is_last_piece(message) ? all + 1 - message->piece * part : part;
-  return (size_t)scalars * numeric->kernels->scalar_bytes;
+  const tsi_count all = scalars_of(numeric, parcel_of(numeric, receive, message));
+  return (size_t)tsi_front_message_scalars(message, all) * numeric->kernels->scalar_bytes;
 }
 
 /* Where it is in its parcel, which is there. */

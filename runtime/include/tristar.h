@@ -11,13 +11,13 @@
  *   tristar_solve_refined   the same with iterative refinement                 many times
  *
  * StarPU is the runtime system that runs tasks. A worker is one of its threads, for a core or a GPU. Comments
- * omit TRISTAR_ and TRISTAR_ERR_ in constants: ARGUMENT is TRISTAR_ERR_ARGUMENT. n is the order of A. eps is
- * 2^-52 (double) or 2^-23 (single). |A|, |x|: absolute values of the entries; ||A||: a norm.
+ * omit TRISTAR_ and TRISTAR_ERR_ in constants: ARGUMENT is TRISTAR_ERR_ARGUMENT. A has n rows and n columns.
+ * eps is 2^-52 (double) or 2^-23 (single). |A|, |x|: absolute values of the entries; ||A||: a norm.
  *
  * Other headers, each for one subject:
  *
  *   tristar_matrix.h        matrices from files          tristar_solve.h        solves with options
- *   tristar_triangle.h      triangles; imported factors  tristar_typed.h        typed vectors
+ *   tristar_triangle.h      triangles; imported factors  tristar_typed.h        type-checked vectors
  *   tristar_precond.h       preconditioners              tristar_krylov.h       Krylov methods
  *   tristar_stats.h         statistics of all objects    tristar_trace.h        timelines of solves
  *   tristar_schur.h         Schur complements            tristar_inverse.h      entries of the inverse
@@ -31,15 +31,15 @@
  *
  * Objects. A plan keeps its factor alive, and a factor its analysis. So objects and contexts may be destroyed
  * in any order, each once. A destroy function sets the caller's pointer to NULL, and ignores NULL. Threads
- * may use different objects, or solve with one plan, at the same time (but see tristar_refactor). After
- * fork() a child cannot use its parent's objects: functions that compute or access files return UNSUPPORTED.
+ * may use different objects, or solve with one plan, at the same time (but see tristar_refactor). A child of
+ * fork() gets UNSUPPORTED if it computes with its parent's objects, or saves them.
  *
  * Errors. A function that can fail returns a tristar_status. If it fails to create an object, it sets the
  * caller's pointer to NULL. tristar_get_error copies a message that names the cause, with row, file or
- * option. If a required argument is NULL, the status is ARGUMENT. tristar_set_progress can cancel calls:
- * CANCELLED. The library never ends the program and never prints. (StarPU may, without STARPU_SILENT=1.)
+ * option. If a required argument is NULL, the status is ARGUMENT. The library never ends the program and
+ * never prints. StarPU may print, unless STARPU_SILENT=1. A cancelled call returns CANCELLED.
  *
- * Arrays. A call reads const arrays, writes the others, and keeps none. Comments name the exceptions.
+ * Arrays. The library reads const arrays, and writes others, only during the call. Comments name exceptions.
  *
  * Options. For an option struct of type TYPE the macro TYPE_init sets `size` and the defaults. Call it before
  * you set other fields (tristar_options.h). NULL in place of an option struct stands for the defaults. */
@@ -79,7 +79,7 @@ typedef enum tristar_status {
   TRISTAR_ERR_ACCURACY,              /* A result would be less accurate than promised or requested. */
   TRISTAR_ERR_NO_WORKER,             /* StarPU has no worker able to run the tasks. */
   TRISTAR_ERR_RUNTIME,               /* Another library, or a function of the caller, failed. */
-  TRISTAR_ERR_STALE,    /* The factor has no values, or new values need another analysis or pattern. */
+  TRISTAR_ERR_STALE,    /* The object has no values, or new ones do not suit its analysis or pattern. */
   TRISTAR_ERR_INTERNAL, /* A defect of TriStar. Please report the message. */
   TRISTAR_ERR_BUSY,     /* The Krylov solver is in use, or too many solves (tristar_starpu.h) run. */
   TRISTAR_ERR_CANCELLED /* A function of the caller cancelled the call (tristar_set_progress). */
@@ -113,8 +113,8 @@ typedef void (*tristar_log_fn)(void *arg, tristar_log_level level, const char *t
 typedef struct tristar_config {
   size_t size;    /* Set by tristar_config_init. */
   int use_starpu; /* 1: run tasks on StarPU. 0: run everything on the calling thread. */
-  int workers;    /* [start] CPU workers and helper threads, together (tristar_machine.h). 0: one per core. */
-  int first_core; /* [start] Index, in the affinity mask, of the first core for workers. -1: all cores. */
+  int workers; /* [start] CPU workers. Helper threads replace those above StarPU's limit. 0: one per core. */
+  int first_core;   /* [start] Index, in the affinity mask, of the first core for workers. -1: all cores. */
   int first_device; /* [start] First GPU that gets a worker. -1: all, limited by STARPU_NCUDA, STARPU_NHIP. */
   int devices;      /* [start] Number of GPUs if first_device is not -1. */
   const char *scheduler;       /* [start] Name of a StarPU scheduler. NULL: lws. */
@@ -139,7 +139,7 @@ TRISTAR_API TRISTAR_CHECKED tristar_status tristar_create(const tristar_config *
 
 /* Releases the context. Its memory is freed when its last object is destroyed. StarPU then stops if TriStar
  * started it and nothing else uses it. The function waits for inserted solves (tristar_starpu.h) and solves
- * with a callback `end` (tristar_solve.h). Inside a StarPU task a thread of the library waits instead. */
+ * with a callback `end` (tristar_solve.h). If a StarPU task calls it, another thread waits. */
 TRISTAR_API void tristar_destroy(tristar_t **ts);
 
 /* Copies the message of the calling thread's latest failed call into buffer (size bytes, always terminated),
@@ -206,13 +206,13 @@ typedef enum tristar_method {
 } tristar_method;
 
 /* Options of tristar_analyze; their types are in tristar_choices.h and tristar_experimental.h.
- * permutation: with LDLT and a matching, the second row of a pivot of order 2 is eliminated directly after
- * the first, wherever `permutation` lists it.
+ * permutation: LDLT with a matching eliminates both rows of a pivot of order 2 at the place of the row that
+ * `permutation` lists first.
  * leaf_parts: 0, 1 or a power of two. Pz grids of processes need at least Pz leaves (tristar_layout.h).
  * METIS, DISSECTION and AUTO compute the separator tree. Other orderings use the top of the elimination tree.
- * single_factors: b, x and refinement stay double. After tristar_solve x may have errors of single precision;
- * tristar_solve_refined removes them. Small pivots are perturbed. Only the condition estimate finds singular
- * matrices (tristar_stats.h). Values beyond the range of float become infinite or zero. */
+ * single_factors: b, x and refinement stay double. In tristar_solve x may have errors of single precision,
+ * and entries of b and x beyond the range of float become infinite or zero; tristar_solve_refined avoids
+ * both. Small pivots are perturbed: only the condition estimate finds singular matrices (tristar_stats.h). */
 typedef struct tristar_analysis_options {
   size_t size;                /* Set by tristar_analysis_options_init. */
   tristar_method method;      /* The factorization. */
@@ -250,8 +250,8 @@ typedef struct tristar_analysis_options {
  * others; if LLT fails, tristar_factor analyzes again. Errors: ARGUMENT, RECTANGULAR, FORMAT (such as a row
  * out of range: the message names column and entry), SINGULAR (structurally: the message gives the structural
  * rank), NOT_FINITE, TOO_LARGE, MEMORY, RUNTIME (METIS, Scotch or the function of ORDERING_CALLBACK failed),
- * UNSUPPORTED (ORDERING_PTSCOTCH; ORDERING_SCOTCH in a library without Scotch), CANCELLED (by `progress`: at
- * once while a helper process orders; else after the matching, the ordering or the caller's function). */
+ * UNSUPPORTED (ORDERING_PTSCOTCH; ORDERING_SCOTCH in a library without Scotch), CANCELLED (by `progress`; at
+ * once if a helper process orders, else after the matching, the ordering or the caller's function). */
 TRISTAR_API TRISTAR_CHECKED tristar_status tristar_analyze(tristar_t *ts, const tristar_view *view,
                                                            const tristar_analysis_options *options,
                                                            tristar_analysis_t **analysis);
@@ -266,20 +266,20 @@ typedef struct tristar_factor_s tristar_factor_t;
 
 /* Factors the matrix whose pattern was analyzed. values: one for each entry of index in the view of
  * tristar_analyze, in the same order; copied. LU and LDLT perturb tiny pivots and count them
- * (tristar_factor_stats). LLT needs real symmetric or Hermitian values, LDLT symmetric or Hermitian ones. For
- * other values, or a nonpositive pivot of LLT, METHOD_AUTO analyzes again for another method. If the caller
- * chose the method, the function returns ARGUMENT (unsymmetric values) or NOT_POSITIVE_DEFINITE (the message
- * names the row). Other errors: NOT_FINITE, SINGULAR, MEMORY, RUNTIME, NO_WORKER; FORMAT (a diagonal entry
- * against the symmetry), UNSUPPORTED (PLACE_GPU without support), ACCURACY (growth of pivots; Schur). */
+ * (tristar_factor_stats). LLT needs real symmetric or Hermitian values, LDLT symmetric or Hermitian ones. If
+ * the values do not suit the method, or LLT finds a pivot <= 0, METHOD_AUTO analyzes again for another one.
+ * If the caller chose the method, the status is ARGUMENT or NOT_POSITIVE_DEFINITE (the message names the
+ * row). Other errors: NOT_FINITE, SINGULAR, MEMORY, RUNTIME, NO_WORKER; FORMAT (a diagonal entry that the
+ * symmetry forbids), UNSUPPORTED (PLACE_GPU without support), ACCURACY (pivot growth; Schur complement). */
 TRISTAR_API TRISTAR_CHECKED tristar_status tristar_factor(tristar_analysis_t *analysis, const void *values,
                                                           tristar_factor_t **factor);
 
 /* Factors new values with the same pattern. Plans of the factor use them from their next solve on. No solve
- * with the factor may run during the call. The method and the matching of the analysis stay, because plans
- * depend on them. If METHOD_AUTO would choose another method, the function returns ARGUMENT (unsymmetric
- * values) or NOT_POSITIVE_DEFINITE. After a failure the factor has no values, and solves return STALE until a
- * later tristar_refactor succeeds. Other errors: as tristar_factor; UNSUPPORTED (an imported factor); STALE
- * (with the old matching a regular A looks singular, or with GROWTH_MATCH solves lose digits: analyze). */
+ * with the factor may run during the call. The method and the matching of the analysis stay, as plans depend
+ * on them. If the values do not suit the method, the function returns ARGUMENT (unsymmetric values) or
+ * NOT_POSITIVE_DEFINITE, also with METHOD_AUTO. After a failure the factor has no values, and solves return
+ * STALE until tristar_refactor succeeds. Other errors: as tristar_factor; UNSUPPORTED (imported factor);
+ * STALE (the values need a new analysis: A only looks singular, or with GROWTH_MATCH solves lose digits). */
 TRISTAR_API TRISTAR_CHECKED tristar_status tristar_refactor(tristar_factor_t *factor, const void *values);
 
 /* Frees the factor. Its plans stay valid. */
@@ -291,7 +291,7 @@ TRISTAR_API void tristar_factor_destroy(tristar_factor_t **factor);
  * the factor. A chunk is a sequence of panels; a panel is a supernode or a piece of one. */
 typedef struct tristar_plan_s tristar_plan_t;
 
-/* How a plan runs. For triangular matrices by rows see tristar_triangle.h. */
+/* How a plan runs. Plans of triangles by rows differ: see tristar_triangle.h. */
 typedef enum tristar_engine {
   TRISTAR_ENGINE_AUTO,   /* Tasks, or no tasks if that is predicted to be faster. */
   TRISTAR_ENGINE_SERIAL, /* The calling thread runs the graph in topological order, without tasks. */
@@ -308,15 +308,15 @@ typedef enum tristar_refinement {
 
 /* Options of tristar_plan. The fields marked [variant] are described in tristar_experimental.h. */
 typedef struct tristar_plan_options {
-  size_t size;                 /* Set by tristar_plan_options_init. */
-  tristar_engine engine;       /* How the plan runs. */
-  int64_t nrhs;                /* Number of right-hand sides the workspace is sized for. 0 means 1. */
-  int64_t chunk_bytes_min;     /* Least bytes of a chunk in a large problem. 0: from the calibration. */
-  int64_t chunk_bytes_max;     /* Most bytes; larger panels are cut by rows. 0: by factor and calibration. */
-  unsigned order_seed;         /* ENGINE_SERIAL, for tests: seed of a random topological order. 0: none. */
-  tristar_placement placement; /* NUMA placement of the factor. */
-  tristar_scheduling scheduling;   /* [variant] When a task may run. */
-  tristar_updates updates;         /* [variant] How contributions reach other chunks. */
+  size_t size;                   /* Set by tristar_plan_options_init. */
+  tristar_engine engine;         /* How the plan runs. */
+  int64_t nrhs;                  /* Number of right-hand sides the workspace is sized for. 0 means 1. */
+  int64_t chunk_bytes_min;       /* Desired bytes of the smallest chunk. 0: from the calibration. */
+  int64_t chunk_bytes_max;       /* Most bytes of a chunk of several panels. 0: by factor and calibration. */
+  unsigned order_seed;           /* ENGINE_SERIAL, for tests: seed of a random topological order. 0: none. */
+  tristar_placement placement;   /* NUMA placement of the factor. */
+  tristar_scheduling scheduling; /* [variant] When a task may run. */
+  tristar_updates updates;       /* [variant] How contributions reach other chunks. */
   tristar_granularity granularity; /* [variant] Chunks or supernodes. */
   tristar_kernel kernel;           /* [variant] Panels or the partitioned inverse. */
   tristar_place place;             /* Where subtrees of the assembly tree are solved. */
@@ -325,15 +325,15 @@ typedef struct tristar_plan_options {
   tristar_refinement refine; /* Whether tristar_solve refines. */
   int64_t fuse_columns;      /* Most columns of fused solves (tristar_solve.h), <= 64. 0, 1: no fusion. */
   tristar_storage storage;   /* Format of the entries of the factor that solves read. */
-  double accuracy; /* Largest componentwise backward error of tristar_solve, below 1. 0: no limit. */
+  double accuracy; /* Largest componentwise backward error of a solve, below 1. 0: see tristar_solve. */
 } tristar_plan_options;
 
 /* Defaults: ENGINE_AUTO, nrhs 1, PLACEMENT_AUTO, PLACE_CPU, STORAGE_FULL, no variant, all else 0. */
 #define tristar_plan_options_init(options) tristar_plan_options_init_sized((options), sizeof *(options))
 
-/* Chooses chunks, builds the graph and records the tasks. The bits of a solve depend on the plan, the kind of
- * processor, B and its number of columns. With fuse_columns the bits of a column depend on no other column.
- * Workers, scheduler, order of execution, and the variants scheduling and updates have no effect on the bits.
+/* Chooses chunks, builds the graph and records tasks. The bits of X depend on the plan, the kind of
+ * processor, B and its number of columns. With fuse_columns a column has the same bits, whatever other
+ * columns B has. Workers, scheduler, execution order, and the variants scheduling and updates have no effect.
  * Errors: ARGUMENT, MEMORY, STALE (no values), NO_WORKER (PLACE_GPU, but StarPU has no GPU), UNSUPPORTED
  * (ENGINE_TASKS without StarPU; PLACE_GPU or storage that is not supported; KERNEL_SPMV with a factor that it
  * does not support; fuse_columns with a triangle, KERNEL_SPMV or PLACE_GPU; accuracy if A is not stored). */
@@ -354,17 +354,17 @@ typedef enum tristar_op {
 } tristar_op;
 
 /* Computes X = op(A)^-1 B. b: n x nrhs, column-major, leading dimension ldb >= n; x likewise with ldx. x may
- * be b if ldx == ldb; other overlaps are not allowed. NaN in b gives NaN in x. With REFINE_AUTO the function
- * refines if needed (tristar_refinement), as tristar_solve_refined does. If the plan has an accuracy, the
- * function also refines solutions with a larger backward error. Errors: ARGUMENT, MEMORY, STALE, RUNTIME;
- * with refinement NOT_FINITE and ACCURACY. After ACCURACY x is the best solution found: its backward error
- * exceeds the accuracy of the plan or, without one, eps^(1/3); or A is singular, and x is no solution. */
+ * be b if ldx == ldb; no other overlap is allowed. With REFINE_AUTO the function refines if needed
+ * (tristar_refinement), as tristar_solve_refined does. If the plan has an accuracy, the function also refines
+ * solutions with a larger backward error. Without refinement NaN in b gives NaN in x. Errors: ARGUMENT,
+ * MEMORY, STALE, RUNTIME; with refinement NOT_FINITE, and ACCURACY: the backward error of x, the best
+ * solution found, exceeds the accuracy of the plan or eps^(1/3); or A is singular, and x no solution. */
 TRISTAR_API TRISTAR_CHECKED tristar_status tristar_solve(tristar_plan_t *plan, tristar_op op, int64_t nrhs,
                                                          const void *b, int64_t ldb, void *x, int64_t ldx);
 
 /* ---- Refinement -------------------------------------------------------------------------------------- */
 
-/* A point of the refinement history of a right-hand side. Corrections that were undone do not count. */
+/* A point of the refinement history. An undone correction has a point, but later points do not count it. */
 typedef struct tristar_refine_point {
   int64_t column;        /* The right-hand side. */
   int steps;             /* Corrections so far. If steps and iterations are 0: the first solve. */
@@ -402,7 +402,7 @@ typedef struct tristar_refine_result {
   int iterations;                /* Number of FGMRES iterations. */
   tristar_stop stop;             /* Why refinement ended. */
   double forward_error;          /* Estimated bound of max |x - A^-1 b| / max |x|. 0: not requested. */
-  double residual;               /* max_i |r_i (b - A x)_i| / max_i |r_i b_i|, r the scaling of the rows. */
+  double residual;               /* max_i |r_i (b - A x)_i| / max_i |r_i b_i|; r_i scales row i. */
   int64_t history_count;         /* Number of points of the history. The first history_most are stored. */
 } tristar_refine_result;
 
@@ -412,13 +412,13 @@ typedef struct tristar_refine_result {
  * best x is kept. x must not overlap b. result may be NULL.
  *
  * The backward error is max_i |b - A x|_i / (|A| |x| + |b|)_i; tools/doc/guide/figures.md defines it for rows
- * whose denominator consists of rounding errors. The forward error is estimated (LAPACK's xGERFS; Higham and
- * Tisseur 2000). The estimate is seldom too small by more than a factor of 3. If it is 1 or more, no digit of
- * x is certain. It is infinite if A is too close to singular. A large `residual` means: A is singular, b not
- * in its range. `residual` is summed in the next wider precision if rounding errors may exceed sqrt(eps).
+ * whose denominator is as small as rounding errors. The estimate of the forward error (LAPACK's xGERFS;
+ * Higham and Tisseur 2000) is seldom more than 3 times too small. If it is 1 or more, no digit of x is
+ * certain. It is infinite if A is nearly singular. A large `residual` means that A is singular and the system
+ * has no solution. `residual` is summed in the next wider precision if rounding errors may exceed sqrt(eps).
  *
- * Errors: ARGUMENT, MEMORY, STALE, RUNTIME; UNSUPPORTED (A is not stored); NOT_FINITE (a right-hand side or
- * its solution: the message names row and column; other columns are refined, *result describes them). */
+ * Errors: ARGUMENT, MEMORY, STALE, RUNTIME; UNSUPPORTED (A is not stored); NOT_FINITE (b or x; the message
+ * names row and column). After NOT_FINITE *result describes the other columns, which are refined. */
 TRISTAR_API TRISTAR_CHECKED tristar_status tristar_solve_refined(tristar_plan_t *plan, tristar_op op,
                                                                  int64_t nrhs, const void *b, int64_t ldb,
                                                                  void *x, int64_t ldx,
@@ -434,10 +434,10 @@ TRISTAR_API TRISTAR_CHECKED tristar_status tristar_residual(const tristar_factor
                                                             double *backward_error);
 
 /* Estimates 1 / (||A|| ||A^-1||) in the 1-norm of the scaled matrix (Hager 1984, Higham 1988) with 4 to 10
- * solves, or of A equilibrated (Ruiz 2001) if the scaling does not suit it. If pivots were perturbed or the
- * estimate is small, 2 more solves search for a null vector, which can lower it. Solves are refined for
- * single factors or perturbed pivots. A result of about eps or less means that A is singular to working
- * precision; exactly 0: refined solves were inaccurate. Errors: as tristar_solve_refined. */
+ * solves. If the scaling does not suit A, A equilibrated (Ruiz 2001) is tried, too. If pivots were perturbed
+ * or the estimate is small, 2 more solves search for a null vector, to lower the estimate. Solves are refined
+ * for perturbed pivots and for factors of lower precision. If the result is about eps or less, A is singular
+ * to working precision; exactly 0: refined solves were inaccurate. Errors: as tristar_solve_refined. */
 TRISTAR_API TRISTAR_CHECKED tristar_status tristar_condition(tristar_plan_t *plan, double *reciprocal);
 
 #ifdef __cplusplus

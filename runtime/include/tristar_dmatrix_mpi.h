@@ -247,6 +247,23 @@ TRISTAR_API TRISTAR_CHECKED tristar_status tristar_dmatrix_factor(tristar_dmatri
 TRISTAR_API TRISTAR_CHECKED tristar_status tristar_dmatrix_refactor(tristar_dmatrix_t *matrix,
                                                                     tristar_distributed_t *distributed);
 
+/* Collective. The Schur complement A_SS - A_SI A_II^-1 A_IS of `count` unknowns S (tristar_schur.h), by a
+ * factor of A_II on all ranks and solves with it. unknowns: on rank 0 the rows of S, numbered over the whole
+ * matrix; row and column k of the complement are unknown unknowns[k]. s: on rank 0, count x count,
+ * column-major, leading dimension lds >= count, scalars of the type of A. Other ranks do not read unknowns
+ * and do not write s. Of a symmetric or Hermitian matrix both triangles are written. No rank stores A_II as a
+ * whole; each stores an index for each row of A meanwhile. analysis and options: of A_II, as for
+ * tristar_dmatrix_factor; messages number rows of A_II. Solves are refined where tristar_distributed_solve
+ * refines, so perturbed pivots are allowed, unlike on one process.
+ *
+ * A and the complement may be singular; A_II must not be. Errors: those of tristar_dmatrix_factor and
+ * tristar_distributed_solve; ARGUMENT (count, unknowns, lds; NULL on rank 0; ranks pass different counts). */
+TRISTAR_API TRISTAR_CHECKED tristar_status tristar_dmatrix_schur(tristar_dmatrix_t *matrix, int64_t count,
+                                                                 const int64_t *unknowns,
+                                                                 const tristar_analysis_options *analysis,
+                                                                 const tristar_distributed_options *options,
+                                                                 void *s, int64_t lds);
+
 /* Statistics of one rank. */
 typedef struct tristar_dmatrix_stats {
   int rank, ranks, workers;  /* Number of the rank, number of ranks, workers of this rank for products. */

@@ -36,8 +36,8 @@ typedef struct tristar_forecast {
   size_t peak_bytes;     /* Most bytes of the context from now on, if the next calls are tristar_factor,
                             tristar_plan and tristar_solve: with what it holds now. */
   int workers;           /* Threads that factor. */
-  double factor_seconds; /* Seconds of the factorization, if each core performs 25e9 operations per second. */
-  double solve_seconds;  /* Seconds of a solve with one column, by the calibration (tristar_machine.h). */
+  double factor_seconds; /* Seconds of the factorization, by the calibration (tristar_machine.h). */
+  double solve_seconds;  /* Seconds of a solve with one column, by the same. */
 } tristar_forecast;
 
 /* Forecasts a factorization, a plan with these options, and a solve with options->nrhs columns. The call

@@ -27,6 +27,10 @@ TRISTAR_API TRISTAR_CHECKED tristar_status tristar_distribute_f(tristar_t *ts, M
                                                                 tristar_factor_t *factor,
                                                                 const tristar_distributed_options *options,
                                                                 tristar_distributed_t **out);
+/* Collective. See tristar_distributed_load. */
+TRISTAR_API TRISTAR_CHECKED tristar_status
+tristar_distributed_load_f(tristar_t *ts, MPI_Fint comm, const char *prefix,
+                           const tristar_distributed_options *options, tristar_distributed_t **out);
 /* Collective. See tristar_spread_triangle. */
 TRISTAR_API TRISTAR_CHECKED tristar_status tristar_spread_triangle_f(tristar_t *ts, MPI_Fint comm,
                                                                      const tristar_factor_t *factor,

@@ -108,6 +108,8 @@ typedef struct tristar_cluster {
   double local_latency_seconds;   /* Default: 5e-7. */
   double local_overhead_seconds;  /* Default: 3e-7. */
   double local_bytes_per_second;  /* Default: 5e9. */
+  double dense_flops_per_second;  /* Arithmetic of a core in products of large matrices of doubles, for
+                                     factorizations. Default: 40e9. */
 } tristar_cluster;
 
 /* The defaults of the comments. */
@@ -146,11 +148,11 @@ typedef struct tristar_layout_prediction {
 /* Chooses px, py and pz of *layout; the caller sets algorithm, map and message_tree. The choice is
  * usually the fastest layout of that many processes, with pz up to leaf_parts and costs->grids, for a
  * factorization and `solves` solves. Solves are simulated (tristar_layout_predict): all shapes of the grids,
- * from the most grids down until twice in a row fewer grids are no faster. Factorizations are estimated by
- * the counts of tristar_layout_traffic, and so are solves of more than 4,096 processes. costs may be NULL:
- * the defaults; prediction may be NULL. After a failure *layout is unchanged. Errors: those of
- * tristar_layout_predict; ARGUMENT (numbers below 0, nrhs < 1, processes < 1), MEMORY (also: every layout
- * exceeds process_bytes). */
+ * from the most grids down until twice in a row fewer grids are no faster. So are factorizations
+ * (tristar_layout_predict_factor). Solves of more than 4,096 processes, and factorizations of more than
+ * 256, are estimated by the counts of tristar_layout_traffic. costs may be NULL: the defaults; prediction
+ * may be NULL. After a failure *layout is unchanged. Errors: those of tristar_layout_predict; ARGUMENT
+ * (numbers below 0, nrhs < 1, processes < 1), MEMORY (also: every layout exceeds process_bytes). */
 TRISTAR_API TRISTAR_CHECKED tristar_status tristar_layout_choose(const tristar_analysis_t *analysis,
                                                                  int64_t processes,
                                                                  const tristar_layout_costs *costs,
@@ -184,6 +186,17 @@ TRISTAR_API TRISTAR_CHECKED tristar_status tristar_layout_predict(const tristar_
                                                                   const tristar_layout *layout, int64_t nrhs,
                                                                   const tristar_cluster *cluster,
                                                                   tristar_simulated *out);
+
+/* Simulates a factorization on all processes of a layout, as tristar_distributed_factor runs it: from when
+ * each process has the entries of its fronts until each has the panels that it holds. Not in it: the
+ * analysis, the scaling and the way of the entries. In *out, broadcast counts stripes of shared fronts and
+ * panels, reduction counts contribution blocks, both inside grids; grids counts all of these between grids.
+ * Collective calls count in between (inside, if there is one grid), but not as messages. Otherwise as
+ * tristar_layout_predict. Errors: the same; UNSUPPORTED: imported factors. */
+TRISTAR_API TRISTAR_CHECKED tristar_status tristar_layout_predict_factor(const tristar_analysis_t *analysis,
+                                                                         const tristar_layout *layout,
+                                                                         const tristar_cluster *cluster,
+                                                                         tristar_simulated *out);
 
 #ifdef __cplusplus
 }

@@ -108,6 +108,8 @@ typedef struct tristar_calibration {
                                   measured. */
   double read_gbps_one;        /* 1e9 bytes per second that one core reads from main memory. */
   double read_gbps_all;        /* The same of `workers` cores together. 0: not measured. */
+  double multiply_gflops_one;  /* 1e9 operations per second of one core in products of dense matrices, double
+                                  precision. 0: not measured, as in files of earlier versions. */
   int workers;                 /* CPU workers of StarPU during the measurement. 0: not measured. */
   int cores, numa_nodes;       /* Cores, NUMA nodes of the machine, by hwloc. 0: unknown. */
   int64_t l2_bytes;            /* Bytes of the L2 cache of a core. 0: unknown. */

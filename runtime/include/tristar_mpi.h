@@ -234,6 +234,35 @@ TRISTAR_API TRISTAR_CHECKED tristar_status tristar_distributed_trace(tristar_dis
                                                                      const void *b, int64_t ldb, void *x,
                                                                      int64_t ldx, tristar_trace_t **trace);
 
+/* ---- Files -------------------------------------------------------------------------------------------
+ *
+ * A distributed factor in files, one a rank: PREFIX.0, PREFIX.1, ... Ranks may pass different prefixes, such
+ * as folders of their own disks. The format is that of tristar_save.h, with its versions and checksums. Each
+ * file has the random number of its set, so files of two sets are never mixed.
+ *
+ * A loaded factor is the same as the saved one: its solutions have the same bits on the same kind of
+ * processor, and tristar_distributed_refactor or tristar_dmatrix_refactor take new values. It needs as many
+ * ranks in the same layout. Subtrees on GPUs are chosen anew. */
+
+/* Collective. Writes the files of a factor of tristar_distributed_factor or tristar_dmatrix_factor, with its
+ * matrix. For a factor of rows rank 0 stores the structure without values meanwhile. The old files stay until
+ * all new ones are complete. Errors: ARGUMENT (prefix is NULL), STALE (no values), UNSUPPORTED (a factor of
+ * tristar_distribute: tristar_factor_save saves the factor of rank 0), IO (the message has the file and the
+ * cause), MEMORY, TOO_LARGE, RUNTIME. */
+TRISTAR_API TRISTAR_CHECKED tristar_status tristar_distributed_save(tristar_distributed_t *distributed,
+                                                                    const char *prefix);
+/* Collective. Loads the files. The blocks of rows of b and x are those of the saved factor. options: NULL
+ * means the saved engine, place, nrhs and refine, and defaults for all else. Otherwise the layout is the
+ * saved one, or its px is 0. Errors: ARGUMENT (NULL; another number of ranks, another layout; also as
+ * tristar_distribute), IO (a file is missing or cannot be read), FORMAT (damaged, truncated, of another kind,
+ * another set or another rank), UNSUPPORTED (another version of the format, another order of bytes; the ranks
+ * would share the factor out in another way), MEMORY, NO_WORKER, RUNTIME. */
+TRISTAR_API TRISTAR_CHECKED tristar_status
+tristar_distributed_load(tristar_t *ts, MPI_Comm comm, const char *prefix,
+                         const tristar_distributed_options *options, tristar_distributed_t **out);
+
+/* ---- Statistics --------------------------------------------------------------------------------------- */
+
 /* Messages of one class that a rank sent. */
 typedef struct tristar_message_count {
   int64_t messages, bytes; /* Messages and bytes sent in one solve. */
@@ -276,6 +305,10 @@ typedef struct tristar_distributed_stats {
   tristar_message_count hand_on; /* Pieces of panels for other ranks that store them. */
   tristar_layout layout;         /* Layout of the ranks. */
   tristar_layout_prediction predicted; /* Prediction for a chosen layout; else zeros. */
+  int64_t n;                           /* Order of the matrix. */
+  tristar_scalar scalar;               /* Type of b and x. */
+  tristar_symmetry symmetry;           /* Symmetry of the matrix on rank 0; GENERAL on others and after
+                                          tristar_distribute. */
 } tristar_distributed_stats;
 
 /* Copies the statistics of this rank to *stats. Not collective. Errors: ARGUMENT (NULL). */

@@ -21,7 +21,8 @@
  *
  * What a factorization leaves out is what solves with all of A need: tristar_solve, the solves of
  * tristar_solve.h with PART_ALL, determinants, inertias and saving return UNSUPPORTED, and so do functions of
- * many processes. PART_L, PART_D and PART_U act on L, D and U of
+ * many processes; tristar_dmatrix_schur (tristar_dmatrix_mpi.h) computes the complement there. PART_L, PART_D
+ * and PART_U act on L, D and U of
  *
  *   A = [ L_II    ] [ D_II          ] [ U_II  U_IS ]
  *       [ L_SI  I ] [       complement ] [        I ]

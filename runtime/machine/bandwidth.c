@@ -1,15 +1,28 @@
 /* Measures the read bandwidth: see bandwidth.h. */
 #include "runtime/machine/bandwidth.h"
 
+#include <math.h>
 #include <sched.h>
+#include <string.h>
 #include <time.h>
 
 #include "runtime/base/threads.h"
+#include "runtime/base/variables.h"
 #include "runtime/base/clock.h"
 #include "runtime/machine/topology.h"
 
 #define PASSES 3
 #define LANES 8 /* independent sums, so that additions do not wait for each other */
+
+bool tsi_short_rates(void) {
+  const char *chosen = tsi_variable(TSI_VARIABLE_SHORT_RATES);
+  return chosen != NULL && strcmp(chosen, "1") == 0;
+}
+
+size_t tsi_bandwidth_bytes(double wanted) {
+  if (tsi_short_rates()) return (size_t)16 << 20;
+  return (size_t)fmin(fmax(wanted, 256 << 20), 1 << 30);
+}
 
 /* The readers wait until `pass` is theirs; PASSES ends them early. `idle` counts those that wait. */
 typedef struct start_line {

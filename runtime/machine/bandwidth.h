@@ -9,12 +9,10 @@
 
 #include "runtime/base/env.h"
 
-/* How large an array must be at least to exceed the caches of common machines, and at most to stay bearable.
- */
-#ifndef TSI_BANDWIDTH_BYTES_MAX /* else given by the build */
-#define TSI_BANDWIDTH_BYTES_MIN ((size_t)256 << 20)
-#define TSI_BANDWIDTH_BYTES_MAX ((size_t)1 << 30)
-#endif
+/* Size of an array for a bandwidth: `wanted` bytes, but at least 256 MB, to exceed the caches of common
+ * machines, and at most 1 GB. With TRISTAR_SHORT_RATES=1 (tsi_short_rates) it is 16 MB. */
+size_t tsi_bandwidth_bytes(double wanted);
+bool tsi_short_rates(void);
 
 /* Arrays that are measured with several times: making their pages takes longer than reading them. Zeros: none
  * yet. */

@@ -60,17 +60,26 @@ typedef struct tsi_calibration_quality {
 } tsi_calibration_quality;
 
 /* What was measured so far. */
-enum { TSI_FIGURE_TASK, TSI_FIGURE_BARRIER, TSI_FIGURE_READ_ONE, TSI_FIGURE_READ_ALL, TSI_FIGURES };
+enum {
+  TSI_FIGURE_TASK,
+  TSI_FIGURE_BARRIER,
+  TSI_FIGURE_READ_ONE,
+  TSI_FIGURE_READ_ALL,
+  TSI_FIGURE_MULTIPLY,
+  TSI_FIGURES
+};
 #define TSI_ATTEMPTS 12
 typedef struct tsi_attempts {
   int count;
-  double figure[TSI_FIGURES]
-               [TSI_ATTEMPTS];      /* less is better: bandwidths as their inverses; 0: not measured */
-  double other_cores[TSI_ATTEMPTS]; /* used by other processes meanwhile; negative: unknown */
+  double figure[TSI_FIGURES][TSI_ATTEMPTS]; /* less is better: rates as their inverses; 0: not measured */
+  double other_cores[TSI_ATTEMPTS];         /* used by other processes meanwhile; negative: unknown */
 } tsi_attempts;
 
 /* Gives the best figures, and how far they can be trusted on a machine with so many cores. */
 tsi_calibration_quality tsi_attempts_judge(const tsi_attempts *attempts, int cores, double best[TSI_FIGURES]);
+
+/* Operations per second of one core in products of dense matrices of doubles. Errors: MEMORY. */
+TRISTAR_CHECKED tristar_status tsi_products_measure(tsi_env *env, double *flops_per_second);
 
 /* Fills all figures of *calibration that are measured, again and again until they can be trusted, or some
  * seconds have passed. Starts StarPU. Errors: those of tristar_calibrate but IO. */

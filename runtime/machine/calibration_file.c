@@ -5,7 +5,8 @@
  *   ...
  *
  * The first line is the format and its version. Every key of that version stands there once, in any order,
- * with a whole number in its range; nothing else may. */
+ * with a whole number in its range; nothing else may. Only the last key may be missing, as earlier versions
+ * of TriStar do not write it. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -19,7 +20,7 @@
 #define FORMAT_LINE "tristar-calibration 1"
 #define FILE_SIZE_MAX 4096
 
-enum { TASK, BARRIER, READ_ONE, READ_ALL, WORKERS, CORES, NUMA_NODES, L2, L3, L3_CORES, KEYS };
+enum { TASK, BARRIER, READ_ONE, READ_ALL, WORKERS, CORES, NUMA_NODES, L2, L3, L3_CORES, MULTIPLY, KEYS };
 
 static const struct {
   const char *name;
@@ -33,7 +34,8 @@ static const struct {
                 [NUMA_NODES] = {"numa_nodes", 0, 1000000},
                 [L2] = {"l2_bytes", 0, INT64_C(1) << 40},
                 [L3] = {"l3_bytes", 0, INT64_C(1) << 40},
-                [L3_CORES] = {"l3_cores", 0, 1000000}};
+                [L3_CORES] = {"l3_cores", 0, 1000000},
+                [MULTIPLY] = {"multiply_one_core_mflop_per_s", 0, 1000000000}};
 
 /* 0 for what is not a figure of the file, which the range of its key then refuses. */
 static int64_t to_integer(double value) {
@@ -51,6 +53,7 @@ static void to_values(const tristar_calibration *c, int64_t value[KEYS]) {
   value[L2] = c->l2_bytes;
   value[L3] = c->l3_bytes;
   value[L3_CORES] = c->l3_cores;
+  value[MULTIPLY] = to_integer(1e3 * c->multiply_gflops_one);
 }
 
 static void from_values(const int64_t value[KEYS], tristar_calibration *c) {
@@ -64,6 +67,7 @@ static void from_values(const int64_t value[KEYS], tristar_calibration *c) {
   c->l2_bytes = value[L2];
   c->l3_bytes = value[L3];
   c->l3_cores = (int)value[L3_CORES];
+  c->multiply_gflops_one = (double)value[MULTIPLY] / 1e3;
   c->floor_bytes = tsi_calibration_floor(c->task_microseconds, c->read_gbps_one);
 }
 
@@ -97,7 +101,7 @@ static const char *take_line(const char *line, int64_t value[KEYS], bool known[K
 
 /* Parses a text, which it cuts into lines. */
 static tristar_status parse(char *text, const char *path, tristar_calibration *c, char *why, size_t size) {
-  int64_t value[KEYS];
+  int64_t value[KEYS] = {0};
   bool known[KEYS] = {false};
   int number = 0;
   for (char *line = text, *next; line != NULL && *line != '\0'; line = next) {
@@ -110,7 +114,7 @@ static tristar_status parse(char *text, const char *path, tristar_calibration *c
     snprintf(why, size, "%s:%d: %s", path, number, wrong);
     return TRISTAR_ERR_FORMAT;
   }
-  for (int k = 0; k < KEYS; k++)
+  for (int k = 0; k < MULTIPLY; k++)
     if (!known[k]) {
       snprintf(why, size, "%s: %s is missing", path, keys[k].name);
       return TRISTAR_ERR_FORMAT;

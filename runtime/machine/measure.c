@@ -7,14 +7,18 @@
  *   barrier   levels of one empty task for each worker, with a task between two levels that waits for all of
  *             the first and that all of the second wait for: seconds of a replay / levels
  *   reading   see bandwidth.h; before StarPU runs, if it does not yet
+ *   multiply  products of dense matrices by the BLAS, on the calling thread
  *
  * A replay counts as the median of several. Whatever else runs on the machine makes all figures worse, never
  * better: everything is measured several times, until two attempts agree and others used the cores but
  * little, and the best figures count. */
+#include <cblas.h>
+
 #include "runtime/machine/bandwidth.h"
 #include "runtime/machine/calibration.h"
 #include "runtime/base/clock.h"
 #include "runtime/machine/load.h"
+#include "runtime/exec/starpu/blas.h"
 #include "runtime/exec/starpu/tasks.h"
 
 #define CHAINS 64
@@ -89,11 +93,38 @@ static tristar_status measure_barrier(tsi_env *env, int workers, double *microse
   return TRISTAR_OK;
 }
 
+#define PRODUCT_ROWS 512 /* and columns, as those of a tile of a front; half of it is the inner size */
+#define PRODUCT_TURNS 4  /* the first one may be slow */
+
+tristar_status tsi_products_measure(tsi_env *env, double *flops_per_second) {
+  const int rows = PRODUCT_ROWS, inner = PRODUCT_ROWS / 2;
+  double least = 0;
+  TSI_SCRATCH_ZERO(env, double, matrices, 2 * PRODUCT_ROWS * PRODUCT_ROWS);
+  double *a = matrices, *b = a + rows * inner, *c = b + inner * rows;
+  TSI_TRY(tsi_blas_reserve(env, 1));
+  tsi_blas_acquire();
+  for (int turn = 0; turn < PRODUCT_TURNS; turn++) {
+    const double begin = tsi_wall_clock();
+    cblas_dgemm(CblasColMajor, CblasNoTrans, CblasNoTrans, rows, rows, inner, -1, a, rows, b, inner, 1, c,
+                rows);
+    const double seconds = tsi_wall_clock() - begin;
+    if (turn == 0 || seconds < least) least = seconds;
+  }
+  tsi_blas_release();
+  *flops_per_second = 2.0 * rows * rows * inner / tsi_double_max(least, 1e-9);
+  return TRISTAR_OK;
+}
+
+static tristar_status measure_multiply(tsi_env *env, double *seconds_per_giga) {
+  double flops_per_second;
+  TSI_TRY(tsi_products_measure(env, &flops_per_second));
+  *seconds_per_giga = 1e9 / flops_per_second;
+  return TRISTAR_OK;
+}
+
 /* Twice so many L3 caches, within bounds. */
 static size_t bytes_to_read(const tristar_calibration *c, int64_t caches) {
-  size_t bytes = 2 * (size_t)(caches * c->l3_bytes);
-  if (bytes < TSI_BANDWIDTH_BYTES_MIN) bytes = TSI_BANDWIDTH_BYTES_MIN;
-  return bytes < TSI_BANDWIDTH_BYTES_MAX ? bytes : TSI_BANDWIDTH_BYTES_MAX;
+  return tsi_bandwidth_bytes(2 * (double)(caches * c->l3_bytes));
 }
 
 /* Before StarPU runs; in later attempts, only where its idle workers sleep. */
@@ -117,6 +148,7 @@ static tristar_status attempt(tsi_workers *workers, const tristar_calibration *c
   if (a->count == 0 || !tsi_starpu_polls()) TSI_TRY(measure_reading(workers, c, streams, a));
   TSI_TRY(measure_task(workers->env, &a->figure[TSI_FIGURE_TASK][a->count]));
   TSI_TRY(measure_barrier(workers->env, tsi_starpu_cpu_workers(), &a->figure[TSI_FIGURE_BARRIER][a->count]));
+  TSI_TRY(measure_multiply(workers->env, &a->figure[TSI_FIGURE_MULTIPLY][a->count]));
   a->other_cores[a->count] = tsi_load_of_others(&load);
   a->count++;
   return TRISTAR_OK;
@@ -175,5 +207,6 @@ tristar_status tsi_calibration_measure(tsi_machine *machine, tsi_workers *worker
   c->barrier_microseconds = best[TSI_FIGURE_BARRIER];
   c->read_gbps_one = 1 / best[TSI_FIGURE_READ_ONE];
   c->read_gbps_all = best[TSI_FIGURE_READ_ALL] > 0 ? 1 / best[TSI_FIGURE_READ_ALL] : 0;
+  c->multiply_gflops_one = 1 / best[TSI_FIGURE_MULTIPLY];
   return TRISTAR_OK;
 }

@@ -2,9 +2,10 @@
  *
  * Reads   an analysis, what it costs to compute, to read and to send.   Writes  a layout, what it will take.
  *
- * The model. Solves are simulated (predict.h). By counts: a factorization takes the arithmetic on the longest
- * way through its fronts, and the messages of the process that has most; so does a solve of more processes
- * than are simulated, whose process with the most reads its share of the factor twice. Memory is that of the
+ * The model. Solves and factorizations are simulated (predict.h); factorizations, if only the time of solves
+ * counts, of the chosen layout alone. By counts, for more processes than are simulated: a factorization takes
+ * the arithmetic on the longest way through its fronts, and the messages of the process that has most; so
+ * does a solve, whose process with the most reads its share of the factor twice. Memory is that of the
  * process with the most: its share of the factor, and what its fronts take at a time. */
 #include <inttypes.h>
 #include <limits.h>
@@ -19,6 +20,7 @@
 #define TASK_SECONDS 4e-6
 /* More processes are not simulated: it takes seconds and gigabytes for each layout. */
 #define SIMULATED_MOST 4096
+#define FACTORED_MOST 256 /* the same of factorizations, which have more steps */
 /* So many times in a row may fewer grids be no faster before the search ends. */
 #define PATIENCE 2
 
@@ -114,6 +116,24 @@ static void note_rival(tristar_layout_prediction *least, const tristar_layout *l
   if (layout->px * layout->py == 1) keep_least(&least->process_grids_seconds, seconds);
 }
 
+/* Simulates a factorization; *seconds is left as it is if there is no memory for that. */
+static tristar_status simulate_factor(const choice *c, const tristar_layout *layout, double *seconds) {
+  tristar_simulated simulated;
+  if ((int64_t)layout->px * layout->py * layout->pz > FACTORED_MOST || c->analysis->imported)
+    return TRISTAR_OK;
+  const tristar_status status = tristar_layout_predict_factor(c->analysis, layout, &c->cluster, &simulated);
+  if (status == TRISTAR_OK) *seconds = simulated.seconds;
+  return status == TRISTAR_ERR_MEMORY ? TRISTAR_OK : status;
+}
+
+/* Does the factorization matter, as the solves alone take no longer than the best layout? */
+static bool may_be_better(const tristar_layout_prediction *p, const choice *c) {
+  const double solves = (double)c->costs->solves;
+  if (c->costs->solves == 0) return false;
+  return !c->found || !fits(&c->least, c->costs) ||
+         solves * p->solve_seconds < seconds_of(&c->least, c->costs);
+}
+
 /* A layout is measured against the best one. */
 static tristar_status try_layout(choice *c, const tristar_layout *layout, bool *better) {
   const int64_t processes = (int64_t)layout->px * layout->py * layout->pz;
@@ -127,6 +147,7 @@ static tristar_status try_layout(choice *c, const tristar_layout *layout, bool *
     if (status != TRISTAR_OK && status != TRISTAR_ERR_MEMORY) return status; /* MEMORY: counts must do */
     if (status == TRISTAR_OK) now.solve_seconds = simulated.seconds;
     c->least.simulated += status == TRISTAR_OK;
+    if (may_be_better(&now, c)) TSI_TRY(simulate_factor(c, layout, &now.factor_seconds));
   }
   if (fits(&now, c->costs)) note_rival(&c->least, layout, now.solve_seconds);
   if (!is_better(&now, c)) return TRISTAR_OK;
@@ -178,6 +199,7 @@ tristar_status tristar_layout_choose(const tristar_analysis_t *analysis, int64_t
                  "no layout of %" PRId64
                  " processes needs less than %.0f bytes in each: the least is %.0f, of %dx%dx%d",
                  processes, full.process_bytes, c.least.process_bytes, c.best.px, c.best.py, c.best.pz);
+  if (full.solves == 0) TSI_TRY_OUT(simulate_factor(&c, &c.best, &c.least.factor_seconds));
   *layout = c.best;
   if (prediction != NULL) *prediction = c.least;
 out:

@@ -40,7 +40,7 @@ bool tsi_layout_is_squarest(const tristar_layout *layout) {
 
 static tristar_status check_cluster(const tsi_env *env, const tristar_cluster *c) {
   const double positive[] = {c->core_bytes_per_second, c->cached_bytes_per_second, c->flops_per_second,
-                             c->bytes_per_second, c->local_bytes_per_second};
+                             c->bytes_per_second,      c->local_bytes_per_second,  c->dense_flops_per_second};
   const double others[] = {c->node_bytes_per_second, c->cache_bytes,      c->step_seconds,
                            c->latency_seconds,       c->overhead_seconds, c->local_latency_seconds,
                            c->local_overhead_seconds};

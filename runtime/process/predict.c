@@ -20,7 +20,8 @@ void tristar_cluster_init_sized(tristar_cluster *cluster, size_t size) {
                                     .bytes_per_second = 10e9,
                                     .local_latency_seconds = 5e-7,
                                     .local_overhead_seconds = 3e-7,
-                                    .local_bytes_per_second = 5e9};
+                                    .local_bytes_per_second = 5e9,
+                                    .dense_flops_per_second = 40e9};
   tsi_options_init(cluster, size, &defaults, sizeof defaults);
 }
 
@@ -91,16 +92,15 @@ static void summarize(const tsi_simulation *s, tristar_simulated *out) {
 
 /* ---- All ---------------------------------------------------------------------------------------------- */
 
-static tristar_status simulate(tsi_env *env, const tristar_analysis_t *an, const tristar_layout *layout,
-                               int64_t nrhs, const tristar_cluster *cluster,
-                               const tsi_simulation_clock *clock, tsi_predicted *p) {
+static tristar_status prepare(tsi_env *env, const tristar_analysis_t *an, const tristar_layout *layout,
+                              int64_t nrhs, const tristar_cluster *cluster, tsi_predicted *p) {
+  if (nrhs == 0) return tsi_predict_factor_world(env, an, layout, cluster, p);
   const tsi_sparse_kernels *kernels = tsi_sparse_kernels_select(an->factor_scalar);
   const double scalar_bytes = (double)kernels->scalar_bytes, columns = (double)nrhs;
   const double flops = columns * (kernels->is_complex ? 8 : 2) / scalar_bytes;
   TSI_TRY(make_world(env, an, layout, nrhs, cluster->cores > 1, &p->world));
-  TSI_TRY(tsi_simulation_create(env, p->world, cluster, scalar_bytes * columns, flops,
-                                tsi_analysis_is_lu(an) ? 1 : 0.5, &p->simulation));
-  return tsi_simulation_run(p->simulation, clock);
+  return tsi_simulation_create(env, p->world, cluster, scalar_bytes * columns, flops,
+                               tsi_analysis_is_lu(an) ? 1 : 0.5, &p->simulation);
 }
 
 tristar_status tsi_layout_simulate(const tristar_analysis_t *analysis, const tristar_layout *layout,
@@ -114,8 +114,8 @@ tristar_status tsi_layout_simulate(const tristar_analysis_t *analysis, const tri
   memset(out, 0, sizeof *out);
   tristar_layout_init(&fallback);
   TSI_TRY(tsi_cluster_take(env, cluster, &full));
-  const tristar_status status =
-      simulate(env, analysis, layout ? layout : &fallback, nrhs, &full, clock, &own);
+  tristar_status status = prepare(env, analysis, layout ? layout : &fallback, nrhs, &full, &own);
+  if (status == TRISTAR_OK) status = tsi_simulation_run(own.simulation, clock);
   if (status == TRISTAR_OK) summarize(own.simulation, out);
   if (predicted)
     *predicted = own;
@@ -132,9 +132,22 @@ void tsi_predicted_release(const tristar_analysis_t *analysis, tsi_predicted *pr
 
 tristar_status tristar_layout_predict(const tristar_analysis_t *analysis, const tristar_layout *layout,
                                       int64_t nrhs, const tristar_cluster *cluster, tristar_simulated *out) {
+  tristar_status status = TRISTAR_OK;
+  if (out == NULL) return TSI_NULL(out);
+  memset(out, 0, sizeof *out);
+  TSI_ENTER(analysis, analysis->ts);
+  tsi_env *env = tsi_context_env(analysis->ts);
+  if (nrhs < 1) TSI_FAIL_OUT(env, TRISTAR_ERR_ARGUMENT, "nrhs = %lld", (long long)nrhs);
+  TSI_TRY_OUT(tsi_layout_simulate(analysis, layout, nrhs, cluster, NULL, out, NULL));
+out:
+  return tsi_answer(env, status);
+}
+
+tristar_status tristar_layout_predict_factor(const tristar_analysis_t *analysis, const tristar_layout *layout,
+                                             const tristar_cluster *cluster, tristar_simulated *out) {
   if (out == NULL) return TSI_NULL(out);
   memset(out, 0, sizeof *out);
   TSI_ENTER(analysis, analysis->ts);
   return tsi_answer(tsi_context_env(analysis->ts),
-                    tsi_layout_simulate(analysis, layout, nrhs, cluster, NULL, out, NULL));
+                    tsi_layout_simulate(analysis, layout, 0, cluster, NULL, out, NULL));
 }

@@ -1,5 +1,5 @@
-/* Simulated solves of a layout: the programs of all its processes, made one after the other as
- * tsi_process_create makes them, and run by dag/simulate.h.
+/* Simulated solves and factorizations of a layout: the programs of all its processes, made one after the
+ * other as tsi_process_create and tristar_distributed_factor make them, and run by dag/simulate.h.
  *
  * Reads   the structure of an analysis.   Writes  a tsi_world and a tsi_simulation, which the caller frees.
  */
@@ -14,11 +14,17 @@ typedef struct tsi_predicted {
   tsi_simulation *simulation;
 } tsi_predicted;
 
-/* tristar_layout_predict with another clock (NULL: LogGP). predicted may be NULL; else it is for
- * tsi_predicted_release, also after a failure. */
+/* tristar_layout_predict or, nrhs 0, tristar_layout_predict_factor with another clock (NULL: LogGP).
+ * predicted may be NULL; else it is for tsi_predicted_release, also after a failure. */
 TRISTAR_CHECKED tristar_status tsi_layout_simulate(const tristar_analysis_t *analysis,
                                                    const tristar_layout *layout, int64_t nrhs,
                                                    const tristar_cluster *cluster,
                                                    const tsi_simulation_clock *clock, tristar_simulated *out,
                                                    tsi_predicted *predicted);
 void tsi_predicted_release(const tristar_analysis_t *analysis, tsi_predicted *predicted);
+/* The programs of a factorization, which has yet to run (predict_factor.c). Errors: those of
+ * tristar_layout_predict_factor. */
+TRISTAR_CHECKED tristar_status tsi_predict_factor_world(tsi_env *env, const tristar_analysis_t *analysis,
+                                                        const tristar_layout *layout,
+                                                        const tristar_cluster *cluster,
+                                                        tsi_predicted *predicted);

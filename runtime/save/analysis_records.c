@@ -57,6 +57,7 @@ static const tsi_field side_fields[] = {
 
 static tristar_status put_pattern(tsi_sink *sink, const tsi_pattern *pattern) {
   TSI_TRY(TSI_PUT_FIELDS(sink, "pattern", pattern_fields, pattern));
+  if (pattern->ptr == NULL) return TRISTAR_OK;
   TSI_TRY(TSI_PUT(sink, "pattern.ptr", pattern->n + 1, pattern->ptr));
   TSI_TRY(TSI_PUT(sink, "pattern.index", pattern->ptr[pattern->n], pattern->index));
   return TSI_PUT(sink, "pattern.place", pattern->given, pattern->place);
@@ -115,6 +116,10 @@ static tristar_status take_pattern(tsi_source *source, tsi_pattern **out) {
       (unsigned)pattern->symmetry > TRISTAR_HERMITIAN || tsi_sparse_kernels_select(pattern->scalar) == NULL)
     TSI_DAMAGED(source, "a matrix of %d rows, type %d, symmetry %d", pattern->n, pattern->scalar,
                 (int)pattern->symmetry);
+  if (source->lean && !tsi_source_has(source, "pattern.ptr")) {
+    *out = tsi_take(&pattern);
+    return TRISTAR_OK;
+  }
   TSI_TRY(TSI_TAKE(source, "pattern.ptr", (tsi_count)pattern->n + 1, pattern, pattern->ptr));
   for (tsi_index j = 0; j < pattern->n; j++)
     if (pattern->ptr[j + 1] < pattern->ptr[j]) TSI_DAMAGED(source, "line %d of the pattern ends early", j);

@@ -18,6 +18,7 @@
 
 #define TSI_SAVED_VERSION 7
 #define TSI_RECORD_NAME 16
+#define TSI_SAVED_RANK "rank" /* kind of the file of one rank of a distributed factor */
 
 typedef struct tsi_sink {
   tsi_env *env;
@@ -38,6 +39,7 @@ typedef struct tsi_source {
   const char *subject; /* what messages call it */
   uint64_t left;       /* bytes that it still has; UINT64_MAX: unknown */
   tsi_record next;     /* has been read already */
+  bool lean;           /* A pattern without entries is allowed (pattern.h). */
 } tsi_source;
 
 /* A member of a struct. */

@@ -1,13 +1,6 @@
 /* tristar_..._save, _write, _load, _read: see tristar_save.h. */
-#include <errno.h>
-#include <stdio.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
-#include "runtime/base/output_file.h"
+#include "runtime/save/file.h"
 #include "runtime/save/objects.h"
-
-#define BUFFER ((size_t)1 << 20) /* of a file: small records are joined */
 
 /* One of the objects that can be saved. */
 typedef struct saved {
@@ -42,32 +35,12 @@ static tristar_status write_to_function(const saved *what, tristar_write_fn writ
   return put_all(&sink, what);
 }
 
-static int write_to_file(void *file, const void *data, size_t bytes) {
-  return fwrite(data, 1, bytes, file) == bytes ? 0 : errno != 0 ? errno : EIO;
-}
-
 static tristar_status write_to_path(const saved *what, const char *path) {
-  tsi_output_file output = {.descriptor = -1};
-  int descriptor = -1;
-  if (path == NULL) TSI_FAIL(what->env, TRISTAR_ERR_ARGUMENT, "path is NULL");
-  const int begun = tsi_output_file_begin(&output, path, &descriptor);
-  if (begun != 0) TSI_FAIL(what->env, TRISTAR_ERR_IO, "cannot write %s: %s", path, strerror(begun));
-  FILE *file = fdopen(descriptor, "wb");
-  errno = 0;
-  tristar_status status = TRISTAR_ERR_IO;
-  int code = file == NULL ? ENOMEM : 0;
-  if (file != NULL) {
-    (void)setvbuf(file, NULL, _IOFBF, BUFFER);
-    tsi_sink sink = {what->env, write_to_file, file};
-    status = put_all(&sink, what);
-    if (status == TRISTAR_ERR_RUNTIME || fflush(file) != 0) code = errno != 0 ? errno : EIO;
-    if (fclose(file) != 0 && code == 0) code = errno;
-  } else
-    close(descriptor);
-  const int ended = tsi_output_file_end(&output, status == TRISTAR_OK && code == 0);
-  if (code == 0) code = ended;
-  if (code != 0) TSI_FAIL(what->env, TRISTAR_ERR_IO, "cannot write %s: %s", path, strerror(code));
-  return status;
+  tsi_sink_file file;
+  TSI_TRY(tsi_sink_file_open(what->env, path, &file));
+  const tristar_status status = tsi_sink_file_close(&file, put_all(&file.sink, what));
+  const tristar_status ended = tsi_sink_file_end(&file, status == TRISTAR_OK);
+  return status != TRISTAR_OK ? status : ended;
 }
 
 /* ---- Loading --------------------------------------------------------------------------------------------
@@ -98,6 +71,10 @@ static tristar_status take_all(tsi_source *source, const wanted *w) {
   char kind[TSI_RECORD_NAME];
   TSI_TRY(tsi_source_begin(source, kind));
   const bool has_plan = strcmp(kind, "plan") == 0, has_factor = has_plan || strcmp(kind, "factor") == 0;
+  if (strcmp(kind, TSI_SAVED_RANK) == 0)
+    TSI_FAIL(source->env, TRISTAR_ERR_FORMAT,
+             "%s: it has the share of one rank of a distributed factor: tristar_distributed_load",
+             source->subject);
   if (!has_factor && strcmp(kind, "analysis") != 0) TSI_DAMAGED(source, "it has a %s", kind);
   if ((w->plan != NULL && !has_plan) || (w->analysis == NULL && !has_factor))
     TSI_FAIL(source->env, TRISTAR_ERR_FORMAT, "%s: it has %s %s, and no %s", source->subject,
@@ -129,32 +106,10 @@ static tristar_status read_from_function(const wanted *w, tristar_read_fn read, 
   return take_or_nothing(&source, w);
 }
 
-static int read_from_file(void *file, void *data, size_t bytes) {
-  return fread(data, 1, bytes, file) == bytes ? 0 : ferror((FILE *)file) && errno != 0 ? errno : ENODATA;
-}
-
 static tristar_status read_from_path(const wanted *w, const char *path) {
-  tsi_env *env = &w->ts->env;
-  struct stat info;
-  if (path == NULL) TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "path is NULL");
-  FILE *file = fopen(path, "rbe");
-  if (file == NULL) TSI_FAIL(env, TRISTAR_ERR_IO, "cannot read %s: %s", path, strerror(errno));
-  errno = 0;
-  const bool regular = fstat(fileno(file), &info) == 0 && S_ISREG(info.st_mode);
-  tsi_source source = {.env = env,
-                       .read = read_from_file,
-                       .arg = file,
-                       .subject = path,
-                       .left = regular ? (uint64_t)info.st_size : UINT64_MAX};
-  tristar_status status = take_or_nothing(&source, w);
-  const int code = errno;
-  const bool failed = ferror(file), ended = feof(file);
-  fclose(file);
-  if (status == TRISTAR_ERR_RUNTIME && failed)
-    TSI_FAIL(env, TRISTAR_ERR_IO, "cannot read %s: %s", path, strerror(code));
-  if (status == TRISTAR_ERR_RUNTIME && ended)
-    TSI_FAIL(env, TRISTAR_ERR_FORMAT, "%s: damaged: it ends early", path);
-  return status;
+  TSI_CLEANUP(tsi_source_file_close) tsi_source_file file;
+  TSI_TRY(tsi_source_file_open(&w->ts->env, path, &file));
+  return tsi_source_file_explain(&file, take_or_nothing(&file.source, w));
 }
 
 /* ---- Public functions -----------------------------------------------------------------------------------

@@ -1,7 +1,10 @@
-/* Same plan, same bits: schedulers x workers x serial replay x REPEAT repeated solves, 1 and 17 right-hand
- * sides, five matrices, each analyzed and factored anew under every configuration. */
+/* Same plan, same bits: schedulers x workers x serial replay x repeated solves (their number is the
+ * argument), 1 and 17 right-hand sides, five matrices, each analyzed and factored anew under every
+ * configuration. */
 #include "tests/support/flow.h"
 #include "tests/support/subtests.h"
+
+static int repeats;
 
 static uint64_t hash(const double *x, int64_t count) {
   uint64_t h = 14695981039346656037u;
@@ -18,7 +21,7 @@ static void solve(tristar_t *ts, const char *kind, int64_t k, tristar_engine eng
   OWNED double *b = xmalloc(17 * (size_t)n * sizeof *b), *x = xmalloc(17 * (size_t)n * sizeof *x);
   fill_random(b, 17 * n, 11);
   for (int r = 0; r < 2; r++)
-    for (int repeat = 0; repeat < REPEAT; repeat++) {
+    for (int repeat = 0; repeat < repeats; repeat++) {
       CHECK_OK(tristar_solve(f.plan, TRISTAR_N, r ? 17 : 1, b, n, x, n));
       const uint64_t h = hash(x, (r ? 17 : 1) * n);
       if (repeat == 0) result[r] = h;
@@ -36,6 +39,7 @@ int main(int argc, char **argv) {
   static const char *const schedulers[] = {"serial", "eager", "lws", "prio", "dmda", "dmdas"};
   static const char *const workers[] = {"1", "2"};
   uint64_t reference[5][2], now[2];
+  CHECK(argc == 2 && (repeats = atoi(argv[1])) > 1);
   for (size_t s = 0; s < sizeof schedulers / sizeof *schedulers; s++)
     for (int w = 0; w < 2; w++) {
       tristar_t *ts;

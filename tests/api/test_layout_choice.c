@@ -16,12 +16,6 @@ static double seconds_of(const tristar_layout_prediction *p, const tristar_layou
   return c->solves > 0 ? p->factor_seconds + (double)c->solves * p->solve_seconds : p->solve_seconds;
 }
 
-/* What the model adds to the figures of tristar_layout_traffic: nobody promises these numbers. */
-typedef struct model {
-  double flop_seconds, task_seconds; /* of a floating-point operation; of a message, beside what it takes */
-  int triangles;                     /* that are stored: one, or two of LU */
-} model;
-
 /* Cores without caches; messages of so many seconds. */
 static tristar_cluster cluster_of(double message_seconds) {
   tristar_cluster cluster = DEFAULTS(tristar_cluster);
@@ -33,46 +27,18 @@ static tristar_cluster cluster_of(double message_seconds) {
 
 /* What the model predicts of one layout. */
 static tristar_layout_prediction prediction_of(const tristar_analysis_t *an, const tristar_layout *layout,
-                                               const tristar_layout_costs *costs, const model *m) {
-  const tristar_cluster *c = costs->cluster;
+                                               const tristar_layout_costs *costs) {
   tristar_traffic t;
-  tristar_simulated simulated;
-  CHECK_OK(tristar_layout_traffic(an, layout, costs->nrhs, &t));
-  CHECK_OK(tristar_layout_predict(an, layout, costs->nrhs, c, &simulated));
-  const double message = c->latency_seconds + 2 * c->overhead_seconds + m->task_seconds;
-  return (tristar_layout_prediction){.factor_seconds =
-                                         t.factor_path_flops * m->flop_seconds +
-                                         message * (t.fan_in.sent.max + t.fan_in.received.max) / 2 +
-                                         t.fan_in.sent_bytes.max / c->bytes_per_second,
-                                     .solve_seconds = simulated.seconds,
-                                     .process_bytes = m->triangles * t.factor_bytes.max + t.front_bytes.max};
-}
-
-/* The numbers of the model that follow from two of its predictions: of one process, which sends nothing, and
- * of two. */
-static model find_model(const tristar_analysis_t *an) {
+  tristar_simulated solve, factorization;
   tristar_analysis_stats stats;
   tristar_analysis_get_stats(an, &stats);
-  model m = {.triangles = stats.method == TRISTAR_METHOD_LU ? 2 : 1};
-  tristar_layout_costs costs = DEFAULTS(tristar_layout_costs);
-  tristar_layout layout;
-  tristar_layout_prediction chosen;
-  tristar_traffic t;
-  const tristar_cluster cluster = cluster_of(costs.message_seconds);
-  costs.cluster = &cluster;
-  for (int processes = 1; processes <= 2; processes++) {
-    tristar_layout_init(&layout);
-    CHECK_OK(tristar_layout_choose(an, processes, &costs, &layout, &chosen));
-    CHECK_OK(tristar_layout_traffic(an, &layout, costs.nrhs, &t));
-    const double known = prediction_of(an, &layout, &costs, &m).factor_seconds;
-    if (processes == 1)
-      m.flop_seconds = (chosen.factor_seconds - known) / t.factor_path_flops;
-    else
-      m.task_seconds = 2 * (chosen.factor_seconds - known) / (t.fan_in.sent.max + t.fan_in.received.max);
-  }
-  CHECK_MSG(m.flop_seconds > 1e-13 && m.flop_seconds < 1e-8, "%g s a flop", m.flop_seconds);
-  CHECK_MSG(m.task_seconds >= 0 && m.task_seconds < 1e-3, "%g s a message", m.task_seconds);
-  return m;
+  CHECK_OK(tristar_layout_traffic(an, layout, costs->nrhs, &t));
+  CHECK_OK(tristar_layout_predict(an, layout, costs->nrhs, costs->cluster, &solve));
+  CHECK_OK(tristar_layout_predict_factor(an, layout, costs->cluster, &factorization));
+  const int triangles = stats.method == TRISTAR_METHOD_LU ? 2 : 1; /* that are stored */
+  return (tristar_layout_prediction){.factor_seconds = factorization.seconds,
+                                     .solve_seconds = solve.seconds,
+                                     .process_bytes = triangles * t.factor_bytes.max + t.front_bytes.max};
 }
 
 static bool near(double a, double b) {
@@ -105,7 +71,6 @@ static void check_rival(const tristar_analysis_t *an, const tristar_layout_costs
 /* No layout is better by more than 5 %; returns how many there are. */
 static int check_best(const tristar_analysis_t *an, int processes, const tristar_layout_costs *costs,
                       tristar_map map) {
-  const model m = find_model(an);
   tristar_layout best, other;
   tristar_layout_prediction chosen;
   int layouts = 0;
@@ -121,7 +86,7 @@ static int check_best(const tristar_analysis_t *an, int processes, const tristar
     for (other.px = 1; other.px <= processes; other.px++)
       for (other.py = 1; other.px * other.py * other.pz <= processes; other.py++) {
         if (other.px * other.py * other.pz < processes) continue;
-        const tristar_layout_prediction p = prediction_of(an, &other, costs, &m);
+        const tristar_layout_prediction p = prediction_of(an, &other, costs);
         layouts++;
         if (other.px == best.px && other.pz == best.pz) {
           found = true;

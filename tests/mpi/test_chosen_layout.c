@@ -1,5 +1,7 @@
 /* Layouts that the library chooses on ranks: the same on all, within the limits, and factors with the bits of
  * those for which that layout was given. */
+#include <math.h>
+
 #include "tests/support/mpi/dmatrix_factor.h"
 #include "tests/support/subtests.h"
 
@@ -97,6 +99,8 @@ static void check_cluster(const world *w) {
   CHECK(cluster.ranks_per_node == w->ranks && cluster.cores == 3);
   CHECK(cluster.local_latency_seconds > 0 && cluster.local_latency_seconds < 10);
   CHECK(cluster.local_bytes_per_second > 0 && cluster.core_bytes_per_second > 0);
+  CHECK(cluster.dense_flops_per_second > 1e7 &&
+        fabs(cluster.dense_flops_per_second - assumed.dense_flops_per_second) > 0);
   CHECK(!(cluster.latency_seconds > assumed.latency_seconds) &&
         !(cluster.latency_seconds < assumed.latency_seconds));
   cluster.cores = w->rank == w->ranks - 1 ? 0 : 1; /* one rank is wrong: all are refused */

@@ -6,6 +6,7 @@
 #include "runtime/mpi/comm/bytes.h"
 #include "tests/support/mpi/rank_allocations.h"
 #include "tests/support/mpi/same_factor.h"
+#include "tests/support/mpi/simulated_messages.h"
 #include "tests/support/subtests.h"
 #include "tests/support/typed.h"
 #include "tristar_mpi.h"
@@ -72,6 +73,7 @@ static void check_counts(const world *w, const char *what, const problem *q, con
     bytes += (double)all[r].fan_in.bytes;
     most = fmax(most, (double)all[r].fan_in.bytes);
   }
+  if (w->rank == 0) check_simulated_messages(what, q->analysis, layout, w->ranks, all);
   free(all);
   CHECK(w->ranks > 1 || messages == 0);
   CHECK_MSG(stats.hand_on.messages == handed_on.messages && stats.hand_on.bytes == handed_on.bytes,

@@ -5,8 +5,10 @@
  * fails on all ranks, and nothing is lost.
  *
  *   test_shared_fronts tasks|serial|starpu_mpi [MATRIX]: with starpu_mpi bits only */
+#include "runtime/process/predict.h"
 #include "tests/support/mpi/dmatrix_factor.h"
 #include "tests/support/mpi/rank_allocations.h"
+#include "tests/support/mpi/simulated_messages.h"
 #include "tests/support/subtests.h"
 
 static const tsi_factorization_options small = {16, 1e4, 1e5, 0};
@@ -47,6 +49,7 @@ static void check_counts(const world *w, const char *what, tristar_analysis_t *a
                   traffic.fan_in.sent_bytes.total == bytes && traffic.fan_in.received_bytes.total == bytes,
               "%s: %g messages, %g bytes, counted %g and %g", what, messages, bytes,
               traffic.fan_in.sent.total, traffic.fan_in.sent_bytes.total);
+    check_simulated_messages(what, analysis, &o->options.layout, w->ranks, all);
   }
 }
 

@@ -26,6 +26,7 @@ row '^machine +[0-9]+ cores?, [0-9]+ NUMA nodes?'
 row '^task +[0-9.]+ us: submitted and run by StarPU, on 2 workers$'
 row '^barrier +[0-9.]+ us from one level of 2 tasks to the next$'
 row '^reading +[0-9.]+ GB/s by one core, [0-9.]+ GB/s by 2$'
+row '^products +[0-9]+\.[0-9] GF/s by one core, of dense matrices$'
 row '^chunks +of [0-9.]+ [KM]B and more'
 row '^devices +none: (StarPU has no worker of a GPU|this build drives no GPUs)$'
 row '^measured +[0-9]+ times; the best two differ by [0-9.]+ %'
@@ -47,13 +48,14 @@ TRISTAR_CALIBRATION=file.calibration expect 0 'calibration: file.calibration:1: 
 cat all.json >output.txt
 row '"source":[[:space:]]*"measured"'
 row '"task_us":[[:space:]]*[0-9.]+,'
+row '"multiply_one_core_gflops":[[:space:]]*[0-9.]*[1-9]'
 row '"trusted":[[:space:]]*(true|false),'
 row '"attempts":[[:space:]]*[0-9]+,'
 row '"spread":[[:space:]]*[0-9.e-]+,'
 row '"floor_bytes_before":[[:space:]]*[0-9]+'
 
 # ---- Other processes use the cores: it notices, and says what to do. Nothing is written
-export TRISTAR_CALIBRATION=off
+export TRISTAR_CALIBRATION=off TRISTAR_SHORT_RATES=0
 if [ -r /proc/stat ] && [ "$(nproc)" -le 8 ]; then
   busy=()
   for _ in 1 2 3 4; do
@@ -75,6 +77,7 @@ else
   expect 0 'not written: the calibration is off' calibrate
 fi
 unset TRISTAR_CALIBRATION
+export TRISTAR_SHORT_RATES=1
 
 # ---- Failures
 expect 2 'one word too many' calibrate gen:s2d9pt:60

@@ -62,6 +62,7 @@ write counts-1.json info gen:poisson3d7:8 --ranks 8
 write layout-2.json info missing.mtx --layout 2x1x2
 write simulated-1.json simulate gen:s2d9pt:40 --ranks 4
 write simulated-2.json simulate missing.mtx --ranks 4
+write simulated-3.json simulate gen:s2d9pt:40 --ranks 4 --factorization
 write curves-1.json simulate gen:s2d9pt:40 --ranks 2,4
 write calibrate-1.json calibrate
 TRISTAR_CALIBRATION=rows.txt/x write calibrate-2.json calibrate

@@ -57,6 +57,34 @@ END
   done
 done
 
+# ---- Factorizations
+expect 2 '--nrhs is of solves, --factorization simulates none' simulate gen:s2d9pt:20 --ranks 2 --factorization --nrhs 2
+expect 2 '--factorization, --machine, .* need --ranks or --layout' simulate gen:s2d9pt:20 --factorization
+expect 0 '^factoring +[0-9.]+ [mu]s; [0-9,]+ steps$' simulate gen:s2d9pt:100 --layout 4x2x4 --factorization --gantt fronts.svg
+grep -q '>fronts<' fronts.svg || fail "fronts.svg has no fronts"
+expect 0 '^factoring +processes ' simulate gen:s2d9pt:60 --ranks 2,4 --factorization --svg factoring.svg
+grep -q '>time of a factorization' factoring.svg || fail "factoring.svg: no time of a factorization"
+for way in '' '--map cyclic' '--algo levelwise'; do
+  # shellcheck disable=SC2086 # options and their values
+  for run in first again; do
+    expect 0 '"factorization":' simulate gen:convdiff3d:12 --layout 2x2x2 $way --factorization --json -
+    cp output.txt $run.json
+  done
+  # shellcheck disable=SC2086
+  expect 0 '"layout":' info gen:convdiff3d:12 --layout 2x2x2 $way --json -
+  python3 - <<'END' || fail "$way: figures of a simulated factorization"
+import json
+first, again, info = json.load(open("first.json")), json.load(open("again.json")), json.load(open("output.txt"))
+for r in first, again:
+    for key in "read_s", "analyze_s", "peak_library_bytes", "peak_rss_bytes":
+        r.pop(key, None)
+assert first == again and first["factorization"] and first["layout"]["nrhs"] == 0
+assert first["layout"]["all"]["sent"]["total"] >= info["layout"]["fan_in"]["sent"]["total"] > 0
+path = first["path_arithmetic_s"] + first["path_inside_s"] + first["path_between_s"]
+assert abs(path - first["simulated_s"]) <= 1e-9 * path
+END
+done
+
 # ---- Curves: each point is the fastest layout of its number of processes and grids; one number: the fastest of all
 expect 0 '^ +16 +[0-9]+ x [0-9]+ x [0-9]+ ' simulate gen:s2d9pt:100 --ranks 2,8,16 --svg curves.svg --json curves.json
 "$(dirname "$0")/check_picture" curves.svg 2 || fail "curves.svg is no good picture"
@@ -87,7 +115,7 @@ echo '{"topology": "none", "ranks_per_node": 4, "node_bytes_per_second": 2e10, "
 echo '{"topology": "crossbar", "ranks_per_node": 4, "node_bytes_per_second": 2e9, "bytes_per_second": 1e8}' >crossbar.json
 seconds() { value simulated_s output.txt; }
 if "$tristar" simulate gen:s2d9pt:20 --ranks 2 --network simgrid >output.txt 2>&1; then
-  for way in '' '--map cyclic' '--algo levelwise --message-tree flat'; do
+  for way in '' '--map cyclic' '--algo levelwise --message-tree flat' --factorization; do
     # shellcheck disable=SC2086 # options and their values
     both() { for network in loggp simgrid; do expect 0 '"simulated_s":' simulate gen:s2d9pt:100 --layout 4x2x4 $way --network $network "$@" --json -; seconds; done; }
     mapfile -t free < <(both --machine none.json)

@@ -99,6 +99,12 @@ def test_factors():
             reports = lu.gather_statistics()
             assert (len(reports) == ranks and reports[0].rank == 0) if rank == 0 else reports is None
             assert lu.statistics().rank == rank
+        lu.save("saved")
+        loaded = many.DistributedLU.load("saved", M.rows)
+        assert loaded.shape == lu.shape and loaded.dtype == lu.dtype and loaded.statistics().n == n
+        assert np.array_equal(loaded.solve(b[mine], "T"), lu.solve(b[mine], "T"))
+        loaded.refactor(M)
+        assert many.DistributedLU.load("saved").rows == n * (rank + 1) // ranks - n * rank // ranks
     x = many.splu(A[mine], None if ranks == 1 else layouts[0]).solve(b[mine].astype(dtype))  # rows instead of a Matrix
     assert largest(A @ whole(x) - b) < near
 

@@ -13,17 +13,15 @@ static tristar_status list_blocks(tsi_env *env, const tsi_transport *transport, 
   return TRISTAR_OK;
 }
 
-/* Local. */
-static tristar_status begin(tsi_env *env, const tsi_transport *transport, int64_t n, int64_t **start,
-                            tsi_directory **out) {
+tristar_status tsi_directory_begin(tsi_env *env, const tsi_transport *transport, int64_t n,
+                                   tsi_directory **out) {
   const int ranks = tsi_transport_size(transport), rank = tsi_transport_rank(transport);
   TSI_TRY(TSI_ALLOC_ZERO(env, *out, 1));
   tsi_directory *d = *out;
   d->n = n;
   d->block = n > ranks ? (n + ranks - 1) / ranks : 1;
-  TSI_TRY(list_blocks(env, transport, d, start));
-  d->first = (*start)[rank];
-  d->count = (*start)[rank + 1] - d->first;
+  d->first = tsi_count_min(d->block * rank, n);
+  d->count = tsi_count_min(d->block * (rank + 1), n) - d->first;
   return TSI_ALLOC_IN(d, d->own, d->count);
 }
 
@@ -32,9 +30,11 @@ tristar_status tsi_directory_create(tsi_env *env, tsi_transport *transport, int6
   TSI_OWNED tsi_directory *d = NULL;
   TSI_OWNED int64_t *start = NULL;
   *out = NULL;
-  TSI_TRY(tsi_transport_agree(transport, begin(env, transport, n, &start, &d)));
-  tristar_status status = tsi_move_blocks(env, tsi_transport_comm(transport), start, sizeof *all, false,
-                                          (void *)(uintptr_t)all, d->count, d->own);
+  tristar_status status = tsi_directory_begin(env, transport, n, &d);
+  if (status == TRISTAR_OK) status = list_blocks(env, transport, d, &start);
+  TSI_TRY(tsi_transport_agree(transport, status));
+  status = tsi_move_blocks(env, tsi_transport_comm(transport), start, sizeof *all, false,
+                           (void *)(uintptr_t)all, d->count, d->own);
   TSI_TRY(tsi_transport_agree(transport, status));
   *out = tsi_take(&d);
   return TRISTAR_OK;

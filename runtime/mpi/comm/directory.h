@@ -21,6 +21,11 @@ typedef struct tsi_directory {
 TRISTAR_CHECKED tristar_status tsi_directory_create(tsi_env *env, tsi_transport *transport, int64_t n,
                                                     const tsi_index *all, tsi_directory **out);
 
+/* Local. The block of this rank, which the caller fills with what an earlier directory of the same list had
+ * on as many ranks. Errors: MEMORY. */
+TRISTAR_CHECKED tristar_status tsi_directory_begin(tsi_env *env, const tsi_transport *transport, int64_t n,
+                                                   tsi_directory **out);
+
 /* Collective. The list again; all: room for it on rank 0, not read elsewhere. mine: what this rank has found
  * before. Errors: that, MEMORY, RUNTIME, the same on all ranks. */
 TRISTAR_CHECKED tristar_status tsi_directory_gather(tsi_env *env, tsi_transport *transport,

@@ -208,7 +208,8 @@ static int grids_of(const tristar_distributed_t *d) {
 
 static tristar_status check_options(const tsi_env *env, const tristar_analysis_options *options) {
   if (options->schur_count != 0)
-    TSI_FAIL(env, TRISTAR_ERR_UNSUPPORTED, "schur: Schur complements are computed on one process");
+    TSI_FAIL(env, TRISTAR_ERR_UNSUPPORTED,
+             "schur: on many processes tristar_dmatrix_schur computes Schur complements");
   if (options->pivoting != TRISTAR_PIVOTING_STATIC)
     TSI_FAIL(env, TRISTAR_ERR_UNSUPPORTED, "pivoting: pivots are delayed on one process only");
   return tsi_analysis_check_options(env, options);

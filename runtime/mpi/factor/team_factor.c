@@ -102,7 +102,7 @@ static tristar_status take_part(tristar_distributed_t *d, tsi_team_factor *team_
   tsi_env *env = &d->ts->env;
   const tsi_process *p = d->process;
   const tsi_share *share = p->share;
-  const tsi_front_whole whole = {fronts, team_factor->owner, team_factor->teams};
+  const tsi_front_whole whole = {fronts, team_factor->owner, team_factor->teams, NULL};
   TSI_OWNED tsi_index *number = NULL;
   TSI_SCRATCH_ZERO(env, bool, wanted, known->symbolic->count);
   for (tsi_index j = 0; j < share->panels->count; j++)
@@ -260,25 +260,34 @@ static tristar_status take_values(tristar_distributed_t *d, tristar_analysis_t *
   return tsi_factor_choose_method(*source);
 }
 
-tristar_status tsi_team_factor_create(tristar_distributed_t *d, const tsi_supply *supply) {
-  tristar_status status = TRISTAR_OK;
+/* Collective. All but the values. sizes: taken over. */
+static tristar_status lay_out(tristar_distributed_t *d, double floor_bytes, tsi_pivot_sizes *sizes) {
   tristar_factor_t *source = d->source;
-  tsi_known known = {.borrowed = false};
-  tsi_pivot_sizes sizes = {.column = NULL};
-  TSI_TRY_OUT(supply->measure(supply, d, &sizes));
-  TSI_TRY_OUT(tsi_distributed_lay_out(d, source, &known));
-  status = create_team_factor(d, &known, source);
-  if (d->team_factor) d->team_factor->sizes = sizes;
-  if (d->team_factor) sizes.column = NULL;
-  TSI_TRY_OUT(tsi_transport_agree(d->transport, status));
+  TSI_CLEANUP(tsi_known_release) tsi_known known = {.borrowed = false};
+  TSI_TRY(tsi_distributed_lay_out(d, source, floor_bytes, &known));
+  const tristar_status status = create_team_factor(d, &known, source);
+  if (d->team_factor) d->team_factor->sizes = *sizes;
+  if (d->team_factor) sizes->column = NULL;
+  TSI_TRY(tsi_transport_agree(d->transport, status));
   tsi_known_release(&known);
   tsi_distributed_forget_structure(d);
   if (source && d->of_rows) tsi_analysis_forget_rows(source->analysis);
-  TSI_TRY_OUT(name_rows(d, d->team_factor));
+  return name_rows(d, d->team_factor);
+}
+
+tristar_status tsi_team_factor_lay_out(tristar_distributed_t *d, double floor_bytes) {
+  tsi_pivot_sizes none = {.column = NULL};
+  return lay_out(d, floor_bytes, &none);
+}
+
+tristar_status tsi_team_factor_create(tristar_distributed_t *d, const tsi_supply *supply) {
+  tristar_status status = TRISTAR_OK;
+  tsi_pivot_sizes sizes = {.column = NULL};
+  TSI_TRY_OUT(supply->measure(supply, d, &sizes));
+  TSI_TRY_OUT(lay_out(d, 0, &sizes));
   TSI_TRY_OUT(factor(d, supply));
 out:
   tsi_pivot_sizes_release(&sizes);
-  tsi_known_release(&known);
   if (status != TRISTAR_OK && !(d->team_factor && d->team_factor->part.dependent))
     tsi_distributed_release_layout(d);
   return status;

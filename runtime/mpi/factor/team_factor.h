@@ -105,6 +105,14 @@ void tsi_team_factor_release_lists(tsi_env *env, tsi_team_factor *team_factor);
  */
 TRISTAR_CHECKED tristar_status tsi_team_factor_create(tristar_distributed_t *d, const tsi_supply *supply);
 
+/* Collective. The same without values: all that follows from the analysis that d->source has on rank 0.
+ * floor_bytes: as in tsi_distributed_lay_out. Errors: those of tsi_distributed_lay_out. */
+TRISTAR_CHECKED tristar_status tsi_team_factor_lay_out(tristar_distributed_t *d, double floor_bytes);
+/* Collective, of a factor of rows. Fills again what tsi_analysis_forget_rows has freed of the analysis of
+ * rank 0, from the ranks that have it. It is to be forgotten afterwards, whatever the status. Errors: MEMORY,
+ * TOO_LARGE, RUNTIME. */
+TRISTAR_CHECKED tristar_status tsi_team_factor_remember_rows(tristar_distributed_t *d);
+
 /* How the same values are factored once more, where the verdict calls for that. The functions are collective;
  * solves work afterwards. */
 typedef struct tsi_remaking tsi_remaking;

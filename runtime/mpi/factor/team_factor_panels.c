@@ -5,8 +5,7 @@
 #include "runtime/mpi/comm/bytes.h"
 #include "runtime/mpi/factor/team_factor.h"
 #include "runtime/process/extract.h"
-
-#define PIECE_BYTES ((tsi_count)2 << 20) /* or one panel */
+#include "runtime/process/handing.h"
 
 /* Panels of a share that one rank has factored, on their way to who has the share. */
 typedef struct way {
@@ -28,7 +27,7 @@ static bool travels(const way *w, tsi_index j) {
 
 /* The next piece: scalars from the panels next .. *end - 1. */
 static tsi_count cut_piece(const way *w, tsi_index *end) {
-  const tsi_count most = PIECE_BYTES / (tsi_count)w->team_factor->part.scalar_bytes;
+  const tsi_count most = TSI_HANDED_BYTES / (tsi_count)w->team_factor->part.scalar_bytes;
   tsi_count scalars = 0;
   for (*end = w->next; *end < w->share->panels->count; ++*end) {
     const tsi_count more = travels(w, *end) ? w->begin[*end + 1] - w->begin[*end] : 0;
@@ -79,10 +78,10 @@ static tristar_status swap(tristar_distributed_t *d, way gives, way takes, bool 
     if (given == 0 && taken == 0) return TRISTAR_OK;
     fill_piece(&gives, upper, gives_end);
     TSI_TRY(tsi_swap_items(&d->ts->env, tsi_transport_comm(d->transport), TSI_TAG_PANELS, bytes,
-                           TSI_MESSAGE_ITEMS, (tsi_items_way){gives.piece, given, gives.share->rank},
+                           TSI_HANDED_ITEMS, (tsi_items_way){gives.piece, given, gives.share->rank},
                            (tsi_items_way){takes.piece, taken, takes.from}));
     spread_piece(&takes, d->process, upper, takes_end);
-    count->messages += leaves ? tsi_item_messages(given, TSI_MESSAGE_ITEMS) : 0;
+    count->messages += leaves ? tsi_item_messages(given, TSI_HANDED_ITEMS) : 0;
     count->bytes += leaves ? given * (int64_t)bytes : 0;
   }
   return TRISTAR_OK;

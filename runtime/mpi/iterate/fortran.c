@@ -21,6 +21,12 @@ tristar_status tristar_distribute_f(tristar_t *ts, MPI_Fint comm, tristar_factor
   return tristar_distribute(ts, MPI_Comm_f2c(comm), factor, options, out);
 }
 
+tristar_status tristar_distributed_load_f(tristar_t *ts, MPI_Fint comm, const char *prefix,
+                                          const tristar_distributed_options *options,
+                                          tristar_distributed_t **out) {
+  return tristar_distributed_load(ts, MPI_Comm_f2c(comm), prefix, options, out);
+}
+
 tristar_status tristar_spread_triangle_f(tristar_t *ts, MPI_Fint comm, const tristar_factor_t *factor,
                                          const tristar_spread_options *options,
                                          tristar_spread_triangle_t **out) {

@@ -4,7 +4,7 @@
  *
  * A message of 8 bytes takes latency and two overheads, a long one also the time of its bytes. Rank 0 sends
  * both to a rank of its node and to one of another node, and counts the fastest of many. In a solve, the
- * engine adds to an overhead what tristar_cluster_init assumes. */
+ * engine adds to an overhead what tristar_cluster_init assumes. Rank 0 times a product of dense matrices. */
 #include <limits.h>
 #include <math.h>
 
@@ -98,6 +98,8 @@ tristar_status tsi_measure_cluster(tristar_t *ts, tsi_transport *transport, int 
   memset(cluster, 0, sizeof *cluster); /* the gaps travel too */
   tristar_cluster_init(cluster);
   tristar_status status = find_neighbours(env, transport, &n);
+  if (status == TRISTAR_OK && n.rank == 0)
+    status = tsi_products_measure(env, &cluster->dense_flops_per_second);
   TSI_TRY(tsi_transport_agree(transport, status));
   cluster->ranks_per_node = n.on_node;
   take_machine(ts, cores, cluster);

@@ -162,6 +162,9 @@ static tristar_status count_tags(tristar_distributed_t *d) {
 static void fill_stats(tristar_distributed_t *d) {
   const tsi_process *p = d->process;
   d->stats.layout = d->options.layout;
+  d->stats.n = d->n;
+  d->stats.scalar = (tristar_scalar)p->kind.user_scalar;
+  d->stats.symmetry = d->source ? d->source->analysis->pattern->symmetry : TRISTAR_GENERAL;
   d->stats.chunks = p->share->chunks->count;
   d->stats.tasks = p->program->steps->count;
   d->stats.factor_bytes = (double)(p->begin[p->share->panels->count] - p->begin[0]) *
@@ -243,9 +246,9 @@ static tristar_status make_placed(tristar_distributed_t *d, const tsi_known *kno
 }
 
 tristar_status tsi_distributed_lay_out(tristar_distributed_t *d, const tristar_factor_t *factor,
-                                       tsi_known *known) {
+                                       double floor_bytes, tsi_known *known) {
   tsi_env *env = &d->ts->env;
-  double floor_bytes = tsi_calibration_now(&d->ts->machine).floor_bytes;
+  if (floor_bytes == 0) floor_bytes = tsi_calibration_now(&d->ts->machine).floor_bytes;
   if (factor != NULL) d->structure = fingerprint(factor);
   TSI_TRY(tsi_distributed_choose_layout(d, factor != NULL ? factor->analysis : NULL));
   TSI_TRY(tsi_know_structure(env, d->transport, factor, known));
@@ -280,7 +283,7 @@ static tristar_status distribute(tristar_distributed_t *d, const tristar_factor_
   tsi_env *env = &d->ts->env;
   TSI_CLEANUP(tsi_known_release) tsi_known known = {.borrowed = false};
   TSI_TRY(tsi_distributed_agree(d, check_factor(env, factor, tsi_transport_rank(d->transport))));
-  TSI_TRY(tsi_distributed_lay_out(d, factor, &known));
+  TSI_TRY(tsi_distributed_lay_out(d, factor, 0, &known));
   tsi_known_release(&known);
   tsi_distributed_forget_structure(d);
   TSI_TRY(tsi_transport_agree(d->transport, tsi_process_need_streams(d->process)));

@@ -164,10 +164,12 @@ TRISTAR_CHECKED tristar_status tsi_measure_cluster(tristar_t *ts, tsi_transport 
  * tristar_layout_choose; RUNTIME. */
 TRISTAR_CHECKED tristar_status tsi_distributed_choose_layout(tristar_distributed_t *d,
                                                              const tristar_analysis_t *analysis);
-/* Everything that follows from the structure; factor: on rank 0. known is to be released, whatever the
- * status. Errors: those of tsi_process_create. */
+/* Everything that follows from the structure; factor: on rank 0. floor_bytes, on rank 0: of whole chunks
+ * (layout.h); 0: as rank 0 is calibrated. known is to be released, whatever the status. Errors: those of
+ * tsi_process_create. */
 TRISTAR_CHECKED tristar_status tsi_distributed_lay_out(tristar_distributed_t *d,
-                                                       const tristar_factor_t *factor, tsi_known *known);
+                                                       const tristar_factor_t *factor, double floor_bytes,
+                                                       tsi_known *known);
 /* What only a rank 0 that has the values needs of the layout from now on, for other ones, goes elsewhere; not
  * where subtrees are on devices, as the layout could not be found again then (values.c). */
 void tsi_distributed_forget_structure(tristar_distributed_t *d);

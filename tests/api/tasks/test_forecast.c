@@ -300,6 +300,34 @@ static void check_failing(tristar_t *ts) {
   free_system(&s);
 }
 
+/* Seconds of a factorization on a machine whose cores reach so many operations per second; 0: none measured.
+ */
+static double seconds_at(long mflops) {
+  tristar_config config = DEFAULTS(tristar_config);
+  tristar_t *ts;
+  FILE *file = fopen("rate.calibration", "w");
+  CHECK(file != NULL);
+  fprintf(file, "tristar-calibration 1\ntask_ns 2000\nbarrier_ns 6000\nread_one_core_mb_per_s 12000\n"
+                "read_all_cores_mb_per_s 20000\nworkers 2\ncores 2\nnuma_nodes 1\nl2_bytes 1048576\n"
+                "l3_bytes 33554432\nl3_cores 2\n");
+  if (mflops > 0) fprintf(file, "multiply_one_core_mflop_per_s %ld\n", mflops);
+  CHECK(fclose(file) == 0);
+  config.use_starpu = 0;
+  config.calibration = "rate.calibration";
+  CHECK_OK(tristar_create(&config, &ts));
+  system_t s = make_system(ts, "gen:poisson3d7:20", TRISTAR_METHOD_LLT, TRISTAR_DOUBLE);
+  const double seconds = forecast_of(s.analysis, 1).factor_seconds;
+  free_system(&s);
+  close_context(&ts);
+  return seconds;
+}
+
+static void check_seconds(void) {
+  const double slow = seconds_at(5000), fast = seconds_at(50000), assumed = seconds_at(0);
+  CHECK_MSG(slow > 3 * fast && slow < 10 * fast, "%g and %g s", slow, fast);
+  CHECK(assumed > fast && assumed < slow);
+}
+
 static void check_arguments(tristar_t *ts) {
   system_t s = make_system(ts, "gen:poisson3d7:4", TRISTAR_METHOD_LLT, TRISTAR_DOUBLE);
   tristar_plan_options options = DEFAULTS(tristar_plan_options);
@@ -328,6 +356,7 @@ int main(int argc, char **argv) {
   RUN(check_arguments(ts));
   RUN(check_failing(ts));
   close_context(&ts);
+  RUN(check_seconds());
   ts = open_without_starpu(false); /* its peak is that of the limit */
   RUN(check_limit(ts));
   RUN(check_updates(ts));

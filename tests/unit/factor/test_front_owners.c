@@ -142,7 +142,7 @@ static void check_same(tsi_env *env, const found *f) {
  * wrong is found out. */
 static void check_part(tsi_env *env, const found *f, tsi_index rank) {
   const tsi_front_structure fronts = structure_of(f);
-  const tsi_front_whole whole = {&fronts, f->owner, f->teams};
+  const tsi_front_whole whole = {&fronts, f->owner, f->teams, NULL};
   const tsi_symbolic *symbolic = fronts.symbolic;
   const tsi_front_owners all = {.owner = f->owner, .rank = rank, .teams = f->teams};
   OWNED bool *wanted = xcalloc((size_t)symbolic->count + 1, sizeof *wanted);

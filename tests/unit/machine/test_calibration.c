@@ -100,10 +100,11 @@ static void there_and_back(void) {
   c.l2_bytes = 2 << 20;
   c.l3_bytes = INT64_C(32) << 20;
   c.l3_cores = 12;
+  c.multiply_gflops_one = 35.67891;
   c.floor_bytes = 1;
   CHECK_OK(tsi_calibration_round(&env, &c));
   CHECK_OK(tsi_calibration_write(&env, &c));
-  CHECK(c.task_microseconds == 2.346 && c.floor_bytes == 0.8e6);
+  CHECK(c.task_microseconds == 2.346 && c.floor_bytes == 0.8e6 && c.multiply_gflops_one == 35.679);
   tsi_calibration_init(&read);
   memcpy(read.path, c.path, sizeof read.path);
   CHECK_OK(tsi_calibration_read(c.path, &read, why, sizeof why));
@@ -115,7 +116,7 @@ static void there_and_back(void) {
   c = get(ts);
   CHECK(told[0] == '\0' && c.source == TRISTAR_CALIBRATION_FILE && strcmp(c.path, "whole") == 0);
   CHECK(c.task_microseconds == 7.301 && c.read_gbps_one == 12.345 && c.numa_nodes == 2 && c.l3_cores == 8);
-  CHECK(c.floor_bytes == 1.6e6);
+  CHECK(c.floor_bytes == 1.6e6 && c.multiply_gflops_one == 0); /* of an earlier version */
   tristar_destroy(&ts);
   char marked[sizeof whole + 3] = "\xEF\xBB\xBF"; /* by an editor */
   strcat(marked, whole);
@@ -229,7 +230,7 @@ static void measure(void) {
   CHECK_OK(tristar_calibrate(ts, &c));
   CHECK(c.source == TRISTAR_CALIBRATION_MEASURED && strcmp(c.path, "measured") == 0);
   CHECK(c.task_microseconds > 0 && c.barrier_microseconds > 0 && c.workers == 2 && c.cores > 0);
-  CHECK(c.read_gbps_one > 0 && c.read_gbps_all > 0 && c.numa_nodes > 0);
+  CHECK(c.read_gbps_one > 0 && c.read_gbps_all > 0 && c.numa_nodes > 0 && c.multiply_gflops_one > 0);
   CHECK(c.floor_bytes == tsi_calibration_floor(c.task_microseconds, c.read_gbps_one));
   used = get(ts);
   CHECK(memcmp(&used, &c, sizeof c) == 0 && floor_of_plan(ts) == c.floor_bytes);

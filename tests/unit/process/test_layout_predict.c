@@ -1,5 +1,5 @@
-/* tristar_layout_predict: its messages are those that tristar_layout_traffic counts, its times add up, and it
- * gives the same bits again. */
+/* tristar_layout_predict and tristar_layout_predict_factor: messages are those that tristar_layout_traffic
+ * counts, times add up, and bits are the same again. */
 #include "runtime/process/predict.h"
 #include "tests/support/allocations.h"
 #include "tests/support/context.h"
@@ -29,6 +29,34 @@ static tristar_simulated predict(const tristar_analysis_t *an, const tristar_lay
   return s;
 }
 
+static void check_times(const tristar_simulated *s, const tristar_cluster *cluster) {
+  const double all = s->arithmetic.total + s->inside.total + s->between.total + s->waiting.total;
+  CHECK_MSG(near(all, s->seconds * cluster->cores * (double)s->ranks), "%g of %g core seconds", all,
+            s->seconds);
+  CHECK(near(s->path_arithmetic_seconds + s->path_inside_seconds + s->path_between_seconds, s->seconds));
+  CHECK(s->waiting.min >= -1e-9 * s->seconds &&
+        s->arithmetic.max <= s->seconds * cluster->cores * (1 + 1e-9));
+  CHECK(s->ranks > 1 || (s->path_messages == 0 && near(s->path_arithmetic_seconds, s->seconds)));
+}
+
+static tristar_simulated factor(const tristar_analysis_t *an, const tristar_layout *layout,
+                                const tristar_cluster *cluster) {
+  tristar_simulated s;
+  CHECK_OK(tristar_layout_predict_factor(an, layout, cluster, &s));
+  return s;
+}
+
+/* Messages with panels come on top of those that are counted. */
+static void check_factor(const tristar_analysis_t *an, const tristar_layout *layout,
+                         const tristar_cluster *cluster, const tristar_traffic *traffic) {
+  const tristar_simulated s = factor(an, layout, cluster), again = factor(an, layout, cluster);
+  CHECK(memcmp(&s, &again, sizeof s) == 0);
+  CHECK(s.ranks == traffic->ranks && s.all.sent.total >= traffic->fan_in.sent.total);
+  CHECK(s.all.sent_bytes.total >= traffic->fan_in.sent_bytes.total);
+  CHECK((layout->pz > 1) == (s.grids.sent.total > 0) && s.reduction.sent.total <= s.all.sent.total);
+  check_times(&s, cluster);
+}
+
 static void check_layout(const tristar_analysis_t *an, const tristar_layout *layout,
                          const tristar_cluster *cluster) {
   tristar_traffic traffic;
@@ -40,11 +68,8 @@ static void check_layout(const tristar_analysis_t *an, const tristar_layout *lay
   check_messages(&s.reduction, &traffic.reduction);
   check_messages(&s.grids, &traffic.grids);
   check_messages(&s.all, &traffic.all);
-  const double all = s.arithmetic.total + s.inside.total + s.between.total + s.waiting.total;
-  CHECK_MSG(near(all, s.seconds * cluster->cores * (double)s.ranks), "%g of %g core seconds", all, s.seconds);
-  CHECK(near(s.path_arithmetic_seconds + s.path_inside_seconds + s.path_between_seconds, s.seconds));
-  CHECK(s.waiting.min >= -1e-9 * s.seconds && s.arithmetic.max <= s.seconds * cluster->cores * (1 + 1e-9));
-  CHECK(s.ranks > 1 || (s.path_messages == 0 && near(s.path_arithmetic_seconds, s.seconds)));
+  check_times(&s, cluster);
+  check_factor(an, layout, cluster, &traffic);
 }
 
 static void check_layouts(const tristar_analysis_t *an) {
@@ -83,18 +108,38 @@ static void check_one(const tristar_analysis_t *an) {
   tsi_predicted_release(an, &p);
 }
 
-/* Slower messages make no solve faster, where a process has one core. */
+/* One process: faster products, memory and tasks shorten a factorization, in which nothing else is. */
+static void check_rates(const tristar_analysis_t *an) {
+  tristar_cluster cluster = DEFAULTS(tristar_cluster), slow = cluster;
+  const double seconds = factor(an, NULL, &cluster).seconds;
+  double extra = 0;
+  for (int k = 0; k < 3; k++) {
+    slow = cluster;
+    if (k == 0) slow.dense_flops_per_second /= 2;
+    if (k == 1) slow.core_bytes_per_second /= 2;
+    if (k == 2) slow.step_seconds *= 2;
+    const double more = factor(an, NULL, &slow).seconds - seconds;
+    CHECK_MSG(more > 0, "rate %d halved: %g s more than %g s", k, more, seconds);
+    extra += more;
+  }
+  CHECK_MSG(extra < seconds, "%g s of %g s", extra, seconds); /* the calls of small fronts */
+}
+
+/* Slower messages make no solve and no factorization faster, where a process has one core. */
 static void check_latency(const tristar_analysis_t *an) {
   tristar_layout layout = DEFAULTS(tristar_layout);
   tristar_cluster cluster = DEFAULTS(tristar_cluster);
   layout.px = layout.py = 2;
   layout.pz = 4;
-  double before = 0;
+  double before = 0, factored = 0;
   for (double latency = 0; latency < 1e-4; latency = 10 * latency + 1e-7) {
     cluster.latency_seconds = latency;
     const double seconds = predict(an, &layout, 1, &cluster).seconds;
     CHECK_MSG(seconds >= before, "latency %g s: %g s, after %g s", latency, seconds, before);
     before = seconds;
+    const double factoring = factor(an, &layout, &cluster).seconds;
+    CHECK_MSG(factoring >= factored, "latency %g s: %g s, after %g s", latency, factoring, factored);
+    factored = factoring;
   }
 }
 
@@ -104,6 +149,12 @@ static void check_errors(const tristar_analysis_t *an) {
   tristar_layout layout = DEFAULTS(tristar_layout);
   layout.pz = 8; /* four leaves */
   CHECK_STATUS(tristar_layout_predict(an, &layout, 1, &cluster, &s), TRISTAR_ERR_ARGUMENT);
+  CHECK_STATUS(tristar_layout_predict_factor(an, &layout, &cluster, &s), TRISTAR_ERR_ARGUMENT);
+  CHECK_STATUS(tristar_layout_predict_factor(an, NULL, &cluster, NULL), TRISTAR_ERR_ARGUMENT);
+  CHECK_STATUS(tristar_layout_predict_factor(NULL, NULL, &cluster, &s), TRISTAR_ERR_ARGUMENT);
+  cluster.dense_flops_per_second = 0;
+  CHECK_STATUS(tristar_layout_predict_factor(an, NULL, &cluster, &s), TRISTAR_ERR_ARGUMENT);
+  tristar_cluster_init(&cluster);
   CHECK_STATUS(tristar_layout_predict(an, NULL, 0, &cluster, &s), TRISTAR_ERR_ARGUMENT);
   CHECK_STATUS(tristar_layout_predict(an, NULL, 1, &cluster, NULL), TRISTAR_ERR_ARGUMENT);
   CHECK_STATUS(tristar_layout_predict(NULL, NULL, 1, &cluster, &s), TRISTAR_ERR_ARGUMENT);
@@ -118,7 +169,7 @@ static void check_errors(const tristar_analysis_t *an) {
 }
 
 /* The k-th allocation fails: nothing leaks, the status says so. */
-static void check_memory(const tristar_view *view) {
+static void check_memory(const tristar_view *view, bool factorization) {
   CLEANUP(close_context) tristar_t *ts = open_without_starpu(false);
   tristar_analysis_options options = DEFAULTS(tristar_analysis_options);
   CLEANUP(tristar_analysis_destroy) tristar_analysis_t *an = NEW_ANALYSIS(ts, view, &options);
@@ -127,7 +178,8 @@ static void check_memory(const tristar_view *view) {
   allocation_failures failing = fail_allocations_of(ts);
   while (next_failure(&failing)) {
     tristar_simulated s;
-    const tristar_status status = tristar_layout_predict(an, &layout, 1, NULL, &s);
+    const tristar_status status = factorization ? tristar_layout_predict_factor(an, &layout, NULL, &s)
+                                                : tristar_layout_predict(an, &layout, 1, NULL, &s);
     end_failure(&failing, status);
     CHECK((s.ranks == 2) == (status == TRISTAR_OK));
   }
@@ -148,6 +200,8 @@ int test_layout_predict(int argc, char **argv) {
   RUN(check_one(an));
   RUN(check_latency(an));
   RUN(check_errors(an));
-  RUN(check_memory(&few));
+  RUN(check_rates(an));
+  RUN(check_memory(&few, false));
+  RUN(check_memory(&few, true));
   return 0;
 }

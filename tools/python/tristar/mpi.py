@@ -15,6 +15,7 @@ Row blocks follow each other by rank; a rank may have no rows. All ranks of the 
 local, in the same order. An error of one rank is an exception on all of them. Arrays have the rows of the rank.
 """
 import atexit
+import os
 import sys
 
 import numpy as np
@@ -342,6 +343,31 @@ class DistributedLU(_Distributed):
         A._ranks.agree(failure)
         self._make(A._ranks, lambda cell: lib.tristar_dmatrix_factor(A.handle, ordering, options, cell), A._context)
         del kept, more
+
+    @classmethod
+    def load(cls, prefix, rows=None, comm=None, context=None, **settings):
+        """The factor that `save` or `tristar solve --save` wrote, on as many ranks in the same layout.
+
+        rows: the rows of b and x of this rank; None on all ranks: blocks of nearly equal size. settings: the fields of
+        tristar_distributed_options.
+        """
+        ranks, made, name = _Ranks.of(MPI.COMM_WORLD if comm is None else comm), cls.__new__(cls), os.fsencode(prefix)
+        context = ranks.context if context is None else context
+        options, kept = make_options("distributed_options", settings)
+        options.layout.px = 0
+        made._make(ranks, lambda cell: lib.tristar_distributed_load_f(context.handle, ranks.comm.py2f(), name, options, cell), context)
+        del kept
+        stats = ffi.new("tristar_distributed_stats *")
+        check(lib.tristar_distributed_get_stats(made.handle, stats))
+        first, end = (stats.n * r // ranks.comm.size for r in (ranks.comm.rank, ranks.comm.rank + 1))
+        made.shape, made.rows = (stats.n, stats.n), end - first if rows is None else rows
+        made.dtype = next(dtype for dtype, letter in SCALARS.items() if LETTERS[letter] == stats.scalar)
+        check(lib.tristar_distributed_set_rows(made.handle, ranks.comm.scan(made.rows) - made.rows, made.rows))
+        return made
+
+    def save(self, prefix):
+        """Writes the factor with its matrix: each rank the file PREFIX.RANK. `load` reads them."""
+        check(lib.tristar_distributed_save(self.handle, os.fsencode(prefix)))
 
     def solve(self, b, trans="N"):
         """The rows of this rank of the solution of A x = b, or of A^T x = b ('T') or A^H x = b ('H')."""
