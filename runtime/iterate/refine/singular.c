@@ -95,9 +95,11 @@ static void unite(tsi_index *parent, tsi_index one, tsi_index other) {
   parent[one > other ? one : other] = one > other ? other : one;
 }
 
-/* A matrix of many processes is one block, and so is one of more rows than blocks can be counted for. */
+/* A matrix of many processes is one block, and so is one of more rows than blocks can be counted for. Stored
+ * zeros connect nothing. */
 static void find_blocks(blocks *k) {
   const tsi_system *system = k->r->system;
+  const tsi_sparse_kernels *kernels = k->r->kernels;
   const tsi_sparse *a = &system->a;
   const tsi_index n = system->n;
   const bool lines = a->by_rows == (k->r->op == TRISTAR_N),
@@ -106,6 +108,10 @@ static void find_blocks(blocks *k) {
   for (tsi_index j = 0; j < n && alone; j++)
     for (tsi_count p = a->ptr[j]; p < a->ptr[j + 1]; p++) {
       const tsi_index i = a->index[p];
+      double value;
+      kernels->part(1, (const char *)a->values + (size_t)p * kernels->scalar_bytes, TSI_PART_MAGNITUDE,
+                    &value);
+      if (value == 0) continue;
       unite(k->of, lines ? j : i, n + (lines ? i : j));
       if (a->symmetry != TRISTAR_GENERAL) unite(k->of, lines ? i : j, n + (lines ? j : i));
     }

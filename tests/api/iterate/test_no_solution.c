@@ -516,6 +516,28 @@ static void check_verdict(void) {
   }
 }
 
+/* A stored zero joins the equations 4 x0 + 4 x1 = 4 to others for x2, whose b is of any size. */
+static void check_stored_zeros(tristar_t *ts) {
+  static const int ptr[] = {0, 2, 5, 7}, index[] = {0, 2, 0, 1, 2, 0, 2};
+  static const double a[] = {0, -1, 4, 4, 0, 0, 3};
+  const tristar_view v = {TRISTAR_CSC, TRISTAR_GENERAL, TRISTAR_DOUBLE, 3, 3, ptr, index, NULL, 32, 32, 0};
+  tristar_analysis_options o = DEFAULTS(tristar_analysis_options);
+  CLEANUP(tristar_analysis_destroy) tristar_analysis_t *an = NULL;
+  CLEANUP(tristar_factor_destroy) tristar_factor_t *f = NULL;
+  CLEANUP(tristar_plan_destroy) tristar_plan_t *p = NULL;
+  o.singular = TRISTAR_SINGULAR_PERTURB;
+  CHECK_OK(tristar_analyze(ts, &v, &o, &an));
+  CHECK_OK(tristar_factor(an, a, &f));
+  CHECK_OK(tristar_plan(f, NULL, &p));
+  for (int exponent = -60; exponent <= 60; exponent += 10) {
+    const double large = ldexp(1, exponent), b[] = {-large, 4, 3 * large};
+    double x[3];
+    CHECK_OK(tristar_solve(p, TRISTAR_T, 1, b, 3, x, 3));
+    CHECK_MSG(fabs(x[2] - large) <= 1e-12 * large && fabs(x[0] + x[1] - 1) <= 1e-12 && fabs(x[0]) <= 100,
+              "2^%d: x is %g, %g, %g", exponent, x[0], x[1], x[2]);
+  }
+}
+
 int main(int argc, char **argv) {
   subtests_begin(&argc, argv);
   CLEANUP(close_context) tristar_t *ts = open_without_starpu(false);
@@ -527,6 +549,7 @@ int main(int argc, char **argv) {
   RUN(check_contradictions(ts));
   RUN(check_redundants(ts));
   RUN(check_consistents(ts));
+  RUN(check_stored_zeros(ts));
   RUN(check_integers(ts, &typed_double, 80, 0, make_duplicated, 30));
   RUN(check_integers(ts, &typed_double, 80, 20, make_duplicated, 30));
   RUN(check_integers(ts, &typed_double, 320, 0, make_duplicated, 30));
