@@ -258,6 +258,11 @@ static void check_misuse(const world *w, const wish *o, tristar_distributed_t *d
   expect(w, NULL, NULL, TRISTAR_ERR_ARGUMENT, "prefix", " is NULL");
   expect(w, "nowhere/set", NULL, TRISTAR_ERR_IO, "nowhere/set.0", "No such file");
   CHECK_STATUS(tristar_distributed_load(w->ts, MPI_COMM_WORLD, "set", NULL, NULL), TRISTAR_ERR_ARGUMENT);
+  options.refine = (tristar_refinement)7;
+  expect(w, "set", &options, TRISTAR_ERR_ARGUMENT, "refine", " is 7");
+  options.refine = TRISTAR_REFINE_NEVER;
+  if (w->ranks > 1) /* solves would wait for each other */
+    expect(w, "set", w->rank == 0 ? NULL : &options, TRISTAR_ERR_ARGUMENT, "refine", " is ");
   options.layout.map = TRISTAR_MAP_CYCLIC;
   expect(w, "set", &options, TRISTAR_ERR_ARGUMENT, "set.", "saved in layout ");
   CHECK_STATUS(tristar_factor_load(w->ts, "set.0", &factor), TRISTAR_ERR_FORMAT);
