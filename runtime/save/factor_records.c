@@ -50,15 +50,11 @@ static tsi_count stream_size(const tristar_analysis_t *an, bool upper) {
   return side.panel_values[side.panels->count];
 }
 
-tristar_status tsi_factor_put_figures(tsi_sink *sink, const tristar_factor_t *factor) {
-  return TSI_PUT_FIELDS(sink, "factor", factor_fields, factor);
-}
-
 tristar_status tsi_factor_put_shell(tsi_sink *sink, const tristar_factor_t *factor) {
   const tristar_analysis_t *an = factor->analysis;
   const tsi_index n = an->symbolic->n;
   TSI_TRY(tsi_analysis_put(sink, an));
-  TSI_TRY(tsi_factor_put_figures(sink, factor));
+  TSI_TRY(TSI_PUT_FIELDS(sink, "factor", factor_fields, factor));
   if (factor->has_matrix && an->pattern->ptr != NULL)
     TSI_TRY(tsi_put(sink, "values", factor->user_bytes, an->pattern->ptr[n], factor->values));
   TSI_TRY(TSI_PUT(sink, "row_scale", n, factor->row_scale));
@@ -154,15 +150,11 @@ static tristar_status check_parts(const tsi_source *source, const tristar_factor
   return TRISTAR_OK;
 }
 
-tristar_status tsi_factor_take_figures(tsi_source *source, tristar_factor_t *factor) {
-  return TSI_TAKE_FIELDS(source, "factor", factor_fields, factor);
-}
-
 static tristar_status take_shell(tsi_source *source, tristar_factor_t *factor) {
   TSI_TRY(tsi_analysis_take(factor->ts, source, &factor->analysis));
   const tristar_analysis_t *an = factor->analysis;
   const tsi_index n = an->symbolic->n;
-  TSI_TRY(tsi_factor_take_figures(source, factor));
+  TSI_TRY(TSI_TAKE_FIELDS(source, "factor", factor_fields, factor));
   factor->user_bytes = tsi_sparse_kernels_select(an->pattern->scalar)->scalar_bytes;
   factor->scalar_bytes = tsi_sparse_kernels_select(an->factor_scalar)->scalar_bytes;
   if (factor->has_matrix && an->pattern->ptr != NULL) {

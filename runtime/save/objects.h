@@ -20,8 +20,6 @@ TRISTAR_CHECKED tristar_status tsi_analysis_put(tsi_sink *sink, const tristar_an
 TRISTAR_CHECKED tristar_status tsi_factor_put(tsi_sink *sink, const tristar_factor_t *factor);
 /* All but D^-1 and panels, which other ranks may have; without values if the pattern has no entries. */
 TRISTAR_CHECKED tristar_status tsi_factor_put_shell(tsi_sink *sink, const tristar_factor_t *factor);
-/* The figures alone. */
-TRISTAR_CHECKED tristar_status tsi_factor_put_figures(tsi_sink *sink, const tristar_factor_t *factor);
 TRISTAR_CHECKED tristar_status tsi_plan_put(tsi_sink *sink, const tristar_plan_t *plan);
 
 /* Errors: as tsi_source_begin. */
@@ -30,7 +28,6 @@ TRISTAR_CHECKED tristar_status tsi_factor_take(tristar_t *ts, tsi_source *source
 /* D^-1 is allocated, if there is one, and zero. */
 TRISTAR_CHECKED tristar_status tsi_factor_take_shell(tristar_t *ts, tsi_source *source,
                                                      tristar_factor_t **out);
-TRISTAR_CHECKED tristar_status tsi_factor_take_figures(tsi_source *source, tristar_factor_t *factor);
 /* Of the factor that the source had before. Errors: also as tristar_plan. */
 TRISTAR_CHECKED tristar_status tsi_plan_take(tsi_source *source, tristar_factor_t *factor,
                                              tristar_plan_t **out);

@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "tests/support/saved_bytes.h"
 #include "tests/support/mpi/dmatrix_factor.h"
 #include "tests/support/mpi/rank_allocations.h"
 #include "tests/support/subtests.h"
@@ -195,7 +196,7 @@ static void expect(const world *w, const char *prefix, const tristar_distributed
   MPI_Barrier(MPI_COMM_WORLD);
 }
 
-enum { PLACES = 20 }; /* of a file, where it is damaged */
+enum { PLACES = 20, FORGED = 200 }; /* of a file, where it is damaged; changed files */
 
 /* Each rank's file in turn: cut anywhere, changed anywhere, missing, of another rank, another set. */
 static void check_damage(const world *w) {
@@ -257,6 +258,11 @@ static void check_misuse(const world *w, const wish *o, tristar_distributed_t *d
   expect(w, NULL, NULL, TRISTAR_ERR_ARGUMENT, "prefix", " is NULL");
   expect(w, "nowhere/set", NULL, TRISTAR_ERR_IO, "nowhere/set.0", "No such file");
   CHECK_STATUS(tristar_distributed_load(w->ts, MPI_COMM_WORLD, "set", NULL, NULL), TRISTAR_ERR_ARGUMENT);
+  options.refine = (tristar_refinement)7;
+  expect(w, "set", &options, TRISTAR_ERR_ARGUMENT, "refine", " is 7");
+  options.refine = TRISTAR_REFINE_NEVER;
+  if (w->ranks > 1) /* solves would wait for each other */
+    expect(w, "set", w->rank == 0 ? NULL : &options, TRISTAR_ERR_ARGUMENT, "refine", " is ");
   options.layout.map = TRISTAR_MAP_CYCLIC;
   expect(w, "set", &options, TRISTAR_ERR_ARGUMENT, "set.", "saved in layout ");
   CHECK_STATUS(tristar_factor_load(w->ts, "set.0", &factor), TRISTAR_ERR_FORMAT);
@@ -348,6 +354,82 @@ static void check_errors(const world *w, bool by_rows) {
   check_equal(w, "after all failures", &s, d, two);
 }
 
+/* ---- Files of a wrong writer --------------------------------------------------------------------------- */
+
+static void same_status(tristar_status status, int round) {
+  int of[] = {(int)status, -(int)status}, most[2];
+  MPI_Allreduce(of, most, 2, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
+  CHECK_MSG(most[0] == -most[1] && status != TRISTAR_ERR_INTERNAL, "round %d: ranks return %d and %d", round,
+            most[0], -most[1]);
+}
+
+static tristar_status refactor(const world *w, const shared_matrix *s, tristar_distributed_t *d) {
+  if (!d->of_rows) return tristar_distributed_refactor(d, w->rank == 0 ? s->values : NULL);
+  CLEANUP(tristar_dmatrix_destroy) tristar_dmatrix_t *matrix = make(w, &s->rows);
+  return tristar_dmatrix_refactor(matrix, d);
+}
+
+/* What was loaded may solve, and may take new values. */
+static void use(const world *w, const shared_matrix *s, tristar_distributed_t *d, int round) {
+  const int64_t rows = tsi_distributed_own_rows(d), ld = rows > 0 ? rows : 1;
+  OWNED char *x = xcalloc((size_t)(2 * ld), s->t->bytes);
+  same_status(tristar_distributed_solve(d, TRISTAR_N, 1, x, ld, x, ld), round);
+  same_status(tristar_distributed_solve(d, TRISTAR_T, 2, x, ld, x, ld), round);
+  same_status(tristar_distributed_save(d, "forged again"), round);
+  same_status(refactor(w, s, d), round);
+}
+
+/* The first two rows of the matrix on each rank have other lengths than those that new values come for. */
+static void check_forged_rows(const world *w, const shared_matrix *s, const char *path, const record *records,
+                              int count, saved_bytes *changed) {
+  CLEANUP(tristar_distributed_destroy) tristar_distributed_t *d;
+  for (int k = 0; k < count; k++)
+    if (strcmp(records[k].head.name, "rows.ptr") == 0 && records[k].head.count > 2)
+      records[k].data[sizeof(int64_t)]++;
+  forge(tsi_context_env(w->ts), TSI_SAVED_RANK, records, count, -1, changed);
+  write_file(path, (const char *)changed->data, changed->size);
+  MPI_Barrier(MPI_COMM_WORLD);
+  CHECK_OK(tristar_distributed_load(w->ts, MPI_COMM_WORLD, "forged", NULL, &d));
+  CHECK_STATUS(refactor(w, s, d), TRISTAR_ERR_FORMAT);
+  CHECK_ERROR(w->ts, "in the file that the factor was loaded from");
+}
+
+/* Each round changes a record of one rank or, every third one, the same figures of all. */
+static void check_forged(const world *w, const char *kind, const typed *t, tristar_symmetry symmetry,
+                         tristar_method method, bool by_rows) {
+  const tristar_layout layout = some_grid(w);
+  wish o = wish_of(&layout, method);
+  o.options.engine = TRISTAR_ENGINE_SERIAL;
+  CLEANUP(release_shared) shared_matrix s = share_matrix(w, kind, 3, t, symmetry);
+  CLEANUP(tristar_distributed_destroy) tristar_distributed_t *d = make_factor(w, &s, &o, by_rows);
+  CLEANUP(free_saved_bytes) saved_bytes bytes = {.fail_after = -1}, changed = {.fail_after = -1};
+  record records[RECORDS_MOST];
+  char path[100];
+  int loaded = 0;
+  name(path, "forged", w->rank);
+  CHECK_OK(tristar_distributed_save(d, "forged"));
+  bytes.data = (unsigned char *)read_file(path, &bytes.size);
+  const int count = split_records(&bytes, records);
+  for (int k = 0; k < FORGED; k++) {
+    CLEANUP(tristar_distributed_destroy) tristar_distributed_t *two = NULL;
+    const bool all = k % 3 == 0;
+    forging = (uint64_t)(k + 1) * 1000003;
+    const int who = forged_below(w->ranks), chosen = forged_below(all ? 1 : count);
+    const bool here = all || w->rank == who;
+    if (here) forge(tsi_context_env(w->ts), TSI_SAVED_RANK, records, count, chosen, &changed);
+    const saved_bytes *from = here ? &changed : &bytes;
+    write_file(path, (const char *)from->data, from->size);
+    MPI_Barrier(MPI_COMM_WORLD);
+    const tristar_status status = tristar_distributed_load(w->ts, MPI_COMM_WORLD, "forged", NULL, &two);
+    same_status(status, k);
+    loaded += status == TRISTAR_OK;
+    if (status == TRISTAR_OK) use(w, &s, two, k);
+    MPI_Barrier(MPI_COMM_WORLD);
+  }
+  CHECK_MSG(loaded > FORGED / 20 && loaded < FORGED, "%d of %d were loaded", loaded, FORGED);
+  check_forged_rows(w, &s, path, records, count, &changed);
+}
+
 int main(int argc, char **argv) {
   char folder[100];
   subtests_begin_here(&argc, argv);
@@ -360,5 +442,9 @@ int main(int argc, char **argv) {
   RUN(check_others(&w));
   RUN(check_errors(&w, false));
   RUN(check_errors(&w, true));
+  for (int by_rows = 0; by_rows < 2; by_rows++) {
+    RUN(check_forged(&w, "kkt3d", &typed_double, TRISTAR_SYMMETRIC, TRISTAR_METHOD_LDLT, by_rows));
+    RUN(check_forged(&w, "convdiff3d", &typed_complex_double, TRISTAR_GENERAL, TRISTAR_METHOD_LU, by_rows));
+  }
   return 0;
 }

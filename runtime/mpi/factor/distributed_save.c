@@ -7,7 +7,6 @@
  *   first               blocks of rows of the user, by rank
  *   of rank 0           the shell of the factor (objects.h): analysis, figures, the matrix if it has one,
  *                       scalings, pivots
- *   factor              figures of the rank's part
  *   share               sizes of the next arrays
  *   lower ... order     panels and columns of the share; the rank's block of the directory of pivot_order
  *   rows.*              the rank's rows of the matrix in the final order, and weights
@@ -48,6 +47,9 @@ typedef struct saved_set {
   tristar_singular on_singular; /* options of the analysis */
   tristar_growth on_growth;
   tristar_matching matching;
+  double scaled_error; /* of the part, the same on all ranks: what the next verdict takes from the last one */
+  int8_t loss;
+  bool loses_by_weakness;
 } saved_set;
 #define S(member) TSI_FIELD(saved_set, member)
 static const tsi_field set_fields[] = {S(id),
@@ -78,7 +80,10 @@ static const tsi_field set_fields[] = {S(id),
                                        S(weighted),
                                        S(on_singular),
                                        S(on_growth),
-                                       S(matching)};
+                                       S(matching),
+                                       S(scaled_error),
+                                       S(loss),
+                                       S(loses_by_weakness)};
 
 /* Of one rank. */
 typedef struct saved_own {
@@ -129,6 +134,7 @@ static int64_t choose_id(void) {
 static saved_set describe(const tristar_distributed_t *d) {
   const tsi_process *p = d->process;
   const tristar_analysis_options *options = &d->team_factor->analysis.options;
+  const struct tristar_factor_s *part = &d->team_factor->part;
   return (saved_set){.id = choose_id(),
                      .ranks = tsi_transport_size(d->transport),
                      .n = d->n,
@@ -152,7 +158,10 @@ static saved_set describe(const tristar_distributed_t *d) {
                      .weighted = d->has_matrix && d->weighted,
                      .on_singular = options->singular,
                      .on_growth = options->growth,
-                     .matching = options->matching};
+                     .matching = options->matching,
+                     .scaled_error = part->scaled_error,
+                     .loss = part->loss,
+                     .loses_by_weakness = part->loses_by_weakness};
 }
 
 /* Local. */
@@ -217,7 +226,6 @@ static tristar_status put_all(tsi_sink *sink, const tristar_distributed_t *d, co
   TSI_TRY(TSI_PUT_FIELDS(sink, "own", own_fields, &own));
   TSI_TRY(TSI_PUT(sink, "first", set->ranks + 1, d->first));
   if (d->source) TSI_TRY(tsi_factor_put_shell(sink, d->source));
-  TSI_TRY(tsi_factor_put_figures(sink, &d->team_factor->part));
   TSI_TRY(put_share(sink, d));
   TSI_TRY(put_matrix(sink, d, column));
   return tsi_sink_end(sink);
@@ -326,7 +334,7 @@ static tristar_status check_ranks(const loader *l) {
 static tristar_status check_set(const loader *l, const saved_set *of_rank_0) {
   for (size_t k = 0; k < sizeof set_fields / sizeof *set_fields; k++) {
     const char kind = set_fields[k].kind;
-    const size_t at = set_fields[k].offset, bytes = kind == 'b' ? sizeof(bool) : kind == '4' ? 4 : 8;
+    const size_t at = set_fields[k].offset, bytes = kind == 'b' || kind == '1' ? 1 : kind == '4' ? 4 : 8;
     if (memcmp((const char *)&l->set + at, (const char *)of_rank_0 + at, bytes) != 0)
       TSI_FAIL(&l->d->ts->env, TRISTAR_ERR_FORMAT,
                "%s: another call of tristar_distributed_save wrote it than the file of rank 0", l->path);
@@ -422,7 +430,6 @@ static tristar_status take_share(loader *l) {
   const saved_share share = share_of(p);
   const size_t bytes = p->scalar_bytes, skip = (size_t)p->begin[0] * bytes;
   saved_share saved;
-  TSI_TRY(tsi_factor_take_figures(source, &d->team_factor->part));
   TSI_TRY(TSI_TAKE_FIELDS(source, "share", share_fields, &saved));
   if (saved.panels != share.panels || saved.columns != share.columns || saved.scalars != share.scalars ||
       saved.rows != share.rows)
@@ -431,6 +438,8 @@ static tristar_status take_share(loader *l) {
              "another version of TriStar, shared the factor out",
              l->path, (long long)saved.panels, (long long)saved.scalars, (long long)share.panels,
              (long long)share.scalars);
+  if ((uint64_t)share.scalars * bytes > source->left)
+    TSI_DAMAGED(source, "%s", "record \"lower\" is larger than the rest of the file");
   TSI_TRY(tsi_process_scale(p, l->set.scaled));
   TSI_TRY(tsi_process_need_streams(p));
   TSI_TRY(tsi_get_to(source, "lower", bytes, share.scalars, (char *)p->lower + skip));
@@ -447,6 +456,7 @@ static tristar_status take_share(loader *l) {
 static void take_figures(loader *l) {
   tristar_distributed_t *d = l->d;
   tristar_analysis_options *options = &d->team_factor->analysis.options;
+  struct tristar_factor_s *part = &d->team_factor->part;
   const saved_set *set = &l->set;
   d->process->pivoted = set->pivoted;
   d->process->kind.adjoint = set->adjoint;
@@ -463,6 +473,9 @@ static void take_figures(loader *l) {
   options->singular = set->on_singular;
   options->growth = set->on_growth;
   options->matching = set->matching;
+  part->scaled_error = set->scaled_error;
+  part->loss = set->loss;
+  part->loses_by_weakness = set->loses_by_weakness;
 }
 
 /* Local. Rows of the matrix, and the end. */

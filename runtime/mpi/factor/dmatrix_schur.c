@@ -251,15 +251,23 @@ static tristar_status gather_rows(const complement *c, tsi_index begin, tsi_inde
   return TRISTAR_OK;
 }
 
-/* Rank 0. The upper triangle of a symmetric kind mirrors the lower one. */
+/* Rank 0. Of a symmetric kind the upper triangle mirrors the lower one. Of a Hermitian matrix the diagonal is
+ * real, of a skew-symmetric one it is zero: rounding errors are not. */
 static void mirror(const complement *c, char *s, int64_t lds) {
   const tristar_dmatrix_t *m = c->matrix;
-  if (m->stats.symmetry == TRISTAR_GENERAL) return;
-  for (int64_t j = 0; j < c->count; j++)
+  const tristar_symmetry symmetry = m->stats.symmetry;
+  for (int64_t j = 0; j < c->count && symmetry != TRISTAR_GENERAL; j++) {
+    const size_t diagonal = (size_t)(j * lds + j);
+    double part[2];
     for (int64_t i = 0; i < j; i++) {
       const tsi_count from = ~(tsi_count)(i * lds + j);
-      m->sparse->gather(1, &from, m->stats.symmetry, s, s + (size_t)(j * lds + i) * m->bytes);
+      m->sparse->gather(1, &from, symmetry, s, s + (size_t)(j * lds + i) * m->bytes);
     }
+    tsi_scalar_read((char)m->scalar, s, diagonal, part);
+    if (symmetry == TRISTAR_SKEW_SYMMETRIC) part[0] = part[1] = 0;
+    if (symmetry == TRISTAR_HERMITIAN) part[1] = 0;
+    tsi_scalar_write((char)m->scalar, s, diagonal, part);
+  }
 }
 
 /* Collective. */

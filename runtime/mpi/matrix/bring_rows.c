@@ -85,8 +85,13 @@ static tristar_status place_rows(convoy *v, bool fresh) {
   tsi_rows_matrix *m = v->m;
   if (fresh) TSI_TRY(TSI_ALLOC_ZERO_IN(m, m->ptr, (size_t)m->n + 1));
   for (tsi_count k = 0; k < tsi_route_received(&v->heads); k++) {
-    v->taken[k].row = v->place[v->taken[k].row];
-    if (fresh) m->ptr[v->taken[k].row + 1] = v->taken[k].length;
+    const tsi_index row = v->place[v->taken[k].row], length = v->taken[k].length;
+    v->taken[k].row = row;
+    if (fresh) m->ptr[row + 1] = length;
+    if (!fresh && m->ptr[row + 1] - m->ptr[row] != length)
+      TSI_FAIL(v->env, TRISTAR_ERR_FORMAT,
+               "row %d of the final order has %d entries; in the file that the factor was loaded from, %lld",
+               m->column[row], length, (long long)(m->ptr[row + 1] - m->ptr[row]));
   }
   TSI_FREE(v->env, v->place);
   for (tsi_index k = 0; fresh && k < m->n; k++) m->ptr[k + 1] += m->ptr[k];

@@ -58,7 +58,8 @@ void tsi_rows_of_factor_finish(tsi_rows_of_factor *rows);
 TRISTAR_CHECKED tristar_status tsi_rows_matrix_create(tsi_env *env, tsi_transport *transport,
                                                       const tsi_process *process, tristar_status mine,
                                                       const tsi_rows_source *source, tsi_rows_matrix **out);
-/* New values on the same pattern, and scalings. */
+/* New values on the same pattern, and scalings. Errors: also FORMAT (rows have other lengths: a wrong file
+ * was loaded). */
 TRISTAR_CHECKED tristar_status tsi_rows_matrix_update(tsi_env *env, tsi_transport *transport,
                                                       const tsi_process *process, tristar_status mine,
                                                       const tsi_rows_source *source, tsi_rows_matrix *matrix);

@@ -61,6 +61,8 @@ static tristar_status check_options(tsi_env *env, const tristar_distributed_opti
       o->nrhs < 0)
     TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "engine %d, transport %d, nrhs %" PRId64, (int)o->engine,
              (int)o->transport, o->nrhs);
+  if ((unsigned)o->refine > TRISTAR_REFINE_NEVER)
+    TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "refine is %d", (int)o->refine);
   if ((unsigned)o->place > TRISTAR_PLACE_GPU || o->device_bytes < 0)
     TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "place %d, device bytes %" PRId64, (int)o->place, o->device_bytes);
   TSI_TRY(tsi_layout_check_words(env, l));
@@ -188,6 +190,7 @@ static tristar_status agree_on_options(const tristar_distributed_t *d, tristar_s
                                      "the tree of the layout",
                                      "the engine",
                                      "nrhs",
+                                     "refine",
                                      "the place of subtrees",
                                      "the number of solves",
                                      "the most grids",
@@ -202,6 +205,7 @@ static tristar_status agree_on_options(const tristar_distributed_t *d, tristar_s
                            l->message_tree,
                            d->options.engine,
                            d->options.nrhs,
+                           d->options.refine,
                            d->options.place,
                            d->options.solves,
                            d->options.grids,

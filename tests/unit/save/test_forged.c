@@ -2,83 +2,11 @@
  * object that can be solved with, refactored and destroyed. Values may be any; no structure may lead out of
  * an array.
  */
-#include <limits.h>
-
-#include "runtime/save/records.h"
 #include "tests/support/context.h"
 #include "tests/support/given_factors.h"
 #include "tests/support/saved_bytes.h"
 #include "tests/support/subtests.h"
 #include "tristar_matrix.h"
-
-enum { RECORDS_MOST = 64, HEADER = 56 };
-
-typedef struct record {
-  tsi_record head;
-  unsigned char *data; /* in the saved bytes */
-} record;
-
-static int split(const saved_bytes *bytes, record *records) {
-  int count = 0;
-  for (size_t at = HEADER; at < bytes->size; count++) {
-    CHECK(count < RECORDS_MOST);
-    record *r = &records[count];
-    memcpy(&r->head, bytes->data + at, sizeof r->head);
-    r->data = bytes->data + at + sizeof r->head;
-    at += sizeof r->head + (size_t)(r->head.bytes * r->head.count) + sizeof(uint64_t);
-  }
-  return count;
-}
-
-/* A number for a field or an index: near by, at the edges, anything. */
-static int64_t forged(int64_t old) {
-  static const int64_t edges[] = {0, -1, 1, 2, 7, 255, 256, INT32_MAX, INT32_MIN, INT64_MAX, INT64_MIN};
-  switch (below(4)) {
-  case 0:
-    return (int64_t)((uint64_t)old + 1);
-  case 1:
-    return (int64_t)((uint64_t)old - 1);
-  case 2:
-    return edges[below(sizeof edges / sizeof *edges)];
-  default:
-    return below(100);
-  }
-}
-
-static void forge_element(const record *r, unsigned char *data) {
-  int64_t word = 0;
-  const size_t size = r->head.bytes < sizeof word ? (size_t)r->head.bytes : sizeof word;
-  unsigned char *at = data + (size_t)below((int)r->head.count) * r->head.bytes;
-  int32_t half;
-  memcpy(&word, at, size);
-  if (size == sizeof half) {
-    memcpy(&half, at, sizeof half);
-    word = half;
-  }
-  word = forged(word);
-  memcpy(at, &word, size);
-}
-
-/* Writes the records to `to`, one of them changed. */
-static void forge(tsi_env *env, const record *records, int count, saved_bytes *to) {
-  const int chosen = below(count), way = below(12), times = 1 + below(3);
-  tsi_sink sink = {env, keep_bytes, to};
-  to->size = to->at = 0;
-  CHECK_OK(tsi_sink_begin(&sink, "plan"));
-  for (int k = 0; k < count; k++) {
-    const record *r = &records[k];
-    const size_t size = (size_t)(r->head.bytes * r->head.count);
-    tsi_count elements = (tsi_count)r->head.count;
-    OWNED unsigned char *data = xcalloc(1, size + 64);
-    memcpy(data, r->data, size);
-    if (k == chosen && way == 0) continue; /* missing */
-    if (k == chosen && way == 1) elements += 1 + below(3);
-    if (k == chosen && way == 2 && elements > 0) elements--;
-    for (int t = 0; k == chosen && way > 2 && elements > 0 && t < times; t++) forge_element(r, data);
-    CHECK_OK(tsi_put(&sink, r->head.name, r->head.bytes, elements, data));
-    if (k == chosen && way == 3) CHECK_OK(tsi_put(&sink, r->head.name, r->head.bytes, elements, data));
-  }
-}
 
 static void use(tristar_plan_t *plan, tristar_factor_t *factor) {
   tristar_view v;
@@ -95,13 +23,13 @@ static void use(tristar_plan_t *plan, tristar_factor_t *factor) {
 static void check_forged(tristar_t *ts, const saved_bytes *bytes, int rounds) {
   record records[RECORDS_MOST];
   CLEANUP(free_saved_bytes) saved_bytes changed = {.fail_after = -1};
-  const int count = split(bytes, records);
+  const int count = split_records(bytes, records);
   int loaded = 0;
   CHECK(count > 8);
   for (int k = 0; k < rounds; k++) {
     CLEANUP(tristar_factor_destroy) tristar_factor_t *factor = NULL;
     CLEANUP(tristar_plan_destroy) tristar_plan_t *plan = NULL;
-    forge(tsi_context_env(ts), records, count, &changed);
+    forge(tsi_context_env(ts), "plan", records, count, forged_below(count), &changed);
     const tristar_status status = tristar_plan_read(ts, give_bytes, &changed, &factor, &plan);
     CHECK_MSG(status != TRISTAR_ERR_INTERNAL && (status == TRISTAR_OK) == (plan != NULL), "%s",
               tristar_status_name(status));
