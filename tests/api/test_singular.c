@@ -404,6 +404,31 @@ static void check_perturbed_schur(tristar_t *ts) {
   CHECK(inaccurate > 0 && kept > 0);
 }
 
+/* A_II is singular, and there is a complement only if column 3 of A_IS is in its range: its second entry is
+ * twice its first one. */
+static void check_no_complement(tristar_t *ts) {
+  enum { ORDER = 5, LEFT = 2 };
+  static const int64_t schur[LEFT] = {4, 3};
+  static const double rows[3][3] = {{1, -1, 0}, {2, -2, 0}, {-1, 1, 1}};
+  for (int within = 0; within < 2; within++) {
+    tristar_analysis_options o = DEFAULTS(tristar_analysis_options);
+    CLEANUP(tristar_analysis_destroy) tristar_analysis_t *an = NULL;
+    CLEANUP(tristar_factor_destroy) tristar_factor_t *f = NULL;
+    memset(&m, 0, sizeof m);
+    for (int i = 0; i < 3; i++)
+      for (int j = 0; j < 3; j++) m.a[i][j] = rows[i][j];
+    m.a[0][3] = within ? -2 : 0;
+    m.a[1][3] = -4;
+    m.a[3][3] = m.a[4][4] = 1;
+    const tristar_view v = make_view(&typed_double, ORDER, TRISTAR_GENERAL);
+    o.singular = TRISTAR_SINGULAR_PERTURB;
+    o.schur = schur;
+    o.schur_count = LEFT;
+    CHECK_OK(tristar_analyze(ts, &v, &o, &an));
+    CHECK_STATUS(tristar_factor(an, v.values, &f), within ? TRISTAR_OK : TRISTAR_ERR_ACCURACY);
+  }
+}
+
 int main(int argc, char **argv) {
   subtests_begin(&argc, argv);
   static const tristar_method symmetric[] = {TRISTAR_METHOD_AUTO, TRISTAR_METHOD_LLT, TRISTAR_METHOD_LDLT};
@@ -442,5 +467,6 @@ int main(int argc, char **argv) {
   RUN(check_hidden(ts));
   RUN(check_tiniest(ts));
   RUN(check_perturbed_schur(ts));
+  RUN(check_no_complement(ts));
   return 0;
 }

@@ -29,9 +29,29 @@ static double known_x(const tristar_factor_t *factor, tristar_op op, tsi_index i
   return (fmod(i * 0.6180339887498949, 1) - 0.5) * unit_of(factor, op, i);
 }
 
-/* Solves op(A) x = b for an x that is known, with x_S given, and measures the backward error, and the one of
- * x in these units. */
-static tristar_status try_solve(tristar_plan_t *plan, tristar_op op, double *error, double *of_x) {
+/* The largest of the trial solves. */
+typedef struct trials {
+  double error;      /* backward error */
+  double of_x, of_y; /* error of x, size of op(A_II)^-1 b_I, in units that the scaling suggests */
+} trials;
+
+static void measure(const tristar_factor_t *factor, tristar_op op, const void *x, void *y, trials *t) {
+  const tristar_analysis_t *an = factor->analysis;
+  const char scalar = (char)an->pattern->scalar;
+  double part[2];
+  for (tsi_index k = 0; k < an->schur_count; k++)
+    tsi_scalar_write(scalar, y, (size_t)an->schur[k], (const double[]){0, 0});
+  for (tsi_index i = 0; i < an->pattern->n; i++) {
+    const double unit = unit_of(factor, op, i);
+    tsi_scalar_read(scalar, x, (size_t)i, part);
+    t->of_x = tsi_larger(t->of_x, hypot(part[0] + known_x(factor, op, i), part[1]) / unit);
+    tsi_scalar_read(scalar, y, (size_t)i, part);
+    t->of_y = tsi_larger(t->of_y, hypot(part[0], part[1]) / unit);
+  }
+}
+
+/* Solves op(A) x = b for an x that is known, with x_S given. */
+static tristar_status try_solve(tristar_plan_t *plan, tristar_op op, trials *t) {
   const tristar_factor_t *factor = plan->factor;
   const tristar_analysis_t *an = factor->analysis;
   tsi_env *env = &factor->ts->env;
@@ -57,13 +77,30 @@ static tristar_status try_solve(tristar_plan_t *plan, tristar_op op, double *err
   TSI_TRY(tristar_schur_condense(plan, op, 1, b, n, y, n, g, an->schur_count));
   TSI_TRY(tristar_schur_expand(plan, op, 1, y, n, x_s, an->schur_count, x, n));
   TSI_TRY(tristar_residual(factor, op, 1, b, n, x, n, NULL, n, &found));
-  *error = tsi_larger(*error, found);
-  for (tsi_index i = 0; i < n; i++) {
-    double part[2];
-    tsi_scalar_read(scalar, x, (size_t)i, part);
-    found = hypot(part[0] + known_x(factor, op, i), part[1]) / unit_of(factor, op, i);
-    *of_x = tsi_larger(*of_x, found);
-  }
+  t->error = tsi_larger(t->error, found);
+  measure(factor, op, x, y, t);
+  return TRISTAR_OK;
+}
+
+/* Does an A_II with small pivots spoil solutions? The x of a regular A_II is known. That of a singular one
+ * has null vectors: they are large if rounding errors made them, and so is the solution for b_I if A_IS has a
+ * part outside of the range of A_II, so that there is no complement. */
+static tristar_status judge_trials(const tristar_factor_t *factor, const trials *t, double epsilon) {
+  const tristar_factor_stats *stats = &factor->stats;
+  const tsi_env *env = &factor->ts->env;
+  const bool spoils = stats->perturbed_pivots > 0 && !stats->singular && !(t->of_x <= pow(epsilon, 0.25));
+  if (stats->singular && !(fmax(t->of_x, t->of_y) <= pow(epsilon, -0.25)))
+    TSI_FAIL(env, TRISTAR_ERR_ACCURACY,
+             "the Schur complement would not be accurate, or there is none: the rows that are eliminated are "
+             "singular, and a trial solution is larger than expected, by a factor of %.1e",
+             fmax(t->of_x, t->of_y));
+  if (spoils || !(stats->solve_error <= pow(epsilon, 1.0 / 3)))
+    TSI_FAIL(
+        env, TRISTAR_ERR_ACCURACY,
+        "the Schur complement would not be accurate: a trial solve with the rows that are eliminated has "
+        "the backward error %.1e, and its solution the error %.1e; analyze these values, or with another "
+        "matching",
+        stats->solve_error, t->of_x);
   return TRISTAR_OK;
 }
 
@@ -193,7 +230,7 @@ tristar_status tsi_schur_judge(tristar_factor_t *factor) {
   tristar_factor_stats *stats = &factor->stats;
   tsi_env *env = &factor->ts->env;
   TSI_CLEANUP(tristar_plan_destroy) tristar_plan_t *plan = NULL;
-  double of_x = 0;
+  trials t = {.error = 0};
   const bool refuse = an->options.singular == TRISTAR_SINGULAR_REFUSE;
   const double epsilon = tsi_sparse_kernels_select(an->factor_scalar)->epsilon;
   if (stats->perturbed_pivots > 0 && refuse)
@@ -205,17 +242,11 @@ tristar_status tsi_schur_judge(tristar_factor_t *factor) {
   TSI_TRY(tristar_plan(factor, NULL, &plan));
   if (tsi_judge_suspects(factor)) TSI_TRY(estimate_condition(plan));
   if (stats->singular && refuse) return fail_singular(factor);
-  TSI_TRY(try_solve(plan, TRISTAR_N, &stats->solve_error, &of_x));
-  if (tsi_analysis_is_lu(an)) TSI_TRY(try_solve(plan, TRISTAR_T, &stats->solve_error, &of_x));
+  TSI_TRY(try_solve(plan, TRISTAR_N, &t));
+  if (tsi_analysis_is_lu(an)) TSI_TRY(try_solve(plan, TRISTAR_T, &t));
+  stats->solve_error = tsi_larger(stats->solve_error, t.error);
   stats->judged = 1;
-  const bool spoils = stats->perturbed_pivots > 0 && !stats->singular && !(of_x <= pow(epsilon, 0.25));
-  if (spoils || !(stats->solve_error <= pow(epsilon, 1.0 / 3)))
-    TSI_FAIL(
-        env, TRISTAR_ERR_ACCURACY,
-        "the Schur complement would not be accurate: a trial solve with the rows that are eliminated has "
-        "the backward error %.1e, and its solution the error %.1e; analyze these values, or with another "
-        "matching",
-        stats->solve_error, of_x);
+  TSI_TRY(judge_trials(factor, &t, epsilon));
   if (stats->singular)
     tsi_log(env, TRISTAR_LOG_WARNING,
             "factor: the rows that are eliminated are singular to working precision: estimated reciprocal "
