@@ -242,7 +242,7 @@ TRISTAR_API TRISTAR_CHECKED tristar_status tristar_distributed_trace(tristar_dis
  *
  * A loaded factor is the same as the saved one: its solutions have the same bits on the same kind of
  * processor, and tristar_distributed_refactor or tristar_dmatrix_refactor take new values. It needs as many
- * ranks in the same layout. Subtrees on GPUs are chosen anew. */
+ * ranks in the same layout. Subtrees on GPUs are chosen again. */
 
 /* Collective. Writes the files of a factor of tristar_distributed_factor or tristar_dmatrix_factor, with its
  * matrix. For a factor of rows rank 0 stores the structure without values meanwhile. The old files stay until

@@ -203,9 +203,9 @@ else
 fi
 expect 1 'PT-Scotch orders matrices whose rows lie on all ranks' solve gen:s2d9pt:30 --ordering ptscotch
 
-# ---- Eight processes on however few cores, 20 solves
-ranks 8 0 '^accuracy ' solve gen:s2d9pt:30 --layout 2x2x2 --repeat 20
-ranks 8 0 '^accuracy ' solve gen:s2d9pt:30 --layout 2x2x2 --algo levelwise --map cyclic --engine serial --repeat 20
+# ---- Eight processes on however few cores, 100 solves
+ranks 8 0 '^accuracy ' solve gen:s2d9pt:30 --layout 2x2x2 --repeat 100
+ranks 8 0 '^accuracy ' solve gen:s2d9pt:30 --layout 2x2x2 --algo levelwise --map cyclic --engine serial --repeat 100
 
 # ---- A process is killed: the run ends, long before the solves would
 killed solve gen:s2d9pt:60 --layout 2x1x1 --repeat 1000000

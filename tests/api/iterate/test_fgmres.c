@@ -89,7 +89,7 @@ static void check(tristar_t *ts, const char *what, const tristar_view *v,
 
 /* tridiagonal (-1, 2 + shift, -1) of order n; condition about 4 / (pi / n)^2 */
 static void check_chain(tristar_t *ts, bool is_complex, tristar_op op) {
-  enum { N = 12000 };
+  enum { N = 30000 };
   static int64_t ptr[N + 1];
   static int32_t index[2 * N];
   static double values[4 * N];
