@@ -50,10 +50,7 @@ typedef struct solution {
 
 /* ---- Rows of the matrix -------------------------------------------------------------------------------- */
 
-/* On all ranks: rows of the matrix on each; NULL where they cannot be read so, or where rank 0 is to report
- * what is wrong with them. A complex symmetric matrix may have real values alone: then it is Hermitian, which
- * only a rank with all of them can find out. */
-static tristar_dmatrix_t *read_rows(tsi_session *s) {
+tristar_dmatrix_t *tsi_read_rows(tsi_session *s) {
   tristar_dmatrix_options options;
   tristar_dmatrix_t *matrix;
   tristar_dmatrix_stats stats;
@@ -195,7 +192,7 @@ static bool factor(tsi_session *s, solution *z) {
 static bool make_factor(tsi_session *s, solution *z) {
   tristar_dmatrix_t *matrix = NULL;
   if (tsi_rank_0_says(z->rank > 0 || tsi_session_is_saved_set(s))) return load(s, z);
-  if (!s->settings->laplacian) matrix = read_rows(s);
+  if (!s->settings->laplacian) matrix = tsi_read_rows(s);
   if (matrix != NULL && !tsi_rank_0_says(z->rank > 0 || tsi_solved_system_make(&z->in))) {
     tristar_dmatrix_destroy(&matrix);
     return false;
@@ -391,19 +388,23 @@ static bool run(tsi_session *s, solution *z) {
   return ok;
 }
 
+int tsi_check_layout(const char *command, const tsi_settings *settings, int ranks, tristar_layout *layout) {
+  if (settings->layout == NULL)
+    return tsi_usage_error(command,
+                           "%d processes need --layout PXxPYxPZ, or --layout auto, to share the work", ranks);
+  const int status = tsi_layout_read(command, settings, layout);
+  const int64_t processes = (int64_t)layout->px * layout->py * layout->pz; /* 0: chosen later */
+  if (status != TSI_EXIT_OK || processes == 0 || processes == ranks) return status;
+  return tsi_usage_error(command, "--layout %s: %" PRId64 " processes, but mpiexec has started %d",
+                         settings->layout, processes, ranks);
+}
+
 /* The words that are wrong only under mpiexec, or only without. */
 static int check_words(const tsi_settings *settings, solution *z) {
-  if (settings->layout == NULL)
-    return tsi_usage_error(
-        "solve", "%d processes need --layout PXxPYxPZ, or --layout auto, to share the work", z->ranks);
-  const int status = tsi_layout_read("solve", settings, &z->layout);
+  const int status = tsi_check_layout("solve", settings, z->ranks, &z->layout);
   if (status != TSI_EXIT_OK) return status;
-  const tristar_layout *l = &z->layout;
-  z->chosen = l->px == 0;
-  if (l->px > 0 && (int64_t)l->px * l->py * l->pz != z->ranks)
-    return tsi_usage_error("solve", "--layout %s: %" PRId64 " processes, but mpiexec has started %d",
-                           settings->layout, (int64_t)l->px * l->py * l->pz, z->ranks);
-  if (l->px > 0 && settings->process_bytes > 0)
+  z->chosen = z->layout.px == 0;
+  if (!z->chosen && settings->process_bytes > 0)
     return tsi_usage_error("solve", "--process-bytes needs --layout auto");
   const int words = tsi_solve_check_words(settings);
   if (words != TSI_EXIT_OK) return words;

@@ -150,7 +150,11 @@ static const tsi_command commands[] = {
      "\n"
      "Factors the rows and columns I of A that --unknowns does not name, and computes the dense matrix "
      "A_SS - A_SI A_II^-1 A_IS of the unknowns S that it names. The exit status is 1 if A_II is singular to "
-     "working precision.\n",
+     "working precision.\n"
+     "\n"
+     "mpiexec -n N tristar schur MATRIX --unknowns FILE --layout PXxPYxPZ factors on many processes. The "
+     "first "
+     "one reads FILE, and has the complement.\n",
      NULL, 1, tsi_command_schur},
     {TSI_INVERSE, "inverse", "MATRIX", "Computes chosen entries of the inverse",
      MATRIX_TEXT
@@ -318,7 +322,7 @@ static int help(int argc, char **argv) {
 
 /* Subcommands that share the work among the processes of mpiexec. Every other subcommand would do all of it
  * in each process, and write the same files at the same time. */
-#define USES_RANKS (TSI_SOLVE | TSI_TRISOLVE | TSI_KRYLOV)
+#define USES_RANKS (TSI_SOLVE | TSI_TRISOLVE | TSI_KRYLOV | TSI_SCHUR)
 
 /* Refuses several processes on all of them, with one message. Returns false where there is nothing to do, and
  * the exit status. `tristar env` reports on rank 0 alone. */

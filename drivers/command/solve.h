@@ -1,6 +1,6 @@
 /* What the files of `tristar solve` share: systems that are solved with complete factors, of one process or
  * of many (solve_system.c); the command on many processes (distributed.c); solves with triangles
- * (trisolve.c, trisolve_mpi.c).
+ * (trisolve.c, trisolve_mpi.c); Schur complements (schur.c, schur_mpi.c).
  *
  * Reads   B, the options of solves.   Writes  X, times in seconds, the accuracy; the session's failure.
  * Invariants
@@ -11,7 +11,11 @@
 #include "drivers/plot/plot.h"
 #include "drivers/report/accuracy.h"
 #include "drivers/report/repeat.h"
+#include "drivers/session/layout.h"
 #include "drivers/session/triangle.h"
+#ifdef TSI_HAVE_MPI
+#include "tristar_dmatrix_mpi.h"
+#endif
 
 /* ---- Systems ------------------------------------------------------------------------------------------- */
 
@@ -52,6 +56,16 @@ void tsi_solved_system_free(tsi_solved_system *z);
 
 int tsi_solve_distributed(const tsi_settings *settings);
 
+/* Reads the words of a layout of so many ranks; px = 0: the library is to choose. Says what is wrong, and
+ * gives an exit status. */
+int tsi_check_layout(const char *command, const tsi_settings *settings, int ranks, tristar_layout *layout);
+#ifdef TSI_HAVE_MPI
+/* Collective: rows of the matrix on each rank; NULL where they cannot be read so, or where rank 0 is to
+ * report what is wrong with them. A complex symmetric matrix may have real values alone: then it is
+ * Hermitian, which only a rank with all of them can find out. */
+tristar_dmatrix_t *tsi_read_rows(tsi_session *s);
+#endif
+
 /* Starts MPI, runs a command on this rank, and ends MPI. Returns the exit status. */
 int tsi_run_mpi(int (*run)(const tsi_settings *, const void *), const tsi_settings *settings,
                 const void *arg);
@@ -78,3 +92,13 @@ int tsi_trisolve_spread(const tsi_settings *settings);
 /* `tristar info` of such a matrix: the plan of a solve, without one. Closes the session, frees *found,
  * returns the exit status. */
 int tsi_trisolve_info(tsi_session *s, const tsi_found_triangle *found);
+
+/* ---- Schur complements, of one process or of many ------------------------------------------------------ */
+
+/* The unknowns of --unknowns, into the session. */
+bool tsi_schur_read_unknowns(tsi_session *s);
+/* With --out. */
+bool tsi_schur_write(tsi_session *s, const tristar_dense *complement);
+void tsi_schur_report(const tsi_session *s);
+/* `tristar schur --layout`. */
+int tsi_schur_distributed(const tsi_settings *settings);

@@ -92,6 +92,8 @@ if [ ${#mpiexec[@]} -gt 0 ]; then
     >output.txt 2>&1 </dev/null || { fail "a layout of the program's choice"; cat output.txt >&2; }
   "${mpiexec[@]}" -n 2 "$(dirname "$0")/../mpi/mpi_rank.sh" "$tristar" krylov gen:s2d9pt:40 --precond ic0 --json ranks-1.json \
     >output.txt 2>&1 </dev/null || { fail "krylov on two processes"; cat output.txt >&2; }
+  "${mpiexec[@]}" -n 2 "$(dirname "$0")/../mpi/mpi_rank.sh" "$tristar" schur gen:s2d9pt:40 --unknowns line.txt --layout 2x1x1 \
+    --json complement-1.json >output.txt 2>&1 </dev/null || { fail "schur on two processes"; cat output.txt >&2; }
 fi
 
 python3 - "$guide/json.md" <<'END' || fail "$guide/json.md and what the program writes differ"
@@ -108,6 +110,7 @@ PARTS = {"solve": ("Common to solve and info", "Common to plans", "solve"),
          "krylov": ("Common to solve and info", "krylov"),
          "ranks": ("Common to solve and info", "krylov", "krylov on many processes"),
          "schur": ("Common to solve and info", "schur"),
+         "complement": ("Common to solve and info", "schur", "schur on many processes"),
          "inverse": ("Common to solve and info", "Common to plans", "inverse"),
          "batch": ("Common to solve and info", "batch"),
          "info": ("Common to solve and info", "Common to plans", "info"),

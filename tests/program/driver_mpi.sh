@@ -173,6 +173,20 @@ ranks 2 - 'rows.txt:1: row 500 is outside 1 .. 400$' solve gen:s2d9pt:20 --layou
 ranks 2 - 'no/such/folder/x.svg' solve gen:s2d9pt:20 --layout 2x1x1 --gantt no/such/folder/x.svg
 expect 2 'need --layout$' solve gen:s2d9pt:20 --algo replicated
 
+# ---- Schur complements: as on one process, of rows on all processes and, where they cannot be read so, on the first
+printf '2\n9 70\n' >unknowns.txt
+for of in "" --laplacian; do
+  expect 0 '^schur +3 unknowns, ' schur gen:convdiff3d:5 $of --unknowns unknowns.txt --out one.mtx
+  ranks 2 0 '^schur +3 unknowns, ' schur gen:convdiff3d:5 $of --unknowns unknowns.txt --layout 1x1x2 --out two.mtx
+  python3 - <<'EOF' || fail "complements of one process and of two differ"
+one, two = ([float(l) for l in open(f) if l[0] != "%" and len(l.split()) == 1] for f in ("one.mtx", "two.mtx"))
+assert len(one) == len(two) == 9 and all(abs(a - b) <= 1e-14 * max(map(abs, one)) for a, b in zip(one, two)), (one, two)
+EOF
+done
+ranks 2 - '^tristar: schur: 2 processes need --layout ' schur gen:s2d9pt:9 --unknowns unknowns.txt
+ranks 2 - 'unknowns.txt:2: row 70 is outside 1 .. 49' schur gen:s2d9pt:7 --unknowns unknowns.txt --layout auto
+expect 2 '--algo, --map and --message-tree need --layout' schur gen:s2d9pt:9 --unknowns unknowns.txt --map cyclic
+
 # ---- What rank 0 finds wrong ends all of them
 ranks 2 - '^tristar: .*no-such-file' solve no-such-file.mtx --layout 2x1x1
 [ "$(grep -c '^tristar:' output.txt)" -eq 1 ] || fail "told more than once: $(cat output.txt)"
