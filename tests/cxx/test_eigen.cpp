@@ -50,6 +50,14 @@ template <class Solver, class Matrix> void check_direct(const Matrix &first, con
   CHECK((second * Dense(Y) - B).norm() < 1e-12 * B.norm());
 }
 
+/* Entries (i, j) without an entry (j, i), compressed: rows are not columns. */
+template <class Matrix> Matrix one_way(double diagonal) {
+  Matrix A = grid<Matrix>(12, 0, diagonal);
+  for (int i = 0; i < 143; i += 3) A.coeffRef(i, 143) = typename Matrix::Scalar(i % 5 + 1);
+  A.makeCompressed();
+  return A;
+}
+
 template <class Matrix> void check_matrices() {
   using Scalar = typename Matrix::Scalar;
   const Matrix plain = grid<Matrix>(12, 0, 4), shifted = grid<Matrix>(12, 0, 5);
@@ -57,6 +65,7 @@ template <class Matrix> void check_matrices() {
   check_direct<Eigen::TriStarLU<Matrix>>(plain, shifted);
   check_direct<Eigen::TriStarLU<Matrix>>(wind, grid<Matrix>(12, Scalar(0.3), 4));
   check_direct<Eigen::TriStarLU<Matrix>>(plain, wind); /* another method */
+  check_direct<Eigen::TriStarLU<Matrix>>(one_way<Matrix>(4), one_way<Matrix>(5));
   check_direct<Eigen::TriStarLLT<Matrix>>(plain, shifted);
   check_direct<Eigen::TriStarLLT<Matrix, Eigen::Upper>>(plain, shifted);
   check_direct<Eigen::TriStarLDLT<Matrix>>(grid<Matrix>(12, 0, 1.7), grid<Matrix>(12, 0, 1.3));
