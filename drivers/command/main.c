@@ -350,6 +350,10 @@ static int run(int argc, char **argv) {
   const tsi_command *command = find_command(argv[1]);
   if (command == NULL) return TSI_EXIT_USAGE;
   if (!tsi_options_parse(command, argc - 1, argv + 1, &settings, &status)) return status;
+  if (command->bit == TSI_SOLVE && settings.unknowns != NULL) { /* with --schur: as tristar schur */
+    command = find_command("schur");
+    if (!tsi_options_parse(command, argc - 1, argv + 1, &settings, &status)) return status;
+  }
   if (!allow_ranks(command, &settings, &status)) return status;
   if (command->bit != TSI_ENV) tsi_environment_restart(argv);              /* env shows what is */
   const bool counts = command->bit == TSI_INFO && settings.layout != NULL; /* without StarPU */

@@ -176,7 +176,7 @@ static cJSON *make_json(const tsi_session *s, const result *r) {
   return object;
 }
 
-int tsi_command_solve(const tsi_settings *settings) {
+static int solve(const tsi_settings *settings) {
   tsi_session session, *s = &session;
   tsi_found_triangle found;
   result r = {.in = {.s = s, .accuracy.rcond = NAN}, .start_s = -1};
@@ -189,9 +189,10 @@ int tsi_command_solve(const tsi_settings *settings) {
     return tsi_usage_error("solve", "--fuse is for one process, without --layout");
   if (many && settings->store >= 0)
     return tsi_usage_error("solve", "--store is for one process, without --layout");
-  if (many && (settings->inertia || settings->determinant || settings->null_space))
-    return tsi_usage_error("solve",
-                           "--inertia, --determinant and --null-space are for one process, without --layout");
+  if (many &&
+      (settings->inertia || settings->determinant || settings->null_space || settings->inverse_diagonal))
+    return tsi_usage_error("solve", "--inertia, --determinant, --null-space and --inverse-diagonal are for "
+                                    "one process, without --layout");
   if (many)
     return settings->explain ? tsi_usage_error("solve", "--explain is for one process, without --layout")
                              : tsi_solve_distributed(settings);
@@ -201,7 +202,7 @@ int tsi_command_solve(const tsi_settings *settings) {
   if (settings->process_bytes > 0) return tsi_usage_error("solve", "--process-bytes needs --layout auto");
   const int words = tsi_solve_check_words(settings);
   if (words != TSI_EXIT_OK) return words;
-  const bool opened = tsi_session_open(s, settings, settings->operand[0]);
+  const bool opened = tsi_session_open(s, settings, settings->operand[0]) && tsi_session_check_load(s);
   const bool saved = opened && tsi_session_is_saved(s);
   const bool alone =
       opened && (!tsi_session_is_saved_set(s) ||
@@ -217,7 +218,8 @@ int tsi_command_solve(const tsi_settings *settings) {
                  tsi_bandwidth_measure(s, tsi_expected_workers(s->settings), &r.bandwidth)) &&
                 start_apart(s, &r) && (saved || tsi_session_factor(s)) && tsi_pivots_find(s, &r.pivots) &&
                 (saved || tsi_session_plan(s, r.in.nrhs)) && tsi_session_save(s) &&
-                tsi_null_space_find(s, &r.in.b, &r.in.x, &r.pivots) && solve_plain(s, &r) && explain(s, &r) &&
+                tsi_null_space_find(s, &r.in.b, &r.in.x, &r.pivots) &&
+                tsi_inverse_diagonal_find(s, &r.pivots) && solve_plain(s, &r) && explain(s, &r) &&
                 profile(s, &r) && draw_gantt(s, &r) && tsi_session_goes_on(s) &&
                 tsi_solved_system_refine(&r.in, tsi_accuracy_wants_condition(s)) && tsi_session_goes_on(s) &&
                 tsi_accuracy_judge(s, &r.in.accuracy);
@@ -230,4 +232,13 @@ int tsi_command_solve(const tsi_settings *settings) {
   }
   tsi_solved_system_free(&r.in);
   return tsi_session_close(s);
+}
+
+int tsi_command_solve(const tsi_settings *given) {
+  tsi_settings settings = *given;
+  if (settings.load != NULL) {
+    if (settings.operand[0] != NULL) return tsi_usage_error("solve", "--load takes the place of MATRIX");
+    settings.operand[0] = settings.load;
+  }
+  return solve(&settings);
 }

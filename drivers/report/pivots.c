@@ -10,6 +10,7 @@
 #include "drivers/report/report.h"
 #include "drivers/session/files.h"
 #include "drivers/session/rhs.h"
+#include "tristar_inverse.h"
 #include "tristar_solve.h"
 
 bool tsi_pivots_find(tsi_session *s, tsi_pivots *pivots) {
@@ -59,6 +60,22 @@ bool tsi_null_space_find(tsi_session *s, tristar_dense *b, const tristar_dense *
       s, tristar_residual(s->factor, op, b->cols, b->values, n, x->values, n, b->values, n, NULL), s->name);
 }
 
+bool tsi_inverse_diagonal_find(tsi_session *s, tsi_pivots *pivots) {
+  const char *path = s->settings->inverse_diagonal;
+  tristar_dense diagonal = {0};
+  char comment[400];
+  if (path == NULL) return true;
+  bool ok = tsi_dense_make(s, s->view.rows, 1, &diagonal);
+  const double begin = tsi_now();
+  ok = ok && tsi_session_check(s, tristar_inverse_diagonal(s->plan, diagonal.values), s->name);
+  pivots->diagonal_s = tsi_now() - begin;
+  snprintf(comment, sizeof comment, "the diagonal of the inverse of %.300s", s->name);
+  ok =
+      ok && tsi_session_check(s, tristar_dense_write(s->ts, path, &diagonal, comment), tsi_output_name(path));
+  free(diagonal.values);
+  return ok;
+}
+
 /* A decimal number, whatever the exponent. */
 static void print_determinant(const tristar_determinant *d, size_t size, char *text) {
   const double digits = d->log_abs / log(10), exponent = floor(digits), mantissa = pow(10, digits - exponent);
@@ -83,6 +100,9 @@ void tsi_pivots_report(const tsi_session *s, const tsi_pivots *pivots) {
   if (pivots->null_vectors >= 0)
     tsi_report("", "null space with %s, written to %s", tsi_text_many(pivots->null_vectors, "dimension"),
                tsi_output_name(s->settings->null_space));
+  if (pivots->diagonal_s > 0)
+    tsi_report("", "diagonal of the inverse, in %s, written to %s", tsi_text_seconds(pivots->diagonal_s),
+               tsi_output_name(s->settings->inverse_diagonal));
 }
 
 void tsi_pivots_json(const tsi_session *s, const tsi_pivots *pivots, cJSON *object) {
@@ -96,6 +116,7 @@ void tsi_pivots_json(const tsi_session *s, const tsi_pivots *pivots, cJSON *obje
   }
   if (pivots->null_vectors >= 0)
     cJSON_AddNumberToObject(object, "null_space_dimension", (double)pivots->null_vectors);
+  if (pivots->diagonal_s > 0) cJSON_AddNumberToObject(object, "inverse_diagonal_s", pivots->diagonal_s);
   if (!s->settings->determinant) return;
   cJSON *o = cJSON_AddObjectToObject(object, "determinant");
   TSI_JSON_NUMBERS(o, {"mantissa", d->mantissa[0]}, {"mantissa_imag", d->mantissa[1]},

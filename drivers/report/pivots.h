@@ -1,8 +1,8 @@
 /* What factors show of their matrix: the determinant and the inertia, with --determinant and --inertia; the
- * null space, with --null-space.
+ * null space, with --null-space; the diagonal of the inverse, with --inverse-diagonal.
  *
- * Reads   the session's factor and plan.   Writes  the report, JSON, the session's failure; the file of
- * --null-space. */
+ * Reads   the session's factor and plan.   Writes  the report, JSON, the session's failure; the files of
+ * --null-space and --inverse-diagonal. */
 #pragma once
 
 #include "drivers/report/json.h"
@@ -15,10 +15,13 @@ typedef struct tsi_pivots {
   tristar_determinant determinant;
   tristar_inertia inertia;
   int64_t null_vectors; /* -1: not searched for */
+  double diagonal_s;    /* of the inverse; 0: not computed */
 } tsi_pivots;
 
 bool tsi_pivots_find(tsi_session *s, tsi_pivots *pivots);
 /* Writes the file; makes B consistent, unless it was given, with X as scratch. */
 bool tsi_null_space_find(tsi_session *s, tristar_dense *b, const tristar_dense *x, tsi_pivots *pivots);
+/* Writes the file. */
+bool tsi_inverse_diagonal_find(tsi_session *s, tsi_pivots *pivots);
 void tsi_pivots_report(const tsi_session *s, const tsi_pivots *pivots);
 void tsi_pivots_json(const tsi_session *s, const tsi_pivots *pivots, cJSON *object);

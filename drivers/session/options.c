@@ -237,10 +237,10 @@ static void list_options(const tsi_command *command, struct option *options) {
   memset(&options[count], 0, sizeof options[count]);
 }
 
-/* Which of the rows is a file of this kind; NULL: none, or not given. */
+/* Which of the rows is a file of this kind; NULL: none, or not given, or another word of the same option. */
 static const char *file_of(const tsi_command *command, const tsi_option_row *row, tsi_option_kind kind,
                            const tsi_settings *settings) {
-  if (row->kind != kind || !(row->commands & command->bit)) return NULL;
+  if (row->kind != kind || !(row->commands & command->bit) || row->help == NULL) return NULL;
   return *(const char *const *)((const char *)settings + row->offset);
 }
 

@@ -14,7 +14,7 @@
 enum { TSI_EXIT_OK = 0, TSI_EXIT_FAILED = 1, TSI_EXIT_USAGE = 2 };
 
 #define TSI_OPERANDS_MAX 2
-#define TSI_OUTPUTS_MAX 6
+#define TSI_OUTPUTS_MAX 7
 
 typedef struct tsi_settings {
   const char *operand[TSI_OPERANDS_MAX]; /* the first words that are not options; NULL: not given */
@@ -69,7 +69,8 @@ typedef struct tsi_settings {
   int store;        /* a tristar_storage; negative: not given */
   bool condition, forward_error;
   bool inertia, determinant;
-  const char *null_space, *save; /* files to be written */
+  const char *null_space, *inverse_diagonal, *save; /* files to be written */
+  const char *load;                                 /* file of --save; NULL: none */
   /* Krylov methods; negative: not given */
   int krylov_method, side,
       norm;            /* a tristar_krylov_method; a tristar_krylov_side, a tristar_krylov_norm less one */

@@ -1,6 +1,7 @@
 /* Saved plans: see saved.h. */
 #include "drivers/session/saved.h"
 
+#include <errno.h>
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
@@ -26,6 +27,14 @@ bool tsi_session_is_saved_set(const tsi_session *s) {
   char path[PATH_MAX];
   snprintf(path, sizeof path, "%s.0", s->path);
   return access(s->path, F_OK) != 0 && is_saved(path);
+}
+
+bool tsi_session_check_load(tsi_session *s) {
+  if (s->settings->load == NULL || tsi_session_is_saved(s) || tsi_session_is_saved_set(s)) return true;
+  if (access(s->path, R_OK) != 0)
+    return tsi_session_fail(s, TRISTAR_ERR_IO, "cannot open %s: %s", s->name, strerror(errno));
+  return tsi_session_fail(s, TRISTAR_ERR_FORMAT, "%s: not a file that tristar solve --save has written",
+                          s->name);
 }
 
 bool tsi_session_check_saved(tsi_session *s) {

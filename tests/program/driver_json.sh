@@ -39,7 +39,7 @@ llt True 0
 lu False 1
 llt False 0
 END
-write solve-7.json solve gen:s2d9pt:40 --inertia --determinant --null-space null.mtx
+write solve-7.json solve gen:s2d9pt:40 --inertia --determinant --null-space null.mtx --inverse-diagonal diagonal.mtx
 write trisolve-1.json trisolve gen:s2d9pt:40 --uplo LU
 write trisolve-2.json trisolve missing.mtx
 write krylov-1.json krylov gen:convdiff3d:8 --precond ilu0

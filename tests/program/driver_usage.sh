@@ -46,16 +46,33 @@ expect 0 '^ +determinant -7e\+0$' solve saddle.mtx --determinant --method lu
 expect 1 'an inertia needs L L\^T or L D L\^T' solve saddle.mtx --inertia --method lu
 matrix neumann.mtx 'coordinate real symmetric' '3 3 5' '1 1 1' '2 1 -1' '2 2 2' '3 2 -1' '3 3 1'
 printf '%s\n' 1 0 -1 >balanced.txt
+printf '%s\n' 1 4 >balanced2.txt # [2 1; 1 -3] (1, -1)
 expect 0 '^ +2 positive, 0 negative, 1 zero eigenvalue$' solve neumann.mtx --inertia --singular perturb --rhs balanced.txt
 expect 0 '^ +determinant 0: the matrix is singular to working precision$' solve neumann.mtx --determinant --singular perturb --rhs balanced.txt
 matrix complex.mtx 'coordinate complex symmetric' '2 2 3' '1 1 0 2' '2 1 1 0' '2 2 0 1'
 expect 1 'a complex symmetric matrix has no inertia' solve complex.mtx --inertia --method ldlt
 expect 0 '^ +determinant -3e\+0$' solve complex.mtx --determinant --method ldlt
-expect 2 '--inertia, --determinant and --null-space are for one process' solve saddle.mtx --inertia --layout 1x1x1
+expect 2 '--null-space and --inverse-diagonal are for one process' solve saddle.mtx --inertia --layout 1x1x1
 expect 0 '^ +null space with 1 dimension, written to null.mtx$' solve neumann.mtx --null-space null.mtx --singular perturb
 [ "$(grep -v '^%' null.mtx | awk 'NR > 1 { printf "%.12f ", $1 * $1 }')" = "$(printf '0.333333333333 %.0s' 1 2 3)" ] ||
   fail "the null vector: $(cat null.mtx)"
 expect 0 '^ +null space with 0 dimensions, written to null.mtx$' solve saddle.mtx --null-space null.mtx
+
+# ---- The diagonal of the inverse, also of a saved plan; Schur complements
+expect 0 '^ +diagonal of the inverse, in .*, written to diagonal.mtx$' solve saddle.mtx --inverse-diagonal diagonal.mtx --save saddle.plan
+[ "$(grep -v '^%' diagonal.mtx | awk 'NR > 1 { printf "%.12f ", $1 * 7 }')" = '3.000000000000 -2.000000000000 ' ] ||
+  fail "the diagonal of the inverse: $(cat diagonal.mtx)"
+expect 0 'written to other.mtx$' solve --load saddle.plan --inverse-diagonal other.mtx --rhs balanced2.txt --out x.mtx
+[ "$(tail -n 2 other.mtx)" = "$(tail -n 2 diagonal.mtx)" ] || fail "of a saved plan: $(cat other.mtx)"
+[ "$(tail -n 2 x.mtx | awk '{ printf "%.12f ", $1 }')" = '1.000000000000 -1.000000000000 ' ] || fail "x of a saved plan: $(cat x.mtx)"
+expect 2 '--load takes the place of MATRIX' solve saddle.mtx --load saddle.plan
+expect 1 'saddle.mtx: not a file that tristar solve --save has written' solve --load saddle.mtx
+expect 1 'cannot open no.plan: No such file' solve --load no.plan
+echo 2 >second.txt
+expect 0 '^schur +1 unknown, ' solve saddle.mtx --schur second.txt --out schur.mtx
+[ "$(tail -n 1 schur.mtx | awk '{ printf "%.12f", $1 }')" = -3.500000000000 ] || fail "the Schur complement: $(cat schur.mtx)"
+expect 2 'schur: unknown or ambiguous option --rhs' solve saddle.mtx --schur second.txt --rhs balanced2.txt
+"$tristar" solve saddle.mtx --schur - --out schur.mtx <second.txt >output.txt 2>&1 || fail "--schur -: $(cat output.txt)"
 
 # ---- Several processes: what runs on one refuses on all of them, with one message; every launcher is detected
 for launcher in OMPI_COMM_WORLD_SIZE:OMPI_COMM_WORLD_RANK PMI_SIZE:PMI_RANK MV2_COMM_WORLD_SIZE:MV2_COMM_WORLD_RANK \
