@@ -13,6 +13,7 @@
 
 #include "drivers/bench/bench.h"
 #include "drivers/session/console.h"
+#include "drivers/session/files.h"
 #include "drivers/report/report.h"
 #include "drivers/session/session.h"
 #include "drivers/session/variant.h"
@@ -62,15 +63,6 @@ static const tsi_bench_krylov inverses[] = {
     {"PETSc, ICC", PETSC, "cg", "icc", "-ksp_type cg -pc_type bjacobi -sub_pc_type icc"}};
 
 /* ---- TriStar ------------------------------------------------------------------------------------------ */
-
-static bool own_path(char *path, size_t size) {
-  const ssize_t length = readlink("/proc/self/exe", path, size - 1);
-  if (length > 0) {
-    path[length] = '\0';
-    return true;
-  }
-  return (size_t)snprintf(path, size, "%s", program_invocation_name) < size;
-}
 
 /* Appends a contender with this name; NULL, with a message: there are too many. */
 __attribute__((format(printf, 5, 6))) static tsi_bench_contender *add(tsi_bench_setup *setup, int peer,
@@ -325,7 +317,7 @@ int tsi_bench_setup_make(tsi_bench_setup *setup, const tsi_settings *settings) {
                              .schedulers = 1,
                              .nrhs = {1},
                              .nrhs_count = 1};
-  if (!own_path(program, sizeof program)) {
+  if (!tsi_own_path(program, sizeof program)) {
     tsi_console_error("bench: the path of this program is too long");
     return TSI_EXIT_FAILED;
   }

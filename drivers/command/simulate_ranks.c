@@ -2,8 +2,10 @@
  * simulation of all of its processes; --ranks P,Q,...: curves. */
 #include <errno.h>
 #include <stdio.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "drivers/command/simulate_ranks.h"
 #include "drivers/draw/picture.h"
@@ -39,7 +41,14 @@ typedef struct simulated {
 static bool read_machine(simulated *m) {
   tsi_session *s = &m->session;
   const char *path = s->settings->machine;
-  char wrong[120];
+  char wrong[120], found[PATH_MAX];
+  tristar_calibration here;
+  if (path != NULL && strcmp(path, "here") == 0) {
+    if (!tsi_session_check(s, tristar_get_calibration(s->ts, &here), "this machine")) return false;
+    tsi_cluster_of_calibration(&here, &m->cluster);
+    return true;
+  }
+  if (path != NULL && access(path, F_OK) != 0 && tsi_cluster_find(path, found, sizeof found)) path = found;
   cJSON *file = path != NULL ? tsi_json_load(path) : NULL;
   const int problem = errno;
   if (path != NULL && file == NULL)
@@ -59,18 +68,20 @@ static int compare_numbers(const void *a, const void *b) {
 static int read_layout(const tsi_settings *settings, simulated *m) {
   tristar_layout *layout = &m->layout;
   tsi_settings with = *settings;
-  if (with.layout == NULL) with.layout = "auto";
+  const char *ranks = settings->ranks_list;
+  const bool shape = ranks != NULL && strchr(ranks, 'x') != NULL && strchr(ranks, ',') == NULL;
+  if (shape && with.layout != NULL)
+    return tsi_usage_error("simulate", "--ranks %s is a layout: without --layout", ranks);
+  if (with.layout == NULL) with.layout = shape ? ranks : "auto";
   int status = tsi_layout_read("simulate", &with, layout);
-  if (status == TSI_EXIT_OK && settings->ranks_list != NULL)
-    status =
-        tsi_list_numbers("simulate", "ranks", settings->ranks_list, RANKS_MOST, 0, m->ranks, &m->numbers);
+  if (status == TSI_EXIT_OK && ranks != NULL && !shape)
+    status = tsi_list_numbers("simulate", "ranks", ranks, RANKS_MOST, 0, m->ranks, &m->numbers);
   if (status != TSI_EXIT_OK) return status;
   qsort(m->ranks, (size_t)m->numbers, sizeof *m->ranks, compare_numbers);
   if (layout->px == 0 && m->numbers == 0) return tsi_usage_error("simulate", "--layout auto needs --ranks");
   if (layout->px > 0 && m->numbers > 0 &&
       (m->numbers > 1 || (int64_t)layout->px * layout->py * layout->pz != m->ranks[0]))
-    return tsi_usage_error("simulate", "--layout %s is not one of %s processes", settings->layout,
-                           settings->ranks_list);
+    return tsi_usage_error("simulate", "--layout %s is not one of %s processes", settings->layout, ranks);
   if (m->numbers > 1 && (settings->network == 1 || settings->gantt != NULL || settings->goal != NULL))
     return tsi_usage_error("simulate", "--network simgrid, --gantt and --goal go with one number in --ranks");
   if (m->numbers <= 1 && settings->svg != NULL)

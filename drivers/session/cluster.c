@@ -1,10 +1,14 @@
 /* Reads the description of a cluster: see cluster.h. */
 #include "drivers/session/cluster.h"
 
+#include <limits.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
+
+#include "drivers/session/files.h"
 
 static const struct {
   const char *key;
@@ -110,4 +114,32 @@ cJSON *tsi_cluster_json(const tsi_cluster *cluster) {
     cJSON_AddNumberToObject(object, keys[k].key, keys[k].whole ? whole : value);
   }
   return object;
+}
+
+bool tsi_cluster_find(const char *name, char *path, size_t size) {
+  static const char *const folders[] = {"tools/machines", TSI_MACHINES_FOLDER};
+  char program[PATH_MAX];
+  if (strchr(name, '/') != NULL || !tsi_own_path(program, sizeof program)) return false;
+  const char *slash = strrchr(program, '/');
+  const int length = slash != NULL ? (int)(slash - program) : 1;
+  for (size_t k = 0; k < sizeof folders / sizeof *folders; k++)
+    if ((size_t)snprintf(path, size, "%.*s/%s/%s.json", length, slash != NULL ? program : ".", folders[k],
+                         name) < size &&
+        access(path, R_OK) == 0)
+      return true;
+  return false;
+}
+
+void tsi_cluster_of_calibration(const tristar_calibration *c, tsi_cluster *cluster) {
+  tristar_cluster *model = &cluster->model;
+  const double share = c->l3_cores > 0 ? (double)c->l3_bytes / c->l3_cores : 0;
+  tsi_cluster_read(NULL, cluster, (char[1]){""}, 1);
+  snprintf(cluster->name, sizeof cluster->name, "this machine");
+  if (c->cores > 0) model->ranks_per_node = c->cores;
+  model->core_bytes_per_second = 1e9 * c->read_gbps_one;
+  model->node_bytes_per_second = 1e9 * (c->read_gbps_all > 0 ? c->read_gbps_all : c->read_gbps_one);
+  if (c->l2_bytes > 0) model->cache_bytes = (double)c->l2_bytes + share;
+  if (model->cached_bytes_per_second < model->core_bytes_per_second)
+    model->cached_bytes_per_second = model->core_bytes_per_second;
+  if (c->multiply_gflops_one > 0) model->dense_flops_per_second = 1e9 * c->multiply_gflops_one;
 }

@@ -36,6 +36,15 @@ static int try_to_open(const char *path) {
   return 0;
 }
 
+bool tsi_own_path(char *path, size_t size) {
+  const ssize_t length = readlink("/proc/self/exe", path, size - 1);
+  if (length > 0) {
+    path[length] = '\0';
+    return true;
+  }
+  return (size_t)snprintf(path, size, "%s", program_invocation_name) < size;
+}
+
 int tsi_output_problem(const char *path) {
   struct stat info;
   if (tsi_file_is_standard(path)) return 0;

@@ -14,6 +14,9 @@ bool tsi_file_is_standard(const char *path); /* "-" */
 const char *tsi_input_name(const char *path);
 const char *tsi_output_name(const char *path);
 
+/* The path of this program. False: it does not fit. */
+bool tsi_own_path(char *path, size_t size);
+
 /* Why a file cannot be written, as an errno; 0: it can. Changes no file, and leaves none behind. */
 int tsi_output_problem(const char *path);
 /* Opens an output; "-": standard output, which stays open. NULL: errno says why. */

@@ -29,6 +29,14 @@ expect 2 'go with one number in --ranks' simulate gen:s2d9pt:20 --ranks 4,8 --ga
 expect 2 '--svg draws curves: it needs several numbers' simulate gen:s2d9pt:20 --ranks 8 --svg curves.svg
 expect 2 'no picture has the ending .gif; ' simulate gen:s2d9pt:20 --ranks 4,8 --svg curves.gif
 
+# ---- Words for machines and layouts
+expect 0 '^cluster +Cori' simulate gen:s2d9pt:40 --ranks 2x1x4 --machine cori --engine loggp
+grep -qE '^layout +2 x 1 x 4: ' output.txt || fail "--ranks 2x1x4: $(cat output.txt)"
+expect 0 '^cluster +this machine: ' simulate gen:s2d9pt:40 --ranks 2 --machine here
+expect 1 'cannot read nowhere: ' simulate gen:s2d9pt:40 --ranks 2 --machine nowhere
+expect 2 '--ranks 2x1x4 is a layout: without --layout' simulate gen:s2d9pt:40 --ranks 2x1x4 --layout 2x1x4
+expect 2 '2x1: not three numbers' simulate gen:s2d9pt:40 --ranks 2x1
+
 # ---- Figures
 expect 0 '^layout +4 x 2 x 4: 32 processes, replicated algorithm, subtree map, binary trees$' simulate gen:s2d9pt:100 --layout 4x2x4
 expect 0 ' the fastest of [0-9]+ layouts$' simulate gen:s2d9pt:60 --ranks 8
