@@ -74,14 +74,15 @@ static inline ptrdiff_t tsi_complement_tile(tsi_index m, tsi_index j, bool full)
 }
 /* Offset of entry (i, j); i is in or below the diagonal tile unless full. */
 static inline ptrdiff_t tsi_complement_entry(tsi_index m, tsi_index i, tsi_index j, bool full) {
+  if (j < TSI_TILE) return (ptrdiff_t)j * m + i; /* most complements are one tile */
   const tsi_index first = tsi_tile_row(j, full);
   return tsi_complement_tile(m, j, full) + (ptrdiff_t)(j - j / TSI_TILE * TSI_TILE) * (m - first) + i - first;
 }
 /* Scalars of a complement of order m. */
 static inline tsi_count tsi_complement_size(tsi_index m, bool full) {
+  if (m <= TSI_TILE) return (tsi_count)m * m;
   const tsi_index last = (m - 1) / TSI_TILE * TSI_TILE; /* first column of the last tile column */
-  return m == 0 ? 0
-                : tsi_complement_tile(m, last, full) + (tsi_count)(m - last) * (m - tsi_tile_row(last, full));
+  return tsi_complement_tile(m, last, full) + (tsi_count)(m - last) * (m - tsi_tile_row(last, full));
 }
 
 /* Why a diagonal block ends. */

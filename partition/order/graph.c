@@ -29,7 +29,11 @@ static tristar_status transpose(tsi_env *env, tsi_index n, const tsi_count *ptr,
                                 const tsi_index *row_map, lists *out) {
   TSI_TRY(TSI_ALLOC_ZERO_IN(out, out->ptr, n + 1));
   TSI_SCRATCH(env, tsi_count, next, n);
-  for (tsi_count p = 0; p < ptr[n]; p++) out->ptr[row_map ? row_map[index[p]] : index[p]]++;
+  for (tsi_index j = 0; j < n; j++)
+    for (tsi_count p = ptr[j]; p < ptr[j + 1]; p++) {
+      const tsi_index i = row_map ? row_map[index[p]] : index[p];
+      out->ptr[i] += i != j;
+    }
   tsi_count total = 0;
   for (tsi_index v = 0; v < n; v++) {
     next[v] = total;
@@ -42,7 +46,8 @@ static tristar_status transpose(tsi_env *env, tsi_index n, const tsi_count *ptr,
   for (tsi_index j = 0; j < n; j++)
     for (tsi_count p = ptr[j]; p < ptr[j + 1]; p++) {
       tsi_index i = row_map ? row_map[index[p]] : index[p];
-      if (i == j || (next[i] > out->ptr[i] && out->index[next[i] - 1] == j))
+      if (i == j) continue;
+      if (next[i] > out->ptr[i] && out->index[next[i] - 1] == j)
         gaps = true;
       else
         out->index[next[i]++] = j;

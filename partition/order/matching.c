@@ -221,7 +221,14 @@ static void copy_entries(matcher *m, const tsi_count *ptr, const tsi_index *inde
       largest = magnitude[p] > largest ? magnitude[p] : largest;
     }
     const double log_max = m->log_max[j] = log(largest);
-    for (tsi_count q = m->ptr[j]; q < at; q++) m->cost[q] = not_negative(log_max - log(m->cost[q]));
+    double latest = largest, cost = 0; /* neighbours are often equal, and the largest entry costs nothing */
+    for (tsi_count q = m->ptr[j]; q < at; q++) {
+      if (m->cost[q] != latest) {
+        latest = m->cost[q];
+        cost = not_negative(log_max - log(latest));
+      }
+      m->cost[q] = cost;
+    }
   }
   m->ptr[m->n] = at;
 }

@@ -20,9 +20,9 @@ static void lift(int *largest, int e) {
 }
 
 /* Exponents of the largest scaled entries of the lines (of_lines) and of what crosses them (of_others), among
- * the entries here. Both are constants. */
+ * the entries here. plain: no entry is zero, none has a mirror image. All three are constants. */
 static inline __attribute__((always_inline)) void find_in_pass(const tsi_scaling *s, const bool of_lines,
-                                                               const bool of_others) {
+                                                               const bool of_others, const bool plain) {
   const tsi_scaling_lines *lines = s->lines;
   const int *own = lines->by_rows ? s->row : s->column, *other = lines->by_rows ? s->column : s->row;
   int *of_own = lines->by_rows ? s->of_row : s->of_column,
@@ -30,19 +30,29 @@ static inline __attribute__((always_inline)) void find_in_pass(const tsi_scaling
   for (tsi_index i = 0; i < lines->n; i++) s->of_row[i] = s->of_column[i] = TSI_NO_ENTRY;
   for (tsi_index j = 0; j < lines->count; j++) {
     const tsi_index line = lines->first + j;
+    const int scale = own[line];
+    const tsi_count end = lines->ptr[j + 1];
     int largest = of_own[line];
-    for (tsi_count p = lines->ptr[j]; p < lines->ptr[j + 1]; p++) {
+    for (tsi_count p = lines->ptr[j]; p < end; p++) {
       const tsi_index i = lines->index[p];
       const int e = s->exponent[p];
-      if (e == TSI_NO_ENTRY) continue;
-      if (of_lines) lift(&largest, e + other[i] + own[line]);
-      if (of_others) lift(&of_other[i], e + other[i] + own[line]);
-      if (!lines->mirror) continue;
+      if (!plain && e == TSI_NO_ENTRY) continue;
+      if (of_lines) lift(&largest, e + other[i] + scale);
+      if (of_others) lift(&of_other[i], e + other[i] + scale);
+      if (plain || !lines->mirror) continue;
       if (of_others) lift(&of_other[line], e + own[i] + other[line]);
       if (of_lines) lift(&of_own[i], e + own[i] + other[line]);
     }
     lift(&of_own[line], largest);
   }
+}
+
+static inline __attribute__((always_inline)) void find_in_lines(const tsi_scaling *s, const bool of_lines,
+                                                                const bool of_others) {
+  if (s->whole && !s->lines->mirror)
+    find_in_pass(s, of_lines, of_others, true);
+  else
+    find_in_pass(s, of_lines, of_others, false);
 }
 
 /* The same of rows, or columns, or both in one pass. */
@@ -52,11 +62,11 @@ static void find_largest(tsi_scaling *s, bool rows, bool columns) {
     return;
   }
   if (rows && columns)
-    find_in_pass(s, true, true);
+    find_in_lines(s, true, true);
   else if (rows == s->lines->by_rows)
-    find_in_pass(s, true, false);
+    find_in_lines(s, true, false);
   else
-    find_in_pass(s, false, true);
+    find_in_lines(s, false, true);
 }
 
 /* The same among the entries of all processes, of rows or of columns. */
@@ -189,12 +199,13 @@ static double weigh_diagonal(tsi_scaling *s, int *worst) {
   const tsi_scaling_lines *lines = s->lines;
   double sum = 0;
   for (tsi_index j = 0; j < lines->n; j++) s->of_row[j] = -2 * TSI_LARGEST_SCALE;
-  for (tsi_index j = 0; j < lines->count; j++)
-    for (tsi_count p = lines->ptr[j]; p < lines->ptr[j + 1]; p++) {
-      const tsi_index line = lines->first + j;
+  for (tsi_index j = 0; j < lines->count; j++) {
+    const tsi_index line = lines->first + j;
+    const tsi_count end = lines->ptr[j + 1];
+    for (tsi_count p = lines->ptr[j]; p < end; p++)
       if (lines->index[p] == line && s->exponent[p] != TSI_NO_ENTRY)
         lift(&s->of_row[line], s->exponent[p] + s->row[line] + s->column[line]);
-    }
+  }
   unite_largest(s, s->of_row);
   *worst = 0;
   for (tsi_index j = 0; j < lines->n; j++) {
@@ -356,7 +367,8 @@ static void read_exponents(tsi_scaling *s, tsi_count entries) {
     r.low = e < r.low ? e : r.low;
     r.high = e > r.high ? e : r.high;
   }
-  if (r.low == -0x3fe || r.high == 0x7ff - 0x3fe) { /* zeros, tiny or infinite entries */
+  s->whole = r.low > -0x3fe && r.high < 0x7ff - 0x3fe;
+  if (!s->whole) { /* zeros, tiny or infinite entries */
     r = NO_RANGE;
     for (tsi_count p = 0; p < entries; p++) {
       s->exponent[p] = tsi_scaling_exponent(s->lines->magnitude[p]);
@@ -623,14 +635,17 @@ int tsi_scaling_spread_of(tsi_index n, const double *rows, const double *columns
   const double *scales[] = {rows, columns};
   int spread = 0;
   for (int s = 0; s < 2; s++) {
-    double low = INFINITY, high = 0;
+    uint64_t low = UINT64_MAX, high = 0; /* numbers without sign, which bits order as well; 0 is no scale */
     for (tsi_index i = 0; scales[s] && i < n; i++) {
-      const double size = fabs(scales[s][i]);
-      low = smaller(size > 0 ? size : INFINITY, low);
-      high = larger(size, high);
+      uint64_t bits;
+      memcpy(&bits, &scales[s][i], sizeof bits);
+      bits <<= 1;
+      low = bits - 1 < low ? bits - 1 : low;
+      high = bits > high ? bits : high;
     }
-    const range r = range_between(low, high);
-    if (is_wide(r, spread)) spread = r.high - r.low;
+    if (high == 0) continue;
+    const int first = (int)((low + 1) >> 53), last = (int)(high >> 53);
+    if (last - first > spread) spread = last - first;
   }
   return spread;
 }

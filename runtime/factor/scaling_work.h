@@ -17,6 +17,7 @@ typedef struct tsi_scaling {
   tsi_env *env;
   const tsi_scaling_lines *lines;
   int *exponent;           /* of each entry, as tsi_scaling_exponent */
+  bool whole;              /* no entry is zero */
   bool near;               /* no two entries are far from each other, and none from one */
   bool symmetric;          /* one scaling: column is row */
   int *row, *column;       /* n */

@@ -24,13 +24,13 @@ INLINE double smaller(double x, double y) {
   return x < y || isnan(y) ? x : y;
 }
 
-/* r -= op(A) x and y += |op(A)| |x| of `width` columns side by side; size: |x|, NULL: to be computed. All but
- * the arrays are constants. The sums have the order of subtract_product and add_absolute. */
+/* r -= op(A) x and y += |op(A)| |x| of `width` columns side by side; size: |x|, which one column does
+ * without. All but the arrays are constants. The sums have the order of subtract_product and add_absolute. */
 INLINE void subtract_and_bound(const tsi_sparse *a, const int width, const bool dot, const bool mirror,
                                const bool conjugate, const tsi_scalar *x, const double *size,
                                tsi_scalar *restrict r, double *restrict y) {
   const tsi_scalar *values = a->values;
-#define SIZE(i, c) (size ? size[(ptrdiff_t)(i)*width + (c)] : magnitude(x[(ptrdiff_t)(i)*width + (c)]))
+#define SIZE(i, c) (width > 1 ? size[(ptrdiff_t)(i)*width + (c)] : magnitude(x[(ptrdiff_t)(i)*width + (c)]))
 #define EACH_COLUMN(c) for (int c = 0; c < width; c++)
   for (tsi_index j = 0; j < a->n; j++) {
     const tsi_scalar *xj = x + (ptrdiff_t)j * width;

@@ -4,6 +4,8 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "runtime/factor/scaling_work.h"
+
 typedef struct scaled_inverse {
   const tsi_system *system;
   double *row, *column; /* the scaling: n; NULL: ones */
@@ -69,7 +71,7 @@ static int divide_by_roots(tsi_index n, const double *sum, double *scale) {
   for (tsi_index i = 0; i < n; i++) {
     if (!(sum[i] > 0 && isfinite(sum[i]))) continue;
     const int exponent = ilogb(sum[i]), far = abs(exponent);
-    scale[i] = ldexp(scale[i], -(exponent / 2));
+    scale[i] *= tsi_scaling_power(-(exponent / 2));
     farthest = far > farthest ? far : farthest;
   }
   return farthest;
