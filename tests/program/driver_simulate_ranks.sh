@@ -85,6 +85,11 @@ assert abs(path - first["simulated_s"]) <= 1e-9 * path
 END
 done
 
+# Processes agree once for many rounds in which they hand panels on: 256 of them do not spend their time so.
+expect 0 '"between_s":' simulate gen:convdiff3d:8 --layout 4x4x16 --factorization --json -
+python3 -c 'import json; r = json.load(open("output.txt")); assert r["between_s"]["mean"] < r["simulated_s"] / 2, r["between_s"]' ||
+  fail "256 processes agree too often"
+
 # ---- Curves: each point is the fastest layout of its number of processes and grids; one number: the fastest of all
 expect 0 '^ +16 +[0-9]+ x [0-9]+ x [0-9]+ ' simulate gen:s2d9pt:100 --ranks 2,8,16 --svg curves.svg --json curves.json
 "$(dirname "$0")/check_picture" curves.svg 2 || fail "curves.svg is no good picture"
