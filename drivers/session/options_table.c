@@ -176,6 +176,7 @@ const tsi_option_row tsi_option_rows[] = {
   {"ranks", TEXT, FIELD(ranks_list), TSI_SIMULATE, "P,...", "simulate a distributed solve on P processes, in the layout of --layout or the fastest one; of several numbers each, with the fastest layout of each number of grids", 0, 0, NULL},
   {"layout", TEXT, FIELD(layout), TSI_SIMULATE, "PXxPYxPZ|auto", "simulate a distributed solve on so many processes; auto, with --ranks: all layouts, and report the fastest", 0, 0, NULL},
   {"factorization", FLAG, FIELD(factorization), TSI_SIMULATE, NULL, "with --ranks or --layout: simulate the factorization in place of a solve", 0, 0, NULL},
+  {"square", FLAG, FIELD(square), TSI_SIMULATE, NULL, "with --ranks: simulate only the grids that are nearest to squares, with PX <= PY", 0, 0, NULL},
   {"svg", OUTPUT, FIELD(svg), TSI_SIMULATE, "FILE", "with several numbers in --ranks: draw the time over processes, a curve for each number of grids (.svg, .html, .png, .pdf); -: SVG to standard output", 0, 0, NULL},
   {"machine", INPUT, FIELD(machine), TSI_SIMULATE, "FILE", "with --ranks or --layout: the cluster, a file of JSON as in share/tristar/machines (default: a common cluster)", 0, 0, NULL},
   {"network", CHOICE, FIELD(network), TSI_SIMULATE, "loggp|simgrid", "with --ranks or --layout: messages do not disturb each other (loggp, the default), or processes share memory and links, as SimGrid simulates them (simgrid, where TriStar was built with it); auto: the layout is chosen by loggp", 0, 0, networks},
