@@ -267,6 +267,15 @@ static void backward(tsi_program_builder *b, const tsi_index *stage) {
 
 /* ---- All ---------------------------------------------------------------------------------------------- */
 
+/* The chunk of the first row of chunk c. It is behind c, in most cases not far: a search by growing steps. */
+static tsi_index chunk_above(const tsi_chunks *chunks, tsi_index c) {
+  const tsi_index row = chunks->off[chunks->off_ptr[c]];
+  tsi_index step = 1;
+  while (step < chunks->count - c && chunks->column[c + step] <= row) step *= 2;
+  const tsi_index first = c + step / 2, end = c + tsi_index_min(step, chunks->count - c);
+  return first + tsi_find_range(chunks->column + first, end - first, row);
+}
+
 /* Weights of the ways through the tree of chunks: a chunk's parent has its first off-row. */
 static void weigh_ways(tsi_program_builder *b) {
   const tsi_chunks *chunks = b->layout->chunks;
@@ -276,13 +285,13 @@ static void weigh_ways(tsi_program_builder *b) {
     b->down[c] += b->layout->bytes[c];
     if (b->down[c] > b->top) b->top = b->down[c];
     if (tsi_chunk_off_rows(chunks, c) == 0) continue;
-    const tsi_index parent = tsi_chunk_of(chunks, chunks->off[chunks->off_ptr[c]]);
+    const tsi_index parent = chunk_above(chunks, c);
     if (b->down[c] > b->down[parent]) b->down[parent] = b->down[c];
   }
   for (tsi_index c = chunks->count; c-- > 0;) {
     const tsi_count first = chunks->off_ptr[c];
     b->up[c] = b->layout->bytes[c];
-    if (first < chunks->off_ptr[c + 1]) b->up[c] += b->up[tsi_chunk_of(chunks, chunks->off[first])];
+    if (first < chunks->off_ptr[c + 1]) b->up[c] += b->up[chunk_above(chunks, c)];
   }
 }
 

@@ -37,8 +37,8 @@ static tristar_status create_rank(tsi_simulation *s, tsi_index number, double re
   TSI_TRY(TSI_ALLOC_IN(s, own->ready.entry, r->steps));
   own->cached = r->bytes * resident <= s->cluster.cache_bytes;
   for (tsi_index k = 0; k < r->steps; k++)
-    own->waits[k] = (r->step[k].receive != TSI_NONE) + (s->cluster.cores == 1 && k > 0);
-  for (tsi_count e = 0; s->cluster.cores > 1 && e < r->after->ptr[r->steps]; e++)
+    own->waits[k] = (r->step[k].receive != TSI_NONE) + (tsi_cluster_in_order(&s->cluster) && k > 0);
+  for (tsi_count e = 0; !tsi_cluster_in_order(&s->cluster) && e < r->after->ptr[r->steps]; e++)
     own->waits[r->after->list[e]]++;
   return TRISTAR_OK;
 }
@@ -141,7 +141,7 @@ static tristar_status end_step(tsi_simulation *s, tsi_index r, tsi_simulated_cor
   s->rank[r].end[step] = s->now;
   s->rank[r].done++;
   s->seconds = fmax(s->seconds, s->now);
-  if (s->cluster.cores == 1) {
+  if (tsi_cluster_in_order(&s->cluster)) {
     if (step + 1 < program->steps) release(s, r, step + 1);
   } else
     for (tsi_count e = program->after->ptr[step]; e < program->after->ptr[step + 1]; e++)

@@ -4,8 +4,8 @@
  * The clock is LogGP without contention (tsi_simulation_run with clock NULL), or one of the caller, as the
  * program has it with SimGrid. What a process does is the same with each of them:
  *
- *   - a process with one core runs its steps in their order; one with more runs what is ready, the highest
- *     priority first
+ *   - a process with one core runs its steps in their order; one with more, or with by_priority, runs what is
+ *     ready, the highest priority first
  *   - a step takes its work; then each message that it sends takes the overhead of a message, and leaves
  *   - an ARRIVAL begins once its message is there, and takes the overhead of a message
  *
@@ -74,7 +74,8 @@ typedef struct tsi_simulation_clock {
 } tsi_simulation_clock;
 
 /* row_bytes: of a row of a message. flops_per_byte: real operations for each byte of factor that is read.
- * resident: bytes of factor as a share of the bytes of all steps. The world has edges if cluster->cores > 1.
+ * resident: bytes of factor as a share of the bytes of all steps. The world has edges unless
+ * tsi_cluster_in_order.
  * Errors: MEMORY, TOO_LARGE. */
 TRISTAR_CHECKED tristar_status tsi_simulation_create(tsi_env *env, const tsi_world *world,
                                                      const tristar_cluster *cluster, double row_bytes,
@@ -87,6 +88,10 @@ TRISTAR_CHECKED tristar_status tsi_simulation_happen(tsi_simulation *s, double n
 
 /* Bytes per second that a core of the cluster reads if all of its node do. */
 double tsi_cluster_share(const tristar_cluster *cluster);
+/* Does a process run its steps in their order? */
+static inline bool tsi_cluster_in_order(const tristar_cluster *cluster) {
+  return cluster->cores == 1 && !cluster->by_priority;
+}
 static inline bool tsi_cluster_is_local(const tristar_cluster *cluster, tsi_index from, tsi_index to) {
   return from / cluster->ranks_per_node == to / cluster->ranks_per_node;
 }

@@ -236,10 +236,9 @@ int tsi_command_simulate(const tsi_settings *settings) {
   if (settings->operand[0] == NULL) return tsi_usage_error("simulate", "no MATRIX given");
   if (settings->ranks_list != NULL || settings->layout != NULL) return tsi_simulate_ranks(settings);
   if (settings->machine != NULL || settings->network == 1 || settings->gantt != NULL ||
-      settings->goal != NULL || settings->svg != NULL || settings->factorization)
-    return tsi_usage_error(
-        "simulate",
-        "--factorization, --machine, --network, --gantt, --goal and --svg need --ranks or --layout");
+      settings->goal != NULL || settings->svg != NULL || settings->factorization || settings->square)
+    return tsi_usage_error("simulate", "--factorization, --machine, --network, --gantt, --goal, --square and "
+                                       "--svg need --ranks or --layout");
   if (settings->algo >= 0 || settings->map >= 0 || settings->message_tree >= 0)
     return tsi_usage_error("simulate", "--algo, --map and --message-tree need --ranks or --layout");
   if (!TSI_IS_SIMULATED) {

@@ -78,6 +78,8 @@ static int read_layout(const tsi_settings *settings, simulated *m) {
     status = tsi_list_numbers("simulate", "ranks", ranks, RANKS_MOST, 0, m->ranks, &m->numbers);
   if (status != TSI_EXIT_OK) return status;
   qsort(m->ranks, (size_t)m->numbers, sizeof *m->ranks, compare_numbers);
+  if (layout->px > 0 && settings->square)
+    return tsi_usage_error("simulate", "--square is of --ranks, not of --layout %s", settings->layout);
   if (layout->px == 0 && m->numbers == 0) return tsi_usage_error("simulate", "--layout auto needs --ranks");
   if (layout->px > 0 && m->numbers > 0 &&
       (m->numbers > 1 || (int64_t)layout->px * layout->py * layout->pz != m->ranks[0]))
@@ -119,6 +121,7 @@ static tristar_status simulate_shapes(simulated *m, int ranks, tristar_layout la
     tsi_simulate_point now;
     layout.py = ranks / layout.px / layout.pz;
     if (layout.px * layout.py * layout.pz != ranks) continue;
+    if (m->session.settings->square && (layout.px > layout.py || !tsi_layout_is_squarest(&layout))) continue;
     const tristar_status status = simulate(m, &layout, &now);
     if (status != TRISTAR_OK) return status;
     m->tried++;
@@ -163,8 +166,9 @@ static bool simulate_again(simulated *m) {
   tsi_session *s = &m->session;
   const tsi_settings *settings = s->settings;
   tsi_predicted p = {NULL, NULL};
-  if (settings->goal != NULL && m->cluster.model.cores > 1)
-    return tsi_session_fail(s, TRISTAR_ERR_UNSUPPORTED, "--goal: processes have one core in this format");
+  if (settings->goal != NULL && !tsi_cluster_in_order(&m->cluster.model))
+    return tsi_session_fail(s, TRISTAR_ERR_UNSUPPORTED,
+                            "--goal: processes run their steps in order in this format, with one core");
   if (settings->network == 0 && settings->gantt == NULL && settings->goal == NULL) return true;
   bool ok = tsi_session_check(
       s,

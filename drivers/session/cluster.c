@@ -32,6 +32,7 @@ static const struct {
     KEY(local_overhead_seconds, false),
     KEY(local_bytes_per_second, false),
     KEY(dense_flops_per_second, false),
+    KEY(by_priority, true),
 #undef KEY
 };
 #define KEYS (sizeof keys / sizeof *keys)

@@ -87,6 +87,7 @@ typedef struct tsi_settings {
   bool reuse, fresh, triangular, quick;
   const char *ranks_list; /* of bench --fsai, of simulate */
   bool factorization;     /* simulated in place of a solve */
+  bool square;            /* of the shapes of grids only that nearest to a square is simulated */
   bool bench_fsai;
   int64_t steps, per_step; /* of its patterns; 0: not given */
   /* what comes out */

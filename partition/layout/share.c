@@ -11,18 +11,40 @@ typedef struct builder {
   unsigned char *role; /* chunks of the layout */
 } builder;
 
-/* The end of the rows of chunk c that are columns of the same chunk as row q. */
-static tsi_count end_of_target(const builder *b, tsi_index c, tsi_count q) {
-  const tsi_chunks *chunks = b->layout->chunks;
-  const tsi_index end = chunks->column[tsi_chunk_of(chunks, chunks->off[q]) + 1];
-  while (q < chunks->off_ptr[c + 1] && chunks->off[q] < end) q++;
-  return q;
+/* Rows first .. end-1 of a chunk are columns of the chunk `target`. */
+typedef struct target_rows {
+  tsi_count first, end;
+  tsi_index target;
+} target_rows;
+
+/* May this process make rows of chunk c, which its grid holds? */
+static bool may_make(const builder *b, tsi_index c) {
+  const tsi_layout *layout = b->layout;
+  const tsi_index process = b->share->process;
+  return layout->whole[c] ? layout->row[c] + layout->px * layout->column[c] == process
+                          : layout->column[c] == process / layout->px;
 }
 
-/* Does this process make row q of chunk c, which its grid holds? */
-static bool makes(const builder *b, tsi_index c, tsi_count q) {
+/* The next rows of chunk c, from `rows->end` on, that share a target. False: there are none. */
+static bool next_rows(const builder *b, tsi_index c, target_rows *rows) {
   const tsi_chunks *chunks = b->layout->chunks;
-  return tsi_layout_maker(b->layout, c, tsi_chunk_of(chunks, chunks->off[q])) == b->share->process;
+  if (rows->end == chunks->off_ptr[c + 1]) return false;
+  rows->first = rows->end;
+  rows->target = tsi_chunk_of(chunks, chunks->off[rows->first]);
+  while (rows->end < chunks->off_ptr[c + 1] && chunks->off[rows->end] < chunks->column[rows->target + 1])
+    rows->end++;
+  return true;
+}
+
+/* The next rows that this process makes, too. */
+static bool next_made(const builder *b, tsi_index c, target_rows *rows) {
+  while (may_make(b, c) && next_rows(b, c, rows))
+    if (tsi_layout_maker(b->layout, c, rows->target) == b->share->process) return true;
+  return false;
+}
+
+static target_rows first_rows(const builder *b, tsi_index c) {
+  return (target_rows){.end = b->layout->chunks->off_ptr[c]};
 }
 
 /* A part of a layout knows spread chunks alone, and not all of them (layout.h). */
@@ -42,12 +64,9 @@ static void find_roles(builder *b) {
     if (!is_known(b, c) || !tsi_layout_has(layout, b->share->z, layout->node[c])) continue;
     const bool held = tsi_layout_holds(layout, b->share->z, layout->node[c]);
     if (is_anchor(b, c)) b->role[c] |= held ? TSI_ROLE_ANCHOR | TSI_ROLE_DIAGONAL : TSI_ROLE_ANCHOR;
-    for (tsi_count q = chunks->off_ptr[c], end; held && q < chunks->off_ptr[c + 1]; q = end) {
-      const tsi_index target = tsi_chunk_of(chunks, chunks->off[q]);
-      end = end_of_target(b, c, q);
-      if (!makes(b, c, q)) continue;
+    for (target_rows rows = first_rows(b, c); held && next_made(b, c, &rows);) {
       if (!layout->whole[c]) b->role[c] |= TSI_ROLE_HOLDER;
-      if (!is_anchor(b, target)) b->role[target] |= TSI_ROLE_CONTRIBUTOR;
+      if (!is_anchor(b, rows.target)) b->role[rows.target] |= TSI_ROLE_CONTRIBUTOR;
     }
   }
 }
@@ -58,10 +77,7 @@ static tsi_count rows_held(const builder *b, tsi_index c) {
   tsi_count count = 0;
   if (b->layout->whole[c]) return b->role[c] & TSI_ROLE_DIAGONAL ? tsi_chunk_off_rows(chunks, c) : 0;
   if (!(b->role[c] & TSI_ROLE_HOLDER)) return 0;
-  for (tsi_count q = chunks->off_ptr[c], end; q < chunks->off_ptr[c + 1]; q = end) {
-    end = end_of_target(b, c, q);
-    if (makes(b, c, q)) count += end - q;
-  }
+  for (target_rows rows = first_rows(b, c); next_made(b, c, &rows);) count += rows.end - rows.first;
   return count;
 }
 
@@ -164,11 +180,8 @@ static void append_rest(builder *b, tsi_index c) {
   const tsi_index j = share->panels->count, columns = tsi_chunk_columns(chunks, c);
   tsi_index held = 0, first = 0; /* rows of the first target */
   to->panel_row[j] = to->local_rows;
-  for (tsi_count q = chunks->off_ptr[c], end; (b->role[c] & TSI_ROLE_HOLDER) && q < chunks->off_ptr[c + 1];
-       q = end) {
-    end = end_of_target(b, c, q);
-    if (!makes(b, c, q)) continue;
-    for (tsi_count i = q; i < end; i++, held++) {
+  for (target_rows rows = first_rows(b, c); (b->role[c] & TSI_ROLE_HOLDER) && next_made(b, c, &rows);) {
+    for (tsi_count i = rows.first; i < rows.end; i++, held++) {
       share->row[share->row_ptr[j] + held] = (tsi_index)(i - chunks->off_ptr[c]);
       to->local_row[to->local_rows++] = columns + held;
     }
@@ -220,14 +233,10 @@ static void list_off_rows(builder *b) {
   for (tsi_index k = 0; k < to->count; k++) {
     const tsi_index c = share->chunk[k];
     tsi_count at = to->off_ptr[k];
-    const bool copy = is_copy(b, c), any = copy || (share->role[k] & TSI_ROLE_HOLDER);
-    for (tsi_count q = chunks->off_ptr[c], end; any && q < chunks->off_ptr[c + 1]; q = end) {
-      const tsi_index target = tsi_chunk_of(chunks, chunks->off[q]);
-      end = end_of_target(b, c, q);
-      if (!copy && !makes(b, c, q)) continue;
-      for (tsi_count i = q; i < end; i++)
-        to->off[at++] = to->column[share->local[target]] + chunks->off[i] - chunks->column[target];
-    }
+    const bool any = is_copy(b, c) || (share->role[k] & TSI_ROLE_HOLDER);
+    for (target_rows rows = first_rows(b, c); any && next_made(b, c, &rows);)
+      for (tsi_count i = rows.first; i < rows.end; i++)
+        to->off[at++] = to->column[share->local[rows.target]] + chunks->off[i] - chunks->column[rows.target];
     to->off_ptr[k + 1] = at;
   }
 }

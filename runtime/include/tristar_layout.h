@@ -110,6 +110,8 @@ typedef struct tristar_cluster {
   double local_bytes_per_second;  /* Default: 5e9. */
   double dense_flops_per_second;  /* Arithmetic of a core in products of large matrices of doubles, for
                                      factorizations. Default: 40e9. */
+  int by_priority;                /* 1: a process with one core runs what is ready, by priority, too.
+                                     Default: 0. */
 } tristar_cluster;
 
 /* The defaults of the comments. */

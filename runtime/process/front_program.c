@@ -152,13 +152,20 @@ static tsi_index round_at(const adder *a, const tsi_handed_piece *piece) {
   return piece ? tsi_handing_round(a->program->handing, piece->from, piece->to) : a->ranks;
 }
 
-/* Each round begins with an agreement. */
+/* Those of the rounds up to this one of which there are none yet; ranks: of all. */
+static void add_round_agreements(adder *a, tsi_index round, tsi_index *agreements) {
+  const tsi_index wanted = tsi_index_min(round, a->ranks - 1) / TSI_HANDED_ROUNDS + 1;
+  if (wanted > *agreements)
+    add_step(a, agreement_kind(a), a->program->agree_seconds * (wanted - *agreements), 0);
+  *agreements = wanted;
+}
+
 static void add_rounds(adder *a) {
   const tsi_handing *handing = a->program->handing;
   const tsi_index rank = a->dag->rank, takes = handing->count[rank];
   const tsi_count give_end = handing->sent_ptr[rank + 1];
   tsi_count give = handing->sent_ptr[rank];
-  for (tsi_index take = 0, before = 0, round = 0; round < a->ranks; before = round) {
+  for (tsi_index take = 0, agreements = 0, round = 0; round < a->ranks;) {
     tsi_handed_piece *const *gives = handing->sent + give;
     const tsi_handed_piece *taken = handing->piece[rank] + take;
     const tsi_index next[2] = {round_at(a, give < give_end ? *gives : NULL),
@@ -167,8 +174,7 @@ static void add_rounds(adder *a) {
     round = tsi_index_min(next[0], next[1]);
     while (give < give_end && round_at(a, handing->sent[give]) == round) give++, count[0]++;
     while (take < takes && round_at(a, &handing->piece[rank][take]) == round) take++, count[1]++;
-    add_step(a, agreement_kind(a), a->program->agree_seconds * (tsi_index_min(round, a->ranks - 1) - before),
-             0);
+    add_round_agreements(a, round, &agreements);
     for (int upper = 0; upper < (a->program->lu ? 2 : 1); upper++)
       add_swaps(a, count[0], gives, count[1], taken, tag);
   }

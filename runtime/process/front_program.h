@@ -4,9 +4,8 @@
  * real run has them, and what follows when all processes are through with theirs. They agree on that, and
  * hand panels on (handing.h), round after round:
  *
- *   EXCHANGE     a message to process rank + 2^k, and its arrival: how processes agree. Before each round it
- *                is a time instead, as there would be a message for each process, round and k. With several
- *                grids: GRID_FORWARD
+ *   EXCHANGE     a message to process rank + 2^k, and its arrival: how processes agree. Among rounds it is a
+ *                time instead. With several grids: GRID_FORWARD
  *   FRONT_PACK   takes panels out of the stream, and sends them; puts what has arrived into the stream
  *
  * A message has as many rows as it has scalars; one of EXCHANGE has none, and is not counted.

@@ -2,13 +2,16 @@
  *
  * Job. After a factorization (dag/factor/factorization.h) each process has the panels of its fronts. In round
  * k it sends what the k-th process after it holds of them, and receives from the k-th one before it. What
- * goes from one process to another is cut into pieces; here is a list of all, for simulations.
+ * goes from one process to another is cut into pieces; here is a list of all, for simulations. Before the
+ * first round, and then after every TSI_HANDED_ROUNDS rounds, all processes agree that they can go on.
  *
  * Reads   a layout, the panels of the factor, owners of the fronts.
  * Writes  a tsi_handing that owns its arrays and is immutable afterwards.
  * Invariants
  *   - a piece is whole panels, and no longer than TSI_HANDED_BYTES unless it is one panel
  *   - no piece is empty, and none goes to the process that it is from
+ *   - between two agreements only messages can fail: whatever else fails, fails before, and then no process
+ *     sends anything
  * One share of a process is there at a time. */
 #pragma once
 
@@ -16,6 +19,7 @@
 
 #define TSI_HANDED_BYTES ((tsi_count)2 << 20) /* of a piece, or one panel */
 #define TSI_HANDED_ITEMS (1 << 26)            /* scalars of a message at most */
+#define TSI_HANDED_ROUNDS 64                  /* before which all processes agree once */
 
 typedef struct tsi_handed_piece {
   tsi_index from, to;

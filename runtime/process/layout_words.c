@@ -46,6 +46,8 @@ static tristar_status check_cluster(const tsi_env *env, const tristar_cluster *c
                            c->local_overhead_seconds};
   if (c->ranks_per_node < 1 || c->cores < 1)
     TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "cluster: ranks_per_node %d, cores %d", c->ranks_per_node, c->cores);
+  if (c->by_priority != 0 && c->by_priority != 1)
+    TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "cluster: by_priority is %d, not 0 or 1", c->by_priority);
   if ((int64_t)c->ranks_per_node * c->cores > 1 << 20)
     TSI_FAIL(env, TRISTAR_ERR_TOO_LARGE, "cluster: %d processes of %d cores on a node", c->ranks_per_node,
              c->cores);

@@ -98,7 +98,7 @@ static tristar_status prepare(tsi_env *env, const tristar_analysis_t *an, const 
   const tsi_sparse_kernels *kernels = tsi_sparse_kernels_select(an->factor_scalar);
   const double scalar_bytes = (double)kernels->scalar_bytes, columns = (double)nrhs;
   const double flops = columns * (kernels->is_complex ? 8 : 2) / scalar_bytes;
-  TSI_TRY(make_world(env, an, layout, nrhs, cluster->cores > 1, &p->world));
+  TSI_TRY(make_world(env, an, layout, nrhs, !tsi_cluster_in_order(cluster), &p->world));
   return tsi_simulation_create(env, p->world, cluster, scalar_bytes * columns, flops,
                                tsi_analysis_is_lu(an) ? 1 : 0.5, &p->simulation);
 }

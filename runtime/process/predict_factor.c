@@ -64,7 +64,7 @@ static tristar_status make_world(tsi_env *env, const tristar_analysis_t *an, con
                                  const tristar_cluster *cluster, tsi_world **out) {
   TSI_OWNED tsi_world *world = NULL;
   TSI_SCRATCH_ZERO(env, maker, m, 1);
-  *m = (maker){.edges = cluster->cores > 1};
+  *m = (maker){.edges = !tsi_cluster_in_order(cluster)};
   m->fronts = (tsi_front_structure){an->symbolic, an->panels, an->stats.method, &an->ts->fronts};
   TSI_TRY(tsi_layout_make(env, an, words, 1, &m->layout));
   tsi_own(m, m->layout);

@@ -93,6 +93,29 @@ assert abs(path - first["simulated_s"]) <= 1e-9 * path
 END
 done
 
+# Processes agree once for many rounds in which they hand panels on: 256 of them do not spend their time so.
+expect 0 '"between_s":' simulate gen:convdiff3d:8 --layout 4x4x16 --factorization --json -
+python3 -c 'import json; r = json.load(open("output.txt")); assert r["between_s"]["mean"] < r["simulated_s"] / 2, r["between_s"]' ||
+  fail "256 processes agree too often"
+
+# ---- Steps by priority: a process with one core does not wait for the next step of its program while others are ready
+expect 2 '--square is of --ranks, not of --layout 2x2x2' simulate gen:s2d9pt:20 --layout 2x2x2 --square
+echo '{"by_priority": 2}' >two.json
+expect 1 'cluster: by_priority is 2, not 0 or 1' simulate gen:s2d9pt:20 --ranks 2 --machine two.json
+echo '{"by_priority": 1}' >by_priority.json
+expect 1 '--goal: processes run their steps in order' simulate gen:s2d9pt:20 --layout 2x1x1 --machine by_priority.json --goal solve.goal
+"$(dirname "$0")/../../tools/bench/study_sc23" gen:s2d9pt:40 --tristar "$tristar" --ranks 6,16 --grids 8 --json study.json >output.txt ||
+  fail "study_sc23: exit status $?"
+python3 - <<'END' || fail "study_sc23: figures"
+import json
+ways = {way: {(p["ranks"], p["pz"]): p for p in points} for way, points in json.load(open("study.json"))["gen:s2d9pt:40"].items()}
+assert all(sorted(points) == [(6, 1), (6, 2), (16, 1), (16, 2), (16, 4), (16, 8)] for points in ways.values())
+assert all(0 < p["px"] <= p["py"] and p["px"] * p["py"] * p["pz"] == p["ranks"] for p in ways["new"].values())
+assert all(ways["baseline"][k]["messages"] == ways["overlap"][k]["messages"] for k in ways["overlap"])
+assert ways["baseline"][16, 1]["simulated_s"] > 1.5 * ways["overlap"][16, 1]["simulated_s"]
+assert ways["subtree"][16, 8]["simulated_s"] < ways["new"][16, 8]["simulated_s"]
+END
+
 # ---- Curves: each point is the fastest layout of its number of processes and grids; one number: the fastest of all
 expect 0 '^ +16 +[0-9]+ x [0-9]+ x [0-9]+ ' simulate gen:s2d9pt:100 --ranks 2,8,16 --svg curves.svg --json curves.json
 "$(dirname "$0")/check_picture" curves.svg 2 || fail "curves.svg is no good picture"

@@ -1,7 +1,12 @@
 /* Panels from the ranks that factor them to those that hold them: see team_factor.h.
  *
  * In round k each rank sends to the k-th one after it, and receives from the k-th one before it, piece by
- * piece. Both know which panels these are, and cut the list in the same way. */
+ * piece. Both know which panels these are, and cut the list in the same way.
+ *
+ * All ranks agree once for TSI_HANDED_ROUNDS rounds, on what can fail but for messages: lists and memory of
+ * all these rounds exist by then. So either no rank sends anything in them, or each sends all that its peers
+ * wait for. Ranks need not be in the same round: the messages of a round, in their order, wait only for
+ * earlier ones and for their own peers. */
 #include "runtime/mpi/comm/bytes.h"
 #include "runtime/mpi/factor/team_factor.h"
 #include "runtime/process/extract.h"
@@ -29,7 +34,7 @@ static bool travels(const way *w, tsi_index j) {
 static tsi_count cut_piece(const way *w, tsi_index *end) {
   const tsi_count most = TSI_HANDED_BYTES / (tsi_count)w->team_factor->part.scalar_bytes;
   tsi_count scalars = 0;
-  for (*end = w->next; *end < w->share->panels->count; ++*end) {
+  for (*end = w->next; w->share != NULL && *end < w->share->panels->count; ++*end) {
     const tsi_count more = travels(w, *end) ? w->begin[*end + 1] - w->begin[*end] : 0;
     if (scalars > 0 && scalars + more > most) break;
     scalars += more;
@@ -70,7 +75,8 @@ static void spread_piece(const way *w, const tsi_process *p, bool upper, tsi_ind
 /* One stream in both directions. */
 static tristar_status swap(tristar_distributed_t *d, way gives, way takes, bool upper) {
   const size_t bytes = gives.team_factor->part.scalar_bytes;
-  const bool leaves = gives.share->rank != gives.from;
+  const bool leaves = takes.from != gives.from; /* not round 0 */
+  const int to = gives.share ? gives.share->rank : MPI_PROC_NULL;
   tristar_message_count *count = &d->stats.hand_on;
   tsi_index gives_end, takes_end;
   for (;; gives.next = gives_end, takes.next = takes_end) {
@@ -78,7 +84,7 @@ static tristar_status swap(tristar_distributed_t *d, way gives, way takes, bool 
     if (given == 0 && taken == 0) return TRISTAR_OK;
     fill_piece(&gives, upper, gives_end);
     TSI_TRY(tsi_swap_items(&d->ts->env, tsi_transport_comm(d->transport), TSI_TAG_PANELS, bytes,
-                           TSI_HANDED_ITEMS, (tsi_items_way){gives.piece, given, gives.share->rank},
+                           TSI_HANDED_ITEMS, (tsi_items_way){gives.piece, given, to},
                            (tsi_items_way){takes.piece, taken, takes.from}));
     spread_piece(&takes, d->process, upper, takes_end);
     count->messages += leaves ? tsi_item_messages(given, TSI_HANDED_ITEMS) : 0;
@@ -87,45 +93,98 @@ static tristar_status swap(tristar_distributed_t *d, way gives, way takes, bool 
   return TRISTAR_OK;
 }
 
-/* With the ranks `round` after and before this one; round 0 is what stays. */
-static tristar_status hand_on(tristar_distributed_t *d, const tsi_team_factor *team_factor, int round) {
-  tristar_status status = TRISTAR_OK;
-  tsi_env *env = &d->ts->env;
-  const tsi_process *p = d->process;
-  const size_t bytes = p->scalar_bytes;
-  const int ranks = tsi_transport_size(d->transport), rank = tsi_transport_rank(d->transport);
-  tsi_share *share = NULL;
-  tsi_count *begin = NULL;
-  void *pieces[2] = {NULL, NULL};
-  status = tsi_share_create(env, team_factor->layout, team_factor->fronts.tree->panels,
-                            (rank + round) % ranks, &p->share_options, &share);
-  if (status == TRISTAR_OK) status = tsi_place_share(env, share, &begin);
-  way gives = {.team_factor = team_factor,
-               .share = share,
-               .panel = share ? share->panel : NULL,
-               .begin = begin,
-               .from = rank},
-      takes = {.team_factor = team_factor,
+/* What this rank gives in a round; nothing: no share. */
+typedef struct gift {
+  tsi_share *share;
+  tsi_count *begin;
+} gift;
+
+/* Rounds first .. end-1, the most scalars of a piece, and memory for it. */
+typedef struct rounds {
+  tristar_distributed_t *d;
+  const tsi_team_factor *team_factor;
+  int first, end;
+  gift gift[TSI_HANDED_ROUNDS];
+  tsi_count most[2]; /* given, taken */
+  void *piece[2];
+} rounds;
+
+/* To the rank `round` after this one; round 0 is what stays. */
+static way way_out(const rounds *r, int round) {
+  const gift *g = &r->gift[round - r->first];
+  return (way){.team_factor = r->team_factor,
+               .share = g->share,
+               .panel = g->share ? g->share->panel : NULL,
+               .begin = g->begin,
+               .from = tsi_transport_rank(r->d->transport),
+               .piece = r->piece[0]};
+}
+
+/* From the rank `round` before this one. */
+static way way_in(const rounds *r, int round) {
+  const tsi_process *p = r->d->process;
+  const int ranks = tsi_transport_size(r->d->transport), rank = tsi_transport_rank(r->d->transport);
+  return (way){.team_factor = r->team_factor,
                .share = p->share,
-               .panel = team_factor->panel,
+               .panel = r->team_factor->panel,
                .begin = p->begin,
-               .from = (rank + ranks - round) % ranks};
-  if (status == TRISTAR_OK) status = TSI_ALLOC_SIZED(env, pieces[0], (size_t)largest_piece(gives), bytes);
-  if (status == TRISTAR_OK) status = TSI_ALLOC_SIZED(env, pieces[1], (size_t)largest_piece(takes), bytes);
-  TSI_TRY_OUT(tsi_transport_agree(d->transport, status));
-  gives.piece = pieces[0];
-  takes.piece = pieces[1];
-  for (int upper = 0; upper < (p->kind.lu ? 2 : 1); upper++) TSI_TRY_OUT(swap(d, gives, takes, upper));
+               .from = (rank + ranks - round) % ranks,
+               .piece = r->piece[1]};
+}
+
+static void drop_gift(tsi_env *env, gift *g) {
+  TSI_FREE(env, g->share);
+  TSI_FREE(env, g->begin);
+}
+
+/* The share of who takes, without what tsi_extract_panels has no use for. */
+static tristar_status list_round(rounds *r, int round) {
+  tsi_env *env = &r->d->ts->env;
+  gift *g = &r->gift[round - r->first];
+  const int ranks = tsi_transport_size(r->d->transport), rank = tsi_transport_rank(r->d->transport);
+  TSI_TRY(tsi_share_create(env, r->team_factor->layout, r->team_factor->fronts.tree->panels,
+                           (rank + round) % ranks, &r->d->process->share_options, &g->share));
+  TSI_TRY(tsi_place_share(env, g->share, &g->begin));
+  const tsi_count most = largest_piece(way_out(r, round));
+  r->most[0] = tsi_count_max(r->most[0], most);
+  r->most[1] = tsi_count_max(r->most[1], largest_piece(way_in(r, round)));
+  TSI_FREE(env, g->share->local);
+  TSI_FREE(env, g->share->chunks->off);
+  TSI_FREE(env, g->share->chunks->local_row);
+  if (most == 0) drop_gift(env, g);
+  return TRISTAR_OK;
+}
+
+static tristar_status prepare(rounds *r) {
+  tsi_env *env = &r->d->ts->env;
+  const size_t bytes = r->d->process->scalar_bytes;
+  for (int round = r->first; round < r->end; round++) TSI_TRY(list_round(r, round));
+  for (int k = 0; k < 2; k++) TSI_TRY(TSI_ALLOC_SIZED(env, r->piece[k], (size_t)r->most[k], bytes));
+  return TRISTAR_OK;
+}
+
+static tristar_status hand_on(rounds *r) {
+  tristar_status status = TRISTAR_OK;
+  tsi_env *env = &r->d->ts->env;
+  TSI_TRY_OUT(tsi_transport_agree(r->d->transport, prepare(r)));
+  for (int round = r->first; round < r->end; round++)
+    for (int upper = 0; upper < (r->d->process->kind.lu ? 2 : 1); upper++)
+      TSI_TRY_OUT(swap(r->d, way_out(r, round), way_in(r, round), upper));
 out:
-  TSI_FREE(env, share);
-  TSI_FREE(env, begin);
-  for (int k = 0; k < 2; k++) TSI_FREE(env, pieces[k]);
+  for (int k = 0; k < r->end - r->first; k++) drop_gift(env, &r->gift[k]);
+  for (int k = 0; k < 2; k++) TSI_FREE(env, r->piece[k]);
   return status;
 }
 
 tristar_status tsi_team_factor_hand_on(tristar_distributed_t *d, const tsi_team_factor *team_factor) {
+  const int ranks = tsi_transport_size(d->transport);
   d->stats.hand_on = (tristar_message_count){0, 0};
-  for (int round = 0; round < tsi_transport_size(d->transport); round++)
-    TSI_TRY(hand_on(d, team_factor, round));
+  for (int first = 0; first < ranks; first += TSI_HANDED_ROUNDS) {
+    rounds r = {.d = d,
+                .team_factor = team_factor,
+                .first = first,
+                .end = tsi_index_min(ranks, first + TSI_HANDED_ROUNDS)};
+    TSI_TRY(hand_on(&r));
+  }
   return TRISTAR_OK;
 }
