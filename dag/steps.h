@@ -86,6 +86,12 @@ typedef struct tsi_steps {
 
 /* Bytes that all steps move together. */
 double tsi_steps_bytes(const tsi_steps *steps);
+/* Of the forward sweep of a solve, messages between grids included. */
+static inline bool tsi_step_is_forward(tsi_step_kind kind) {
+  return kind == TSI_STEP_READ || kind == TSI_STEP_FORWARD_CHUNK || kind == TSI_STEP_FORWARD_SLICE ||
+         kind == TSI_STEP_FORWARD_SUM || kind == TSI_STEP_FORWARD_RECEIVE ||
+         kind == TSI_STEP_FORWARD_BORDER || kind == TSI_STEP_GRID_FORWARD;
+}
 /* The name of a kind of step, for traces. The text is static. */
 const char *tsi_step_name(tsi_step_kind kind);
 

@@ -65,9 +65,9 @@ void tsi_curves_add_json(cJSON *object, const tsi_simulate_curves *c) {
                      {"pz", point->layout.pz}, {"simulated_s", f->seconds}, {"speedup", speedup_of(c, point)},
                      {"balance", f->balance}, {"messages", f->all.sent.total},
                      {"message_bytes", f->all.sent_bytes.total});
-    tsi_json_add_range(o, "arithmetic_s", &f->arithmetic);
-    tsi_json_add_range(o, "inside_s", &f->inside);
-    tsi_json_add_range(o, "between_s", &f->between);
+    tsi_json_add_range(o, "compute_s", &f->arithmetic);
+    tsi_json_add_range(o, "intra_grid_s", &f->inside);
+    tsi_json_add_range(o, "inter_grid_s", &f->between);
     tsi_json_add_range(o, "waiting_s", &f->waiting);
   }
 }

@@ -309,13 +309,17 @@ static cJSON *make_json(const simulated *m) {
   tsi_json_add_messages(o, "reduction", &b->reduction);
   tsi_json_add_messages(o, "grids", &b->grids);
   tsi_json_add_messages(o, "all", &b->all);
-  TSI_JSON_NUMBERS(object, {"simulated_s", b->seconds}, {"path_arithmetic_s", b->path_arithmetic_seconds},
+  TSI_JSON_NUMBERS(object, {m->nrhs == 0 ? "predicted_factor_s" : "predicted_solve_s", b->seconds},
+                   {"messages", b->all.sent.total}, {"bytes", b->all.sent_bytes.total},
+                   {"path_arithmetic_s", b->path_arithmetic_seconds},
                    {"path_inside_s", b->path_inside_seconds}, {"path_between_s", b->path_between_seconds},
                    {"path_messages", (double)b->path_messages});
-  tsi_json_add_range(object, "arithmetic_s", &b->arithmetic);
-  tsi_json_add_range(object, "inside_s", &b->inside);
-  tsi_json_add_range(object, "between_s", &b->between);
+  tsi_json_add_range(object, "compute_s", &b->arithmetic);
+  tsi_json_add_range(object, "intra_grid_s", &b->inside);
+  tsi_json_add_range(object, "inter_grid_s", &b->between);
   tsi_json_add_range(object, "waiting_s", &b->waiting);
+  if (m->nrhs > 0) tsi_json_add_range(object, "forward_s", &b->forward);
+  if (m->nrhs > 0) tsi_json_add_range(object, "backward_s", &b->backward);
   add_rivals(object, m);
   return object;
 }

@@ -170,6 +170,8 @@ typedef struct tristar_simulated {
   tristar_range inside;           /* Overheads of messages inside grids. */
   tristar_range between;          /* Overheads of messages between grids. */
   tristar_range waiting;          /* Nothing to do: messages are on their way, or the process has ended. */
+  tristar_range forward;          /* Of solves: until the last forward step of a process has ended. */
+  tristar_range backward;         /* Of solves: from its first backward step until all have ended. */
   double balance;                 /* arithmetic.max / arithmetic.mean. */
   double path_arithmetic_seconds; /* Steps on the critical path; it and the following two add up to seconds.
                                    */

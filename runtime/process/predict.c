@@ -63,7 +63,22 @@ static tristar_status make_world(tsi_env *env, const tristar_analysis_t *an, con
 
 /* ---- Figures over all processes ----------------------------------------------------------------------- */
 
-static void summarize(const tsi_simulation *s, tristar_simulated *out) {
+/* When a process is in which sweep; the sums between grids belong to neither. */
+static void add_sweeps(const tsi_simulation *s, tsi_index r, tristar_simulated *out) {
+  const tsi_world_rank *program = &s->world->rank[r];
+  double forward_end = 0, backward_begin = s->seconds;
+  for (tsi_index k = 0; k < program->steps; k++) {
+    const tsi_step_kind kind = program->step[k].kind;
+    if (tsi_step_is_forward(kind))
+      forward_end = tsi_double_max(forward_end, s->rank[r].end[k]);
+    else if (kind != TSI_STEP_EXCHANGE && kind != TSI_STEP_ARRIVAL)
+      backward_begin = tsi_double_min(backward_begin, s->rank[r].begin[k]);
+  }
+  tsi_range_add(&out->forward, forward_end, r);
+  tsi_range_add(&out->backward, s->seconds - backward_begin, r);
+}
+
+static void summarize(const tsi_simulation *s, bool sweeps, tristar_simulated *out) {
   const tsi_index ranks = s->world->ranks;
   const tsi_simulated_path path = tsi_simulation_path(s);
   tristar_traffic traffic = {0};
@@ -74,6 +89,7 @@ static void summarize(const tsi_simulation *s, tristar_simulated *out) {
     tsi_range_add(&out->inside, own->message[0], r);
     tsi_range_add(&out->between, own->message[1], r);
     tsi_range_add(&out->waiting, s->seconds * s->cluster.cores - busy, r);
+    if (sweeps) add_sweeps(s, r, out);
   }
   tsi_traffic_summarize(s->traffic, 0, s->row_bytes, &traffic);
   out->ranks = ranks;
@@ -116,7 +132,7 @@ tristar_status tsi_layout_simulate(const tristar_analysis_t *analysis, const tri
   TSI_TRY(tsi_cluster_take(env, cluster, &full));
   tristar_status status = prepare(env, analysis, layout ? layout : &fallback, nrhs, &full, &own);
   if (status == TRISTAR_OK) status = tsi_simulation_run(own.simulation, clock);
-  if (status == TRISTAR_OK) summarize(own.simulation, out);
+  if (status == TRISTAR_OK) summarize(own.simulation, nrhs > 0, out);
   if (predicted)
     *predicted = own;
   else

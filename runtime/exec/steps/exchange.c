@@ -174,16 +174,10 @@ bool tsi_exchange_begin_step(tsi_exchange *exchange, int worker, double *start) 
   return !tsi_failure_exists(&exchange->failure);
 }
 
-static bool is_forward(tsi_step_kind kind) {
-  return kind == TSI_STEP_READ || kind == TSI_STEP_FORWARD_CHUNK || kind == TSI_STEP_FORWARD_SLICE ||
-         kind == TSI_STEP_FORWARD_SUM || kind == TSI_STEP_FORWARD_RECEIVE ||
-         kind == TSI_STEP_FORWARD_BORDER || kind == TSI_STEP_GRID_FORWARD;
-}
-
 /* Of a step that began at `start` and has ended. What comes between the sweeps belongs to neither. */
 static void note_sweep(tsi_worker_clock *clock, tsi_step_kind kind, double start) {
   if (kind == TSI_STEP_EXCHANGE) return;
-  if (is_forward(kind))
+  if (tsi_step_is_forward(kind))
     clock->forward_end = clock->since;
   else if (clock->backward_begin == 0)
     clock->backward_begin = start;

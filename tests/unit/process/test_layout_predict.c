@@ -36,6 +36,7 @@ static void check_times(const tristar_simulated *s, const tristar_cluster *clust
   CHECK(near(s->path_arithmetic_seconds + s->path_inside_seconds + s->path_between_seconds, s->seconds));
   CHECK(s->waiting.min >= -1e-9 * s->seconds &&
         s->arithmetic.max <= s->seconds * cluster->cores * (1 + 1e-9));
+  CHECK(s->forward.max + s->backward.min <= s->seconds * (1 + 1e-9)); /* the last forward step comes before */
   CHECK(s->ranks > 1 || (s->path_messages == 0 && near(s->path_arithmetic_seconds, s->seconds)));
 }
 
