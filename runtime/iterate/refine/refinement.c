@@ -3,6 +3,8 @@
 
 #include <math.h>
 
+#include "runtime/factor/scaling_work.h"
+#include "runtime/iterate/refine/condition.h"
 #include "runtime/iterate/refine/fgmres.h"
 #include "runtime/base/options.h"
 
@@ -32,10 +34,59 @@ static double spread_of(const tsi_system *system, const double *scale) {
   return fmax(1, largest * tsi_team_largest(system->team, reciprocal));
 }
 
+/* row, column: 2^e for the exponents e that bring all entries near one (scaling.h), whatever the units. */
+static tristar_status bring_together(const tsi_system *system, double *row, double *column) {
+  const tsi_sparse *a = &system->a;
+  const tsi_index n = a->n;
+  TSI_OWNED double *magnitude = NULL;
+  TSI_OWNED int *exponent = NULL;
+  const tsi_scaling_lines lines = {.n = n,
+                                   .count = n,
+                                   .by_rows = a->by_rows,
+                                   .mirror = a->symmetry != TRISTAR_GENERAL,
+                                   .ptr = a->ptr,
+                                   .index = a->index};
+  TSI_TRY(TSI_ALLOC(system->env, magnitude, a->ptr[n]));
+  TSI_TRY(TSI_ALLOC(system->env, exponent, a->ptr[n] + 2 * (tsi_count)n));
+  system->kernels->part(a->ptr[n], a->values, TSI_PART_MAGNITUDE, magnitude);
+  for (tsi_count p = 0; p < a->ptr[n]; p++) exponent[p] = tsi_scaling_exponent(magnitude[p]);
+  tsi_scaling s = {.env = system->env,
+                   .lines = &lines,
+                   .exponent = exponent,
+                   .symmetric = lines.mirror,
+                   .row = exponent + a->ptr[n],
+                   .column = exponent + a->ptr[n] + (lines.mirror ? 0 : n)};
+  TSI_TRY(tsi_scaling_bring_together(&s));
+  for (tsi_index i = 0; i < n; i++) {
+    row[i] = tsi_scaling_power(s.row[i]);
+    column[i] = tsi_scaling_power(s.column[i]);
+  }
+  return TRISTAR_OK;
+}
+
+/* The scaling of the factors depends on the matching, and may bring a block of a singular matrix to any size
+ * beside the others. So sizes of x and b are compared in a scaling that depends on nothing but the values
+ * without their units. Many processes keep that of the factors. */
+static tristar_status make_even(const tsi_system *system, tsi_refinement *r) {
+  const tsi_index n = system->n;
+  TSI_OWNED double *sum = NULL;
+  if (!system->singular || system->functions->take != NULL) return TRISTAR_OK;
+  TSI_TRY(TSI_ALLOC(system->env, r->scales, 2 * (tsi_count)n));
+  TSI_TRY(TSI_ALLOC(system->env, sum, 2 * (tsi_count)n));
+  r->even = *system;
+  r->even.row_scale = r->scales;
+  r->even.col_scale = r->scales + n;
+  r->system = &r->even;
+  TSI_TRY(bring_together(system, r->scales, r->scales + n));
+  return tsi_equilibrate(system, r->scales, r->scales + n, sum);
+}
+
 tristar_status tsi_refinement_begin(const tsi_system *system, tristar_op op, tsi_refinement *r) {
   tsi_env *env = system->env;
   const size_t column = (size_t)system->n * system->kernels->scalar_bytes;
   r->system = system;
+  TSI_TRY(make_even(system, r));
+  system = r->system;
   r->kernels = system->kernels;
   r->op = op;
   r->row_scale = tsi_system_row_scale(system, op);
@@ -60,6 +111,7 @@ void tsi_refinement_finish(tsi_refinement *r) {
   tsi_residual_finish(&r->residual);
   for (int k = 0; k < 2 && r->projection; k++) tsi_projection_finish(&r->projection[k]);
   TSI_FREE(env, r->projection);
+  TSI_FREE(env, r->scales);
   TSI_FREE(env, r->correction);
   TSI_FREE(env, r->best);
   TSI_FREE(env, r->trial);

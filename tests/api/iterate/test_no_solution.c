@@ -329,6 +329,7 @@ enum { ORDER_MOST = 420 };
 /* A singular matrix of small integers, and integers x. Rows and columns have units, powers of two, but not
  * when the matrix is analyzed. */
 typedef struct integers {
+  bool known; /* the units are those of the values that are analyzed */
   int n, ptr[ORDER_MOST + 1], index[ORDER_MOST * 16];
   double a[ORDER_MOST][ORDER_MOST], x[ORDER_MOST], row[ORDER_MOST], column[ORDER_MOST];
   char before[ORDER_MOST * 128], values[ORDER_MOST * 128]; /* without units, and with them */
@@ -388,6 +389,27 @@ static void make_dependent(uint64_t *seed, int n, integers *m) {
   }
 }
 
+/* One or two rows or columns are sums of multiples of others. */
+static void make_combined(uint64_t *seed, int n, integers *m) {
+  const int others = 1 + draw(seed, 4), last = n / 3;
+  m->known = draw(seed, 2);
+  for (int i = 0; i < n; i++) {
+    if (draw(seed, 4)) m->a[i][i] = draw(seed, 11) - 5;
+    for (int k = 0; k < others; k++) m->a[i][draw(seed, n)] = draw(seed, 11) - 5;
+    m->a[i][(i + 1) % n] += 1 + draw(seed, 3);
+  }
+  for (int k = draw(seed, 2); k >= 0; k--) {
+    const int to = n - 1 - draw(seed, last), one = draw(seed, n - last), other = draw(seed, n - last);
+    const int u = 1 + draw(seed, 3), v = draw(seed, 7) - 3;
+    const bool row = draw(seed, 2);
+    for (int j = 0; j < n; j++)
+      if (row)
+        m->a[to][j] = u * m->a[one][j] + v * m->a[other][j];
+      else
+        m->a[j][to] = u * m->a[j][one] + v * m->a[j][other];
+  }
+}
+
 static double draw_unit(uint64_t *seed, int spread) {
   return spread > 0 ? ldexp(1, (draw(seed, 2) ? 1 : -1) * (spread + draw(seed, spread + 1))) : 1;
 }
@@ -410,8 +432,17 @@ static void store(const typed *t, uint64_t *seed, int spread, integers *m) {
     }
   }
   m->ptr[m->n] = at;
-  m->view = (tristar_view){TRISTAR_CSC, TRISTAR_GENERAL, t->scalar, m->n, m->n, m->ptr,
-                           m->index,    m->before,       32,        32,   0};
+  m->view = (tristar_view){TRISTAR_CSC,
+                           TRISTAR_GENERAL,
+                           t->scalar,
+                           m->n,
+                           m->n,
+                           m->ptr,
+                           m->index,
+                           m->known ? m->values : m->before,
+                           32,
+                           32,
+                           0};
 }
 
 /* b = op(A) x has a solution: the one that is found leaves a small residual, and has no large null vectors,
@@ -433,7 +464,7 @@ static void check_bounded(tristar_t *ts, const typed *t, tristar_op op, const in
   for (int i = 0; i < m->n; i++)
     for (int j = 0; j < m->n; j++) b[op == TRISTAR_N ? i : j] += m->a[i][j] * m->x[op == TRISTAR_N ? j : i];
   for (int i = 0; i < m->n; i++) put(t, given, i, (double)b[i] * row[i]);
-  CHECK_OK(tristar_factor(an, m->before, &f));
+  CHECK_OK(tristar_factor(an, m->known ? m->values : m->before, &f));
   CHECK_OK(tristar_plan(f, NULL, &p));
   CHECK_OK(tristar_refactor(f, m->values));
   CHECK_OK(tristar_solve(p, op, 1, given, m->n, x, m->n));
@@ -462,6 +493,7 @@ static void check_integers(tristar_t *ts, const typed *t, int order, int spread,
     uint64_t seed = first;
     memset(m.a, 0, sizeof m.a);
     m.n = order;
+    m.known = false;
     make(&seed, order, &m);
     store(t, &seed, spread, &m);
     check_bounded(ts, t, ops[first % 2], &m);
@@ -552,6 +584,8 @@ int main(int argc, char **argv) {
   RUN(check_stored_zeros(ts));
   RUN(check_integers(ts, &typed_double, 80, 0, make_duplicated, 30));
   RUN(check_integers(ts, &typed_double, 80, 20, make_duplicated, 30));
+  for (int order = 10; order <= 40; order += 10)
+    RUN(check_integers(ts, &typed_double, order, 10, make_combined, 500));
   RUN(check_integers(ts, &typed_double, 320, 0, make_duplicated, 30));
   RUN(check_integers(ts, &typed_double, 320, 0, make_dependent, 10));
   RUN(check_integers(ts, &typed_single, 90, 0, make_dependent, 100));
