@@ -2,6 +2,7 @@
 #include "runtime/iterate/refine/refinement.h"
 
 #include <math.h>
+#include <stdlib.h>
 
 #include "runtime/factor/scaling_work.h"
 #include "runtime/iterate/refine/condition.h"
@@ -34,6 +35,11 @@ static double spread_of(const tsi_system *system, const double *scale) {
   return fmax(1, largest * tsi_team_largest(system->team, reciprocal));
 }
 
+/* The spread of scalings beyond which units differ widely. */
+static double far_units(const tsi_system *system) {
+  return pow(system->kernels->epsilon, -0.4);
+}
+
 /* row, column: 2^e for the exponents e that bring all entries near one (scaling.h), whatever the units. */
 static tristar_status bring_together(const tsi_system *system, double *row, double *column) {
   const tsi_sparse *a = &system->a;
@@ -64,15 +70,34 @@ static tristar_status bring_together(const tsi_system *system, double *row, doub
   return TRISTAR_OK;
 }
 
+#define EVEN 4 /* exponents of sums that are near enough to one */
+
+/* Is the scaling of the factors one of these values, and free of units? sum: n of scratch. */
+static tristar_status is_even(const tsi_system *system, double *sum, bool *even) {
+  const double *scale[] = {system->row_scale, system->col_scale};
+  *even = !(fmax(spread_of(system, scale[0]), spread_of(system, scale[1])) > far_units(system));
+  for (int k = 0; k < 2 && *even; k++) {
+    TSI_TRY(tsi_system_weigh(system, k == 0 ? TRISTAR_N : TRISTAR_T, scale[1 - k], sum));
+    for (tsi_index i = 0; i < system->n; i++) {
+      const double size = sum[i] * (scale[k] ? scale[k][i] : 1);
+      *even = *even && (size == 0 || abs(ilogb(size)) <= EVEN);
+    }
+  }
+  return TRISTAR_OK;
+}
+
 /* The scaling of the factors depends on the matching, and may bring a block of a singular matrix to any size
  * beside the others. So sizes of x and b are compared in a scaling that depends on nothing but the values
  * without their units. Many processes keep that of the factors. */
 static tristar_status make_even(const tsi_system *system, tsi_refinement *r) {
   const tsi_index n = system->n;
   TSI_OWNED double *sum = NULL;
+  bool even;
   if (!system->singular || system->functions->take != NULL) return TRISTAR_OK;
-  TSI_TRY(TSI_ALLOC(system->env, r->scales, 2 * (tsi_count)n));
   TSI_TRY(TSI_ALLOC(system->env, sum, 2 * (tsi_count)n));
+  TSI_TRY(is_even(system, sum, &even));
+  if (even) return TRISTAR_OK;
+  TSI_TRY(TSI_ALLOC(system->env, r->scales, 2 * (tsi_count)n));
   r->even = *system;
   r->even.row_scale = r->scales;
   r->even.col_scale = r->scales + n;
@@ -93,8 +118,7 @@ tristar_status tsi_refinement_begin(const tsi_system *system, tristar_op op, tsi
   r->range = system->range[op == TRISTAR_N ? 0 : 1];
   r->margin = margin_of(system, op);
   r->spread = spread_of(system, r->row_scale);
-  r->uneven = fmax(r->spread, spread_of(system, tsi_system_column_weight(system, op))) >
-              pow(system->kernels->epsilon, -0.4);
+  r->uneven = fmax(r->spread, spread_of(system, tsi_system_column_weight(system, op))) > far_units(system);
   TSI_TRY(tsi_residual_begin(system, op, &r->residual));
   tristar_status status = TSI_ALLOC(env, r->correction, column);
   if (status == TRISTAR_OK) status = TSI_ALLOC(env, r->best, column);
