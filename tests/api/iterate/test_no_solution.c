@@ -1,10 +1,13 @@
 /* Singular systems that have no solution, or many, factored with perturbed pivots: x may be so large that
  * b - A x in the type of the matrix is zero. The residual of the refinement, and the one that is computed on
  * request, are the true ones. */
+#include <pthread.h>
+
 #include "runtime/iterate/refine/refinement.h"
 #include "tests/support/context.h"
 #include "tests/support/singular_systems.h"
 #include "tests/support/subtests.h"
+#include "tristar_stats.h"
 
 static const tristar_op ops[] = {TRISTAR_N, TRISTAR_T, TRISTAR_C};
 
@@ -536,6 +539,79 @@ static void check_kept(tristar_t *ts) {
   CHECK_MSG(fabs(mean) > 0.01 * largest, "x has lost its null vector: mean %g, largest %g", mean, largest);
 }
 
+enum { LINKS = 400 };
+
+/* Entries of a free chain whose unknowns are in units from 1 to `most`, and a smooth b that it can bear. */
+static void fill_chain(double most, double *values, double *b) {
+  int at = 0;
+  for (int j = 0; j < LINKS; j++) {
+    const double unit = j % 2 ? most : 1, next = j % 2 ? 1 : most;
+    values[at++] = (j == 0 || j == LINKS - 1 ? 1 : 2) * unit * unit;
+    if (j < LINKS - 1) values[at++] = -unit * next;
+    b[j] = cos(acos(-1) * (j + 0.5) / LINKS) * unit;
+  }
+}
+
+typedef struct chain_solve {
+  tristar_plan_t *plan;
+  const double *b;
+  double x[LINKS];
+} chain_solve;
+
+static void *solve_chain(void *arg) {
+  chain_solve *s = arg;
+  CHECK_OK(tristar_solve(s->plan, TRISTAR_N, 1, s->b, LINKS, s->x, LINKS));
+  return NULL;
+}
+
+static int64_t solves_of(tristar_plan_t *p) {
+  tristar_plan_stats stats;
+  CHECK_OK(tristar_plan_get_stats(p, &stats));
+  return stats.solves;
+}
+
+/* Solves keep the null vectors that the first one has found, also two at the same time, until there are new
+ * values; x has the same bits. */
+static void check_kept_vectors(tristar_t *ts) {
+  static double values[2 * LINKS], b[LINKS];
+  static chain_solve s[3], fresh;
+  int32_t ptr[LINKS + 1], index[2 * LINKS];
+  tristar_analysis_options o = DEFAULTS(tristar_analysis_options);
+  const tristar_view v = {
+      TRISTAR_CSC, TRISTAR_SYMMETRIC, TRISTAR_DOUBLE, LINKS, LINKS, ptr, index, NULL, 32, 32, 0};
+  CLEANUP(tristar_analysis_destroy) tristar_analysis_t *an = NULL;
+  CLEANUP(tristar_factor_destroy) tristar_factor_t *f = NULL;
+  CLEANUP(tristar_plan_destroy) tristar_plan_t *p = NULL;
+  for (int j = 0; j <= LINKS; j++) ptr[j] = j < LINKS ? 2 * j : 2 * LINKS - 1;
+  for (int k = 0; k < 2 * LINKS - 1; k++) index[k] = (k + 1) / 2;
+  o.singular = TRISTAR_SINGULAR_PERTURB;
+  fill_chain(1, values, b);
+  CHECK_OK(tristar_analyze(ts, &v, &o, &an));
+  CHECK_OK(tristar_factor(an, values, &f));
+  CHECK_OK(tristar_plan(f, NULL, &p));
+  for (double most = 1; most <= 4; most *= 4) {
+    pthread_t thread[2];
+    CLEANUP(tristar_factor_destroy) tristar_factor_t *other = NULL;
+    CLEANUP(tristar_plan_destroy) tristar_plan_t *with = NULL;
+    fill_chain(most, values, b);
+    CHECK_OK(tristar_refactor(f, values));
+    CHECK_OK(tristar_factor(an, values, &other));
+    CHECK_OK(tristar_plan(other, NULL, &with));
+    for (int k = 0; k < 3; k++) s[k] = (chain_solve){.plan = p, .b = b};
+    fresh = (chain_solve){.plan = with, .b = b};
+    const int64_t before = solves_of(p);
+    for (int k = 0; k < 2; k++) CHECK(pthread_create(&thread[k], NULL, solve_chain, &s[k]) == 0);
+    for (int k = 0; k < 2; k++) CHECK(pthread_join(thread[k], NULL) == 0);
+    const int64_t first = solves_of(p) - before;
+    (void)solve_chain(&s[2]);
+    const int64_t later = solves_of(p) - before - first;
+    CHECK_MSG(2 * later < first, "%d solves after %d", (int)later, (int)first);
+    (void)solve_chain(&fresh);
+    for (int k = 0; k < 3; k++)
+      CHECK_MSG(memcmp(s[k].x, fresh.x, sizeof fresh.x) == 0, "units %g, solve %d has other bits", most, k);
+  }
+}
+
 /* NaN is no small residual. */
 static void check_verdict(void) {
   const tsi_sparse_kernels *kernels = tsi_sparse_kernels_select('d');
@@ -591,6 +667,7 @@ int main(int argc, char **argv) {
   RUN(check_integers(ts, &typed_single, 90, 0, make_dependent, 100));
   for (int spread = 0; spread <= 45; spread += 15) RUN(check_scaled(ts, spread));
   RUN(check_kept(ts));
+  RUN(check_kept_vectors(ts));
   RUN(check_verdict());
   return 0;
 }
