@@ -545,6 +545,36 @@ static void count(const job *j, tristar_update_result *result) {
   }
 }
 
+/* The unit of a row of the user, once the values are those of the sum. */
+static double user_unit(const job *j, tsi_index user) {
+  const double *scale = j->factor->row_scale;
+  return unit_of(j, j->factor->analysis->in_place[user]) / (scale ? scale[user] : 1);
+}
+
+/* By how much rounding errors exceed those of a factorization where terms cancel entries: the factor has
+ * errors of the terms in the place of what is left. They count in rows that have smaller units than the
+ * columns. */
+static double measure_cancelled(const job *j) {
+  const tristar_factor_t *factor = j->factor;
+  const tsi_pattern *pattern = factor->analysis->pattern;
+  double largest = 1;
+  for (tsi_index term = 0; term < j->terms; term++)
+    for (tsi_count p = term_begin(j, term); p < term_begin(j, term + 1); p++)
+      for (tsi_count q = term_begin(j, term); q < p; q++) {
+        const tsi_index row = (tsi_index)tsi_view_index(j->w, p), column = (tsi_index)tsi_view_index(j->w, q);
+        double a[2], b[2], left[2];
+        bool image;
+        tsi_view_value(j->w, p, a);
+        tsi_view_value(j->w, q, b);
+        tsi_scalar_read(pattern->scalar, factor->values, (size_t)find_entry(pattern, row, column, &image),
+                        left);
+        const double size = hypot(a[0], a[1]) * hypot(b[0], b[1]) / hypot(left[0], left[1]),
+                     units = user_unit(j, row) / user_unit(j, column);
+        largest = fmax(largest, fmin(size, fmax(units, 1 / units)));
+      }
+  return largest;
+}
+
 /* The values are those of the sum, or, after a failure, those before. Nobody cancels that. */
 static tristar_status factor_whole(job *j, tristar_update_result *result) {
   tristar_factor_t *factor = j->factor;
@@ -573,12 +603,21 @@ static double measure_growth(const job *j, const double *size, const double *bef
   return growth;
 }
 
+static double epsilon_of(const tristar_factor_t *factor) {
+  return tsi_sparse_kernels_select(factor->analysis->factor_scalar)->epsilon;
+}
+
+/* Are errors of so many epsilons below what solves without refinement may have? */
+static bool is_small(const tristar_factor_t *factor, double epsilons) {
+  return epsilons <= MOST_OF_LOST * pow(epsilon_of(factor), -1.0 / 3);
+}
+
 /* fine: errors, with those that earlier terms have left, and those that solves have as pivots have become
  * small, are below what solves without refinement may have (tsi_factor_loses_digits). */
 static tristar_status change_path(job *j, bool *fine) {
   tristar_factor_t *factor = j->factor;
   const size_t n = (size_t)j->n, all = n * bytes_of(j);
-  const double epsilon = tsi_sparse_kernels_select(factor->analysis->factor_scalar)->epsilon;
+  const double epsilon = epsilon_of(factor);
   TSI_SCRATCH(&factor->ts->env, double, unit, 4 * n);
   TSI_SCRATCH(&factor->ts->env, char, probe, 3 * all);
   double *size = unit + n, *before = size + n, *after = before + n;
@@ -595,7 +634,7 @@ static tristar_status change_path(job *j, bool *fine) {
   factor->low_rank_error =
       (factor->low_rank_error + (ratio > 1 ? epsilon : 0)) * ratio + compare(j, size, wanted, found);
   factor->low_rank_growth = fmax(factor->low_rank_growth, 1) * measure_growth(j, size, before, after);
-  *fine = factor->low_rank_error + epsilon * factor->low_rank_growth <= MOST_OF_LOST * pow(epsilon, 2.0 / 3);
+  *fine = is_small(factor, factor->low_rank_error / epsilon + factor->low_rank_growth);
   return TRISTAR_OK;
 }
 
@@ -630,7 +669,7 @@ static tristar_status run(job *j, tristar_update_result *result) {
   if (status != TRISTAR_OK && !anew) return status;
   add_values(j);
   result->entries = j->kept_count;
-  fine = fine && factor->stats.perturbed_pivots == 0;
+  fine = fine && factor->stats.perturbed_pivots == 0 && is_small(factor, measure_cancelled(j));
   if (fine) TSI_TRY(judge_path(j, &fine));
   return fine ? TRISTAR_OK : factor_whole(j, result);
 }

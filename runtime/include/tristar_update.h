@@ -82,7 +82,8 @@ TRISTAR_API TRISTAR_CHECKED tristar_status tristar_update_entries(tristar_factor
  * multiplies a vector by the factors on the path, before and after; for L D L^T, whose pivots were chosen for
  * other values, a trial solve follows. The function factors the new values as tristar_refactor does (whole is
  * 1) if the products differ too much from what W explains, if a trial has a backward error above eps^(2/3),
- * if a pivot of L D L^T becomes zero, or if pivots are suspicious (tristar_stats.h). The scaling stays.
+ * if a pivot of L D L^T becomes zero, if W cancels entries of A whose rows have units of 2^14 apart and more,
+ * or if pivots are suspicious (tristar_stats.h). The scaling stays.
  *
  * Errors: ARGUMENT (W has another size, type or format, or A lacks an entry: the message names row and
  * column), FORMAT and NOT_FINITE (of W), UNSUPPORTED (LU; an imported factor; INVERSE_PARTITIONED; a complex

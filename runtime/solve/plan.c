@@ -458,6 +458,7 @@ void tsi_plan_free(tristar_plan_t *p) {
   }
   tsi_spmv_destroy(env, &p->spmv);
   tsi_block_plan_destroy(env, &p->blocks);
+  if (p->kept != NULL) p->destroy_kept(&p->kept);
   tsi_storage_destroy(env, &p->storage);
   if (p->out_list != p->in_list) TSI_FREE(env, p->out_list);
   TSI_FREE(env, p->in_list);

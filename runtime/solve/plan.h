@@ -21,6 +21,7 @@ typedef struct tsi_replay_subtrees tsi_replay_subtrees;
 struct tsi_block_plan;
 struct tsi_storage;
 struct tsi_plan_subtrees;
+struct tsi_kept_vectors;
 
 /* The lists of steps that a plan has, by what they solve with. */
 typedef enum tsi_step_list {
@@ -140,6 +141,9 @@ struct tristar_plan_s {
   tsi_failure failure;  /* the first one of an inserted solve that nobody was told of */
   pthread_mutex_t lock; /* guards the pool and the changing statistics */
   tsi_replay *free_replays;
+  /* of a singular matrix: null vectors that solves have found; NULL: none did */
+  struct tsi_kept_vectors *kept;
+  void (*destroy_kept)(struct tsi_kept_vectors **kept);
   tristar_plan_stats stats;
   tsi_statistics solved; /* what is known of the latest solve */
 };

@@ -247,6 +247,34 @@ static void add_and_subtract(tristar_t *ts, tristar_method method) {
   }
 }
 
+/* A term couples rows whose units are 2^gap apart, and is taken away: its rounding errors must not stay in
+ * the rows of small units. */
+static void uncouple(tristar_t *ts, int gap) {
+  static const int32_t ptr[] = {0, 2, 4, 6, 7}, row[] = {0, 1, 1, 2, 2, 3, 3}, w_ptr[] = {0, 2},
+                       w_row[] = {1, 2};
+  const double unit = ldexp(1, gap), w_values[] = {0.7 * unit, 0.3};
+  const double values[] =
+      {3 * unit * unit, -unit * unit, 3.49 * unit * unit, w_values[0] * w_values[1], 3.09, -1, 3},
+               b[] = {2 * unit * unit, 2 * unit * unit, 0.01, 0.01};
+  const tristar_view v = {TRISTAR_CSC, TRISTAR_SYMMETRIC, TRISTAR_DOUBLE, 4, 4, ptr, row, values, 32, 32, 0};
+  const tristar_view w = {
+      TRISTAR_CSC, TRISTAR_GENERAL, TRISTAR_DOUBLE, 4, 1, w_ptr, w_row, w_values, 32, 32, 0};
+  tristar_analysis_options o = DEFAULTS(tristar_analysis_options);
+  CLEANUP(tristar_analysis_destroy) tristar_analysis_t *an = NULL;
+  CLEANUP(tristar_factor_destroy) tristar_factor_t *f = NULL;
+  CLEANUP(tristar_plan_destroy) tristar_plan_t *p = NULL;
+  double x[4], error;
+  o.method = TRISTAR_METHOD_LLT;
+  o.ordering = TRISTAR_ORDERING_NATURAL;
+  CHECK_OK(tristar_analyze(ts, &v, &o, &an));
+  CHECK_OK(tristar_factor(an, values, &f));
+  CHECK_OK(tristar_plan(f, NULL, &p));
+  CHECK_OK(tristar_update_low_rank(f, &w, 1, NULL));
+  CHECK_OK(tristar_solve(p, TRISTAR_N, 1, b, 4, x, 4));
+  CHECK_OK(tristar_residual(f, TRISTAR_N, 1, b, 4, x, 4, NULL, 4, &error));
+  CHECK_MSG(error < 4e-11, "units 2^%d apart: backward error %.1e", gap, error);
+}
+
 static void refuse_lu(tristar_t *ts) {
   CLEANUP(free_problem) problem m;
   make_problem(ts, &typed_double, "convdiff3d", 4, TRISTAR_GENERAL, TRISTAR_METHOD_LU,
@@ -289,6 +317,7 @@ int main(int argc, char **argv) {
   RUN(subtract_all(ts));
   RUN(add_and_subtract(ts, TRISTAR_METHOD_LLT));
   RUN(add_and_subtract(ts, TRISTAR_METHOD_LDLT));
+  for (int gap = 16; gap <= 60; gap += 4) RUN(uncouple(ts, gap));
   RUN(fail_allocations(ts));
   return 0;
 }

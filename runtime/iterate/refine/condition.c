@@ -56,11 +56,12 @@ static double reduction(const tsi_system *system, const double *scale) {
 #define EVEN 4    /* exponents of sums that are near enough to one */
 
 /* Sums of the rows (N) or columns (T) of R |A| C. */
-static tristar_status find_sums(const scaled_inverse *inverse, tristar_op op, double *sum) {
+static tristar_status find_sums(const tsi_system *system, tristar_op op, const double *row,
+                                const double *column, double *sum) {
   const bool rows = op == TRISTAR_N;
-  const double *own = rows ? inverse->row : inverse->column;
-  TSI_TRY(tsi_system_weigh(inverse->system, op, rows ? inverse->column : inverse->row, sum));
-  for (tsi_index i = 0; i < inverse->system->n; i++) sum[i] *= own[i];
+  const double *own = rows ? row : column;
+  TSI_TRY(tsi_system_weigh(system, op, rows ? column : row, sum));
+  for (tsi_index i = 0; i < system->n; i++) sum[i] *= own[i];
   return TRISTAR_OK;
 }
 
@@ -77,21 +78,21 @@ static int divide_by_roots(tsi_index n, const double *sum, double *scale) {
   return farthest;
 }
 
-/* R and C bring the sums of rows and columns of R |A| C near one (Ruiz 2001), so that neither units nor
- * penalties count. sum: 2 n of scratch. */
-static tristar_status equilibrate(const scaled_inverse *inverse, double *sum) {
-  const tsi_system *system = inverse->system;
+tristar_status tsi_equilibrate(const tsi_system *system, double *row, double *column, double *sum) {
   const tsi_index n = system->n;
   double farthest = INFINITY;
-  for (tsi_index i = 0; i < n; i++) inverse->row[i] = inverse->column[i] = 1;
   for (int sweep = 0; sweep < SWEEPS && farthest > EVEN; sweep++) {
-    TSI_TRY(find_sums(inverse, TRISTAR_N, sum));
-    TSI_TRY(find_sums(inverse, TRISTAR_T, sum + n));
-    const int rows = divide_by_roots(n, sum, inverse->row),
-              columns = divide_by_roots(n, sum + n, inverse->column);
+    TSI_TRY(find_sums(system, TRISTAR_N, row, column, sum));
+    TSI_TRY(find_sums(system, TRISTAR_T, row, column, sum + n));
+    const int rows = divide_by_roots(n, sum, row), columns = divide_by_roots(n, sum + n, column);
     farthest = tsi_team_largest(system->team, rows > columns ? rows : columns);
   }
   return system->team->failure;
+}
+
+static tristar_status equilibrate(const scaled_inverse *inverse, double *sum) {
+  for (tsi_index i = 0; i < inverse->system->n; i++) inverse->row[i] = inverse->column[i] = 1;
+  return tsi_equilibrate(inverse->system, inverse->row, inverse->column, sum);
 }
 
 /* The scaling of the factorization; if it has none, an equilibration. */
@@ -218,7 +219,7 @@ static tristar_status take_scaling(scaled_inverse *inverse, double *sum) {
   if (tsi_team_any(system->team, system->range[0] != NULL || system->range[1] != NULL))
     return choose_scaling(inverse, sum);
   for (tsi_index i = 0; i < n; i++) inverse->row[i] = inverse->column[i] = 1;
-  TSI_TRY(find_sums(inverse, TRISTAR_N, sum));
+  TSI_TRY(find_sums(system, TRISTAR_N, inverse->row, inverse->column, sum));
   (void)divide_by_roots(n, sum, inverse->row);
   memcpy(inverse->column, inverse->row, (size_t)n * sizeof *sum);
   return TRISTAR_OK;
@@ -273,8 +274,8 @@ static tristar_status estimate_equilibrated(scaled_inverse *inverse, double *sum
   const tsi_system *system = inverse->system;
   const tsi_index n = system->n;
   double other, of_other, largest = 0, smallest = INFINITY, *kept = sum + 4 * (size_t)n;
-  TSI_TRY(find_sums(inverse, TRISTAR_N, sum));
-  TSI_TRY(find_sums(inverse, TRISTAR_T, sum + n));
+  TSI_TRY(find_sums(system, TRISTAR_N, inverse->row, inverse->column, sum));
+  TSI_TRY(find_sums(system, TRISTAR_T, inverse->row, inverse->column, sum + n));
   for (tsi_count i = 0; i < 2 * (tsi_count)n; i++) {
     if (!(sum[i] > 0 && isfinite(sum[i]))) continue;
     largest = fmax(largest, sum[i]);

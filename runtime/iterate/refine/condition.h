@@ -21,3 +21,8 @@ TRISTAR_CHECKED tristar_status tsi_condition_glance(const tsi_system *system, do
 
 /* 1 / condition, by solves that are refined where they have to be (forward_error.h). */
 TRISTAR_CHECKED tristar_status tsi_system_condition(const tsi_system *system, double *reciprocal);
+
+/* Multiplies row and column, n each, by powers of two that bring the sums of rows and columns of R |A| C near
+ * one (Ruiz 2001), so that neither units nor penalties count. sum: 2 n of scratch. Errors: of messages. */
+TRISTAR_CHECKED tristar_status tsi_equilibrate(const tsi_system *system, double *row, double *column,
+                                               double *sum);

@@ -526,7 +526,10 @@ static tristar_status judge_weakness(trials *t, tristar_factor_t *factor, int sp
     note_loss(factor, true);
     return TRISTAR_OK;
   }
-  TSI_TRY(try_until_lost(t, factor, TRIAL_ONES, TRIAL_LAST, MISSED, &found));
+  if (factor->weakest_pivot < sqrt(epsilon_of(factor))) /* some b loses that much, in a row of small terms */
+    stats->solve_error = tsi_larger(stats->solve_error, epsilon_of(factor) / factor->weakest_pivot);
+  if (!tsi_factor_loses_digits(factor))
+    TSI_TRY(try_until_lost(t, factor, TRIAL_ONES, TRIAL_LAST, MISSED, &found));
   stats->solve_error = tsi_larger(stats->solve_error, expect(factor, found, MISSED));
   if (stats->reciprocal_condition > 0 && !stats->singular)
     stats->solve_error = tsi_larger(stats->solve_error, epsilon_of(factor) / stats->reciprocal_condition);

@@ -21,11 +21,21 @@ static void *product_of(const tsi_null_vectors *v, tsi_index column) {
 }
 
 void tsi_null_vectors_finish(tsi_null_vectors *v) {
-  tsi_release(tsi_take(&v->vector));
-  tsi_release(tsi_take(&v->product));
+  if (!v->borrowed) tsi_release(tsi_take(&v->vector));
+  if (!v->borrowed) tsi_release(tsi_take(&v->product));
   tsi_release(tsi_take(&v->zero));
   tsi_release(tsi_take(&v->spare));
   tsi_release(tsi_take(&v->real));
+}
+
+tristar_status tsi_null_vectors_borrow(const tsi_null_vectors *from, const tsi_system *system,
+                                       tsi_null_vectors *out) {
+  *out = *from;
+  out->system = system;
+  out->borrowed = true;
+  out->zero = out->spare = NULL;
+  out->real = NULL;
+  return from->count > 0 ? TSI_ALLOC_SIZED(system->env, out->spare, 1, from->bytes) : TRISTAR_OK;
 }
 
 /* The user's number of unknown i: the same on any layout. */

@@ -19,6 +19,7 @@ typedef struct tsi_null_vectors {
   const tsi_system *system;
   tristar_op op;
   bool direct;     /* The block is the identity. */
+  bool borrowed;   /* The vectors and their products belong to others. */
   tsi_index count; /* Vectors. More than were wanted: the null space is larger, the rest of it is unknown. */
   tsi_index columns;       /* Columns that there is room for. */
   tsi_index first, others; /* Behind the basis: the columns whose products are orthogonal, and not zero. */
@@ -52,6 +53,10 @@ double tsi_null_vectors_start(const tsi_system *system, tristar_op op, tsi_index
 /* Is the matrix small enough to do so for a solve? */
 bool tsi_null_vectors_can_be_direct(const tsi_system *system);
 void tsi_null_vectors_finish(tsi_null_vectors *v);
+/* *out = the same vectors for solves with a system of the same values; they borrow what `from` has, which
+ * must not change any more. Errors: MEMORY. */
+TRISTAR_CHECKED tristar_status tsi_null_vectors_borrow(const tsi_null_vectors *from, const tsi_system *system,
+                                                       tsi_null_vectors *out);
 
 /* x = a solution of op(A) x = b, if there is one, without the factors. Returns false unless direct.
  * x may be b. */

@@ -3,6 +3,19 @@
 
 #define MOST_VECTORS 64
 
+enum { OPS = 3 };
+
+struct tsi_kept_vectors {
+  pthread_mutex_t *lock;
+  int64_t generation;
+  bool known[OPS][2]; /* by place_of(op), direct */
+  tsi_null_vectors null[OPS][2];
+};
+
+static int place_of(tristar_op op) {
+  return op == TRISTAR_N ? 0 : op == TRISTAR_T ? 1 : 2;
+}
+
 static const double *column_scale(const tsi_projection *p) {
   return tsi_system_column_weight(p->original, p->null.op);
 }
@@ -23,13 +36,13 @@ static tristar_status solve_scaled(const tsi_projection *p, tristar_op op, const
 void tsi_projection_clean(const tsi_projection *p, void *x) {
   const tsi_system *original = p->original;
   const tsi_sparse_kernels *kernels = original->kernels;
-  memcpy(p->null.product, x, p->null.bytes);
-  kernels->scale(original->n, p->null.product, column_scale(p), true);
-  const double share = tsi_null_vectors_remove(&p->null, p->null.product);
-  const double size = tsi_team_largest(original->team, kernels->largest_size(original->n, p->null.product));
+  memcpy(p->scratch, x, p->null.bytes);
+  kernels->scale(original->n, p->scratch, column_scale(p), true);
+  const double share = tsi_null_vectors_remove(&p->null, p->scratch);
+  const double size = tsi_team_largest(original->team, kernels->largest_size(original->n, p->scratch));
   if (!(share > MUCH * size)) return;
-  kernels->scale(original->n, p->null.product, column_scale(p), false);
-  memcpy(x, p->null.product, p->null.bytes);
+  kernels->scale(original->n, p->scratch, column_scale(p), false);
+  memcpy(x, p->scratch, p->null.bytes);
 }
 
 static tristar_status solve(void *context, tristar_op op, int64_t nrhs, const void *b, int64_t ldb, void *x,
@@ -78,15 +91,68 @@ void tsi_projection_use(const tsi_system *original, tsi_projection *p) {
   p->system.singular = false;
 }
 
+tristar_status tsi_kept_vectors_create(tsi_env *env, pthread_mutex_t *lock, tsi_kept_vectors **kept) {
+  TSI_TRY(TSI_ALLOC_ZERO(env, *kept, 1));
+  (*kept)->lock = lock;
+  return TRISTAR_OK;
+}
+
+static void forget(tsi_kept_vectors *kept) {
+  for (int k = 0; k < OPS; k++)
+    for (int direct = 0; direct < 2; direct++) {
+      tsi_null_vectors_finish(&kept->null[k][direct]);
+      kept->known[k][direct] = false;
+    }
+}
+
+void tsi_kept_vectors_destroy(tsi_kept_vectors **kept) {
+  if (*kept != NULL) forget(*kept);
+  tsi_release(tsi_take(kept));
+}
+
+/* What is kept for the values of now; NULL: nothing yet. No solve uses what is kept for other values. */
+static const tsi_null_vectors *find_kept(const tsi_system *system, tristar_op op, bool direct) {
+  tsi_kept_vectors *kept = system->kept;
+  const tsi_null_vectors *found = NULL;
+  if (kept == NULL) return NULL;
+  pthread_mutex_lock(kept->lock);
+  if (kept->generation != system->generation) forget(kept);
+  kept->generation = system->generation;
+  if (kept->known[place_of(op)][direct]) found = &kept->null[place_of(op)][direct];
+  pthread_mutex_unlock(kept->lock);
+  return found;
+}
+
+/* Keeps these vectors, unless another thread has been faster, and borrows them. */
+static tristar_status keep(const tsi_system *system, tristar_op op, bool direct, tsi_null_vectors *v) {
+  tsi_kept_vectors *kept = system->kept;
+  const int k = place_of(op);
+  if (kept == NULL) return TRISTAR_OK;
+  pthread_mutex_lock(kept->lock);
+  const bool first = !kept->known[k][direct];
+  if (first) kept->null[k][direct] = *v;
+  kept->known[k][direct] = true;
+  pthread_mutex_unlock(kept->lock);
+  return first ? tsi_null_vectors_borrow(&kept->null[k][direct], v->system, v) : TRISTAR_OK;
+}
+
 tristar_status tsi_projection_begin(const tsi_system *original, tristar_op op, bool direct,
                                     tsi_projection *p) {
   *p = (tsi_projection){.original = NULL};
   tsi_projection_use(original, p);
-  TSI_TRY(tsi_null_vectors_find(original, op, MOST_VECTORS, true, direct, &p->null));
-  if (!p->null.are_certain) p->null.count = 0;
-  return TRISTAR_OK;
+  const tsi_null_vectors *found = find_kept(original, op, direct);
+  if (found != NULL)
+    TSI_TRY(tsi_null_vectors_borrow(found, original, &p->null));
+  else {
+    TSI_TRY(tsi_null_vectors_find(original, op, MOST_VECTORS, true, direct, &p->null));
+    if (!p->null.are_certain) p->null.count = 0;
+    TSI_TRY(keep(original, op, direct, &p->null));
+  }
+  if (p->null.count == 0) return original->team->failure;
+  return tsi_team_agree(original->team, TSI_ALLOC(original->env, p->scratch, p->null.bytes));
 }
 
 void tsi_projection_finish(tsi_projection *p) {
   tsi_null_vectors_finish(&p->null);
+  tsi_release(tsi_take(&p->scratch));
 }

@@ -8,12 +8,24 @@
  * Invariant: what the system reads of other members it reads by the functions of the original. */
 #pragma once
 
+#include <pthread.h>
+
 #include "runtime/iterate/refine/null_vectors.h"
+
+/* Null vectors that the solves of a plan have found, for those to come: they are the same whoever finds them.
+ * Those of other values are freed by the first solve after a factorization. */
+typedef struct tsi_kept_vectors tsi_kept_vectors;
+
+/* lock: guards what is kept, and is free when solves end. Errors: MEMORY. */
+TRISTAR_CHECKED tristar_status tsi_kept_vectors_create(tsi_env *env, pthread_mutex_t *lock,
+                                                       tsi_kept_vectors **kept);
+void tsi_kept_vectors_destroy(tsi_kept_vectors **kept);
 
 typedef struct tsi_projection {
   tsi_system system;          /* What refinement reads; it solves with op alone. */
   const tsi_system *original; /* NULL before tsi_projection_begin. */
   tsi_null_vectors null;      /* As the factors scale them. None if they are uncertain. */
+  char *scratch;              /* n scalars. */
 } tsi_projection;
 
 /* direct: see null_vectors.h; solves do without the factors then. *p is zero; to be finished whatever the

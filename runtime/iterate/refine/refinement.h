@@ -20,6 +20,8 @@
 
 typedef struct tsi_refinement {
   const tsi_system *system;
+  tsi_system even; /* of a singular system, the same in a scaling that does not depend on units */
+  double *scales;  /* 2 n: of its rows, and its columns */
   const tsi_sparse_kernels *kernels;
   tristar_op op;
   const double *row_scale; /* of the rows of op(A) */

@@ -213,6 +213,7 @@ static tristar_status estimate_condition(tristar_plan_t *plan) {
   s.system.a.values = e.values;
   s.system.functions = &functions;
   s.system.context = &e;
+  s.system.kept = NULL;
   return tsi_judge_measure(&s.system, factor);
 }
 

@@ -5,6 +5,8 @@
  * settles both: its backward error is large if b has such a part, whatever the rows are scaled by. It takes
  * the place of an x that is worse, or large beside b. It is not needed where the residual is small whatever
  * the rows are scaled by. An x that stays large has at least the residual that rounding errors of A x leave.
+ * Where units differ widely, the solution without null vectors is taken if it solves the system: x may be
+ * large in some unknowns though it is not in the norm of all.
  *
  * Blocks that share neither rows nor unknowns, such as the components of a graph, are systems of their own. A
  * scaling may make all entries of b and x of a block large or small beside those of others. So sizes are
@@ -283,7 +285,7 @@ tristar_status tsi_refine_singular(const tsi_refinement *r, const void *b, void 
   TSI_TRY(tsi_team_agree(r->system->team, TSI_ALLOC(r->system->env, other, bytes)));
   TSI_TRY(solve_groups(&k, b, other, &plain, &found, &tried));
   if (!tried && *residual > 0) *residual *= r->spread;
-  if (tried && is_solved(r, &found) && (large || !fine)) {
+  if (tried && is_solved(r, &found) && (large || !fine || r->uneven)) {
     memcpy(x, other, bytes);
     *residual = found.residual;
   }

@@ -29,6 +29,8 @@ typedef struct tsi_system_functions {
   int64_t (*user_row)(const void *context, tristar_op op, bool of_x, tsi_index i);
 } tsi_system_functions;
 
+struct tsi_kept_vectors;
+
 typedef struct tsi_system {
   tsi_env *env;
   const tsi_sparse_kernels *kernels; /* of the user's scalar type */
@@ -42,6 +44,9 @@ typedef struct tsi_system {
   bool rounded;           /* solves read a rounded copy of the factors (storage.h) */
   bool perturbed;         /* some pivots were */
   bool singular;          /* the verdict on the factor (judge.h) */
+  struct tsi_kept_vectors
+      *kept;          /* null vectors that solves have found (projection.h); NULL: nobody keeps them */
+  int64_t generation; /* of the values */
   tsi_team *team;
   const tsi_system_functions *functions;
   void *context;

@@ -1,5 +1,7 @@
 /* The system of a plan, and of a factor: see system_plan.h. */
 #include "runtime/iterate/refine/system_plan.h"
+
+#include "runtime/iterate/refine/projection.h"
 #include "runtime/solve/request.h"
 
 static tristar_status solve(void *context, tristar_op op, int64_t nrhs, const void *b, int64_t ldb, void *x,
@@ -42,13 +44,25 @@ void tsi_factor_system_create(const tristar_factor_t *factor, tsi_plan_system *s
                            .functions = &functions};
 }
 
+/* Any thread may ask. */
+static tristar_status need_kept(tristar_plan_t *plan, tsi_kept_vectors **kept) {
+  tristar_status status = TRISTAR_OK;
+  pthread_mutex_lock(&plan->lock);
+  plan->destroy_kept = tsi_kept_vectors_destroy;
+  if (plan->kept == NULL) status = tsi_kept_vectors_create(&plan->ts->env, &plan->lock, &plan->kept);
+  *kept = plan->kept;
+  pthread_mutex_unlock(&plan->lock);
+  return status;
+}
+
 tristar_status tsi_plan_system_create(tristar_plan_t *plan, tsi_plan_system *s) {
   TSI_TRY(tsi_need_matrix(plan->factor));
   TSI_TRY(tsi_factor_need_values(plan->factor));
   tsi_factor_system_create(plan->factor, s);
   s->system.context = plan;
   s->system.rounded = plan->storage != NULL;
-  return TRISTAR_OK;
+  s->system.generation = plan->factor->generation;
+  return s->system.singular ? need_kept(plan, &s->system.kept) : TRISTAR_OK;
 }
 
 tristar_status tsi_plan_trials_create(tristar_plan_t *plan, tsi_plan_system *s) {

@@ -139,6 +139,50 @@ static void check_grown(tristar_t *ts) {
   CHECK(solved > GROWN / 2);
 }
 
+/* Small integers; the last row is the sum of two others, but for 2^-26 to 2^-33 in one place. */
+static void make_sum(dense *m, uint64_t *state) {
+  const int last = m->n - 1, place = (int)(next_random(state) % (uint64_t)m->n);
+  for (int i = 0; i < last; i++)
+    for (int j = 0; j < m->n; j++) {
+      m->a[i][j] = next_random(state) % 3 ? 0 : (int)(next_random(state) % 11) - 5;
+      if (j == (i + 1) % m->n) m->a[i][j] += 1;
+    }
+  for (int j = 0; j < m->n; j++) m->a[last][j] = m->a[0][j] + m->a[1][j];
+  m->a[last][place] += ldexp(1, -26 - (int)(next_random(state) % 8));
+}
+
+/* b of such an x of integers that some rows have a small one. */
+static void check_sums(tristar_t *ts) {
+  uint64_t state = 7;
+  int wrong = 0, solved = 0;
+  for (int k = 0; k < 4 * SYSTEMS; k++) {
+    dense m = {.n = 4 + k % (N_MAX - 3)};
+    make_sum(&m, &state);
+    tristar_view view = make_view(&m, TRISTAR_DOUBLE, TRISTAR_GENERAL);
+    CLEANUP(tristar_analysis_destroy) tristar_analysis_t *an = NULL;
+    CLEANUP(tristar_factor_destroy) tristar_factor_t *f = NULL;
+    CLEANUP(tristar_plan_destroy) tristar_plan_t *p = NULL;
+    double b[N_MAX] = {0}, x[N_MAX], error = 0;
+    tristar_status status = tristar_analyze(ts, &view, NULL, &an);
+    if (status == TRISTAR_OK) status = tristar_factor(an, view.values, &f);
+    for (int j = 0; j < m.n && status == TRISTAR_OK; j++) {
+      const int size = (int)(next_random(&state) % 9) - 4;
+      for (int i = 0; i < m.n; i++) b[i] += (double)creall(m.a[i][j]) * size;
+    }
+    if (status == TRISTAR_OK) {
+      CHECK_OK(tristar_plan(f, NULL, &p));
+      CHECK_OK(tristar_solve(p, TRISTAR_N, 1, b, m.n, x, m.n));
+      CHECK_OK(tristar_residual(f, TRISTAR_N, 1, b, m.n, x, m.n, NULL, m.n, &error));
+      solved++;
+    } else
+      CHECK(status == TRISTAR_ERR_SINGULAR);
+    if (error > 1e-9 && wrong++ < SHOWN) fprintf(stderr, "sums, system %d, n %d: %g\n", k, m.n, error);
+    free_view(&view);
+  }
+  CHECK_MSG(wrong == 0, "%d of %d systems are wrong", wrong, solved);
+  CHECK(solved > SYSTEMS);
+}
+
 int main(int argc, char **argv) {
   subtests_begin(&argc, argv);
   tristar_t *ts = open_without_starpu(false);
@@ -147,6 +191,7 @@ int main(int argc, char **argv) {
     RUN(check(ts, TRISTAR_METHOD_LDLT, (kind)what));
   }
   RUN(check_grown(ts));
+  RUN(check_sums(ts));
   close_context(&ts);
   return 0;
 }

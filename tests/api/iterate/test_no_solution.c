@@ -1,10 +1,13 @@
 /* Singular systems that have no solution, or many, factored with perturbed pivots: x may be so large that
  * b - A x in the type of the matrix is zero. The residual of the refinement, and the one that is computed on
  * request, are the true ones. */
+#include <pthread.h>
+
 #include "runtime/iterate/refine/refinement.h"
 #include "tests/support/context.h"
 #include "tests/support/singular_systems.h"
 #include "tests/support/subtests.h"
+#include "tristar_stats.h"
 
 static const tristar_op ops[] = {TRISTAR_N, TRISTAR_T, TRISTAR_C};
 
@@ -329,6 +332,7 @@ enum { ORDER_MOST = 420 };
 /* A singular matrix of small integers, and integers x. Rows and columns have units, powers of two, but not
  * when the matrix is analyzed. */
 typedef struct integers {
+  bool known; /* the units are those of the values that are analyzed */
   int n, ptr[ORDER_MOST + 1], index[ORDER_MOST * 16];
   double a[ORDER_MOST][ORDER_MOST], x[ORDER_MOST], row[ORDER_MOST], column[ORDER_MOST];
   char before[ORDER_MOST * 128], values[ORDER_MOST * 128]; /* without units, and with them */
@@ -388,6 +392,27 @@ static void make_dependent(uint64_t *seed, int n, integers *m) {
   }
 }
 
+/* One or two rows or columns are sums of multiples of others. */
+static void make_combined(uint64_t *seed, int n, integers *m) {
+  const int others = 1 + draw(seed, 4), last = n / 3;
+  m->known = draw(seed, 2);
+  for (int i = 0; i < n; i++) {
+    if (draw(seed, 4)) m->a[i][i] = draw(seed, 11) - 5;
+    for (int k = 0; k < others; k++) m->a[i][draw(seed, n)] = draw(seed, 11) - 5;
+    m->a[i][(i + 1) % n] += 1 + draw(seed, 3);
+  }
+  for (int k = draw(seed, 2); k >= 0; k--) {
+    const int to = n - 1 - draw(seed, last), one = draw(seed, n - last), other = draw(seed, n - last);
+    const int u = 1 + draw(seed, 3), v = draw(seed, 7) - 3;
+    const bool row = draw(seed, 2);
+    for (int j = 0; j < n; j++)
+      if (row)
+        m->a[to][j] = u * m->a[one][j] + v * m->a[other][j];
+      else
+        m->a[j][to] = u * m->a[j][one] + v * m->a[j][other];
+  }
+}
+
 static double draw_unit(uint64_t *seed, int spread) {
   return spread > 0 ? ldexp(1, (draw(seed, 2) ? 1 : -1) * (spread + draw(seed, spread + 1))) : 1;
 }
@@ -410,8 +435,17 @@ static void store(const typed *t, uint64_t *seed, int spread, integers *m) {
     }
   }
   m->ptr[m->n] = at;
-  m->view = (tristar_view){TRISTAR_CSC, TRISTAR_GENERAL, t->scalar, m->n, m->n, m->ptr,
-                           m->index,    m->before,       32,        32,   0};
+  m->view = (tristar_view){TRISTAR_CSC,
+                           TRISTAR_GENERAL,
+                           t->scalar,
+                           m->n,
+                           m->n,
+                           m->ptr,
+                           m->index,
+                           m->known ? m->values : m->before,
+                           32,
+                           32,
+                           0};
 }
 
 /* b = op(A) x has a solution: the one that is found leaves a small residual, and has no large null vectors,
@@ -433,7 +467,7 @@ static void check_bounded(tristar_t *ts, const typed *t, tristar_op op, const in
   for (int i = 0; i < m->n; i++)
     for (int j = 0; j < m->n; j++) b[op == TRISTAR_N ? i : j] += m->a[i][j] * m->x[op == TRISTAR_N ? j : i];
   for (int i = 0; i < m->n; i++) put(t, given, i, (double)b[i] * row[i]);
-  CHECK_OK(tristar_factor(an, m->before, &f));
+  CHECK_OK(tristar_factor(an, m->known ? m->values : m->before, &f));
   CHECK_OK(tristar_plan(f, NULL, &p));
   CHECK_OK(tristar_refactor(f, m->values));
   CHECK_OK(tristar_solve(p, op, 1, given, m->n, x, m->n));
@@ -462,6 +496,7 @@ static void check_integers(tristar_t *ts, const typed *t, int order, int spread,
     uint64_t seed = first;
     memset(m.a, 0, sizeof m.a);
     m.n = order;
+    m.known = false;
     make(&seed, order, &m);
     store(t, &seed, spread, &m);
     check_bounded(ts, t, ops[first % 2], &m);
@@ -502,6 +537,79 @@ static void check_kept(tristar_t *ts) {
     if (i > 0) CHECK_MSG(fabs(x[i] - x[i - 1] - 1) <= 1e-12, "spring %d is longer by %g", i, x[i] - x[i - 1]);
   }
   CHECK_MSG(fabs(mean) > 0.01 * largest, "x has lost its null vector: mean %g, largest %g", mean, largest);
+}
+
+enum { LINKS = 400 };
+
+/* Entries of a free chain whose unknowns are in units from 1 to `most`, and a smooth b that it can bear. */
+static void fill_chain(double most, double *values, double *b) {
+  int at = 0;
+  for (int j = 0; j < LINKS; j++) {
+    const double unit = j % 2 ? most : 1, next = j % 2 ? 1 : most;
+    values[at++] = (j == 0 || j == LINKS - 1 ? 1 : 2) * unit * unit;
+    if (j < LINKS - 1) values[at++] = -unit * next;
+    b[j] = cos(acos(-1) * (j + 0.5) / LINKS) * unit;
+  }
+}
+
+typedef struct chain_solve {
+  tristar_plan_t *plan;
+  const double *b;
+  double x[LINKS];
+} chain_solve;
+
+static void *solve_chain(void *arg) {
+  chain_solve *s = arg;
+  CHECK_OK(tristar_solve(s->plan, TRISTAR_N, 1, s->b, LINKS, s->x, LINKS));
+  return NULL;
+}
+
+static int64_t solves_of(tristar_plan_t *p) {
+  tristar_plan_stats stats;
+  CHECK_OK(tristar_plan_get_stats(p, &stats));
+  return stats.solves;
+}
+
+/* Solves keep the null vectors that the first one has found, also two at the same time, until there are new
+ * values; x has the same bits. */
+static void check_kept_vectors(tristar_t *ts) {
+  static double values[2 * LINKS], b[LINKS];
+  static chain_solve s[3], fresh;
+  int32_t ptr[LINKS + 1], index[2 * LINKS];
+  tristar_analysis_options o = DEFAULTS(tristar_analysis_options);
+  const tristar_view v = {
+      TRISTAR_CSC, TRISTAR_SYMMETRIC, TRISTAR_DOUBLE, LINKS, LINKS, ptr, index, NULL, 32, 32, 0};
+  CLEANUP(tristar_analysis_destroy) tristar_analysis_t *an = NULL;
+  CLEANUP(tristar_factor_destroy) tristar_factor_t *f = NULL;
+  CLEANUP(tristar_plan_destroy) tristar_plan_t *p = NULL;
+  for (int j = 0; j <= LINKS; j++) ptr[j] = j < LINKS ? 2 * j : 2 * LINKS - 1;
+  for (int k = 0; k < 2 * LINKS - 1; k++) index[k] = (k + 1) / 2;
+  o.singular = TRISTAR_SINGULAR_PERTURB;
+  fill_chain(1, values, b);
+  CHECK_OK(tristar_analyze(ts, &v, &o, &an));
+  CHECK_OK(tristar_factor(an, values, &f));
+  CHECK_OK(tristar_plan(f, NULL, &p));
+  for (double most = 1; most <= 4; most *= 4) {
+    pthread_t thread[2];
+    CLEANUP(tristar_factor_destroy) tristar_factor_t *other = NULL;
+    CLEANUP(tristar_plan_destroy) tristar_plan_t *with = NULL;
+    fill_chain(most, values, b);
+    CHECK_OK(tristar_refactor(f, values));
+    CHECK_OK(tristar_factor(an, values, &other));
+    CHECK_OK(tristar_plan(other, NULL, &with));
+    for (int k = 0; k < 3; k++) s[k] = (chain_solve){.plan = p, .b = b};
+    fresh = (chain_solve){.plan = with, .b = b};
+    const int64_t before = solves_of(p);
+    for (int k = 0; k < 2; k++) CHECK(pthread_create(&thread[k], NULL, solve_chain, &s[k]) == 0);
+    for (int k = 0; k < 2; k++) CHECK(pthread_join(thread[k], NULL) == 0);
+    const int64_t first = solves_of(p) - before;
+    (void)solve_chain(&s[2]);
+    const int64_t later = solves_of(p) - before - first;
+    CHECK_MSG(2 * later < first, "%d solves after %d", (int)later, (int)first);
+    (void)solve_chain(&fresh);
+    for (int k = 0; k < 3; k++)
+      CHECK_MSG(memcmp(s[k].x, fresh.x, sizeof fresh.x) == 0, "units %g, solve %d has other bits", most, k);
+  }
 }
 
 /* NaN is no small residual. */
@@ -552,11 +660,14 @@ int main(int argc, char **argv) {
   RUN(check_stored_zeros(ts));
   RUN(check_integers(ts, &typed_double, 80, 0, make_duplicated, 30));
   RUN(check_integers(ts, &typed_double, 80, 20, make_duplicated, 30));
+  for (int order = 10; order <= 40; order += 10)
+    RUN(check_integers(ts, &typed_double, order, 10, make_combined, 500));
   RUN(check_integers(ts, &typed_double, 320, 0, make_duplicated, 30));
   RUN(check_integers(ts, &typed_double, 320, 0, make_dependent, 10));
   RUN(check_integers(ts, &typed_single, 90, 0, make_dependent, 100));
   for (int spread = 0; spread <= 45; spread += 15) RUN(check_scaled(ts, spread));
   RUN(check_kept(ts));
+  RUN(check_kept_vectors(ts));
   RUN(check_verdict());
   return 0;
 }
