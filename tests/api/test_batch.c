@@ -427,16 +427,16 @@ int main(int argc, char **argv) {
   subtests_begin(&argc, argv);
   CLEANUP(close_context) tristar_t *ts = open_without_starpu(true);
   for (int k = 0; k < 4; k++) {
-    RUN(check_kinds(ts, &types[k]));
-    RUN(check_other_pivots(ts, &types[k]));
-    RUN(check_breakdown(ts, &types[k], TRISTAR_ERR_SINGULAR));
-    RUN(check_breakdown(ts, &types[k], TRISTAR_ERR_NOT_FINITE));
-    RUN(check_units(ts, &types[k]));
-    RUN(check_singular(ts, &types[k]));
-    RUN(check_hidden(ts, &types[k]));
+    RUN_ONE_THREAD(check_kinds(ts, &types[k]));
+    RUN_ONE_THREAD(check_other_pivots(ts, &types[k]));
+    RUN_ONE_THREAD(check_breakdown(ts, &types[k], TRISTAR_ERR_SINGULAR));
+    RUN_ONE_THREAD(check_breakdown(ts, &types[k], TRISTAR_ERR_NOT_FINITE));
+    RUN_ONE_THREAD(check_units(ts, &types[k]));
+    RUN_ONE_THREAD(check_singular(ts, &types[k]));
+    RUN_ONE_THREAD(check_hidden(ts, &types[k]));
   }
-  RUN(check_errors(ts));
-  RUN(check_empty(ts));
+  RUN_ONE_THREAD(check_errors(ts));
+  RUN_ONE_THREAD(check_empty(ts));
   CLEANUP(close_context) tristar_t *parallel = open_with_starpu(2, true);
   for (int k = 0; k < 4; k++) RUN(check_bits(ts, parallel, &types[k]));
   return 0;

@@ -586,34 +586,34 @@ int main(int argc, char **argv) {
   subtests_begin(&argc, argv);
   CLEANUP(close_context) tristar_t *serial = open_without_starpu(true);
   CLEANUP(close_context) tristar_t *ts = open_with_starpu(2, true);
-  RUN(check_type(serial, &typed_double));
-  RUN(check_type(serial, &typed_complex_double));
-  RUN(check_type(serial, &typed_single));
-  RUN(check_type(serial, &typed_complex_single));
+  RUN_ONE_THREAD(check_type(serial, &typed_double));
+  RUN_ONE_THREAD(check_type(serial, &typed_complex_double));
+  RUN_ONE_THREAD(check_type(serial, &typed_single));
+  RUN_ONE_THREAD(check_type(serial, &typed_complex_single));
   RUN(check_large(ts, "poisson3d7", 14, TRISTAR_METHOD_LLT, TRISTAR_ORDERING_METIS));
   RUN(check_large(ts, "convdiff3d", 12, TRISTAR_METHOD_LU, TRISTAR_ORDERING_AUTO));
-  RUN(check_large(serial, "poisson3d7", 12, TRISTAR_METHOD_LDLT, TRISTAR_ORDERING_AMD));
-  RUN(check_lists(serial));
+  RUN_ONE_THREAD(check_large(serial, "poisson3d7", 12, TRISTAR_METHOD_LDLT, TRISTAR_ORDERING_AMD));
+  RUN_ONE_THREAD(check_lists(serial));
   for (int by_values = 0; by_values < 2; by_values++) {
-    RUN(check_singular(serial, TRISTAR_SYMMETRIC, by_values));
-    RUN(check_singular(serial, TRISTAR_GENERAL, by_values));
+    RUN_ONE_THREAD(check_singular(serial, TRISTAR_SYMMETRIC, by_values));
+    RUN_ONE_THREAD(check_singular(serial, TRISTAR_GENERAL, by_values));
   }
-  RUN(check_floating(serial, TRISTAR_SYMMETRIC, TRISTAR_SINGULAR_REFUSE));
-  RUN(check_floating(serial, TRISTAR_SYMMETRIC, TRISTAR_SINGULAR_PERTURB));
-  RUN(check_floating(serial, TRISTAR_GENERAL, TRISTAR_SINGULAR_REFUSE));
-  RUN(check_floating(serial, TRISTAR_GENERAL, TRISTAR_SINGULAR_PERTURB));
-  RUN(check_skew(serial));
-  RUN(check_storage(serial));
-  RUN(check_matched(serial));
+  RUN_ONE_THREAD(check_floating(serial, TRISTAR_SYMMETRIC, TRISTAR_SINGULAR_REFUSE));
+  RUN_ONE_THREAD(check_floating(serial, TRISTAR_SYMMETRIC, TRISTAR_SINGULAR_PERTURB));
+  RUN_ONE_THREAD(check_floating(serial, TRISTAR_GENERAL, TRISTAR_SINGULAR_REFUSE));
+  RUN_ONE_THREAD(check_floating(serial, TRISTAR_GENERAL, TRISTAR_SINGULAR_PERTURB));
+  RUN_ONE_THREAD(check_skew(serial));
+  RUN_ONE_THREAD(check_storage(serial));
+  RUN_ONE_THREAD(check_matched(serial));
   for (int definite = 0; definite < 2; definite++) {
-    RUN(check_units(serial, &typed_double, TRISTAR_SYMMETRIC, definite));
-    RUN(check_units(serial, &typed_complex_double, TRISTAR_HERMITIAN, definite));
-    RUN(check_units(serial, &typed_complex_single, TRISTAR_GENERAL, definite));
+    RUN_ONE_THREAD(check_units(serial, &typed_double, TRISTAR_SYMMETRIC, definite));
+    RUN_ONE_THREAD(check_units(serial, &typed_complex_double, TRISTAR_HERMITIAN, definite));
+    RUN_ONE_THREAD(check_units(serial, &typed_complex_single, TRISTAR_GENERAL, definite));
   }
-  RUN(check_diagonal(serial, TRISTAR_METHOD_AUTO));
-  RUN(check_diagonal(serial, TRISTAR_METHOD_LU));
-  RUN(check_diagonal(serial, TRISTAR_METHOD_LDLT));
-  RUN(check_expanded(serial));
-  RUN(check_refused(serial));
+  RUN_ONE_THREAD(check_diagonal(serial, TRISTAR_METHOD_AUTO));
+  RUN_ONE_THREAD(check_diagonal(serial, TRISTAR_METHOD_LU));
+  RUN_ONE_THREAD(check_diagonal(serial, TRISTAR_METHOD_LDLT));
+  RUN_ONE_THREAD(check_expanded(serial));
+  RUN_ONE_THREAD(check_refused(serial));
   return 0;
 }

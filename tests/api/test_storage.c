@@ -128,7 +128,8 @@ static void check(tristar_t *ts, const char *kind, int64_t k, tristar_method met
         plan = NEW_PLAN(z.factor, &options);
         tristar_plan_get_stats(plan, &narrow);
         check_stats(&full, &narrow, options.storage);
-        if (engine == TRISTAR_ENGINE_SERIAL) check_solves(&z, options.storage, plan, !large);
+        if (engine == TRISTAR_ENGINE_SERIAL && !TSI_TESTS_RACES)
+          check_solves(&z, options.storage, plan, !large);
         CHECK_OK(tristar_solve(plan, TRISTAR_N, 3, z.b, z.n, z.x, z.n));
         if (engine == TRISTAR_ENGINE_SERIAL) memcpy(serial, z.x, bytes_of(&z, 3));
         CHECK(memcmp(serial, z.x, bytes_of(&z, 3)) == 0);
@@ -272,7 +273,7 @@ static void check_range(tristar_t *ts, double first, double second) {
 
 /* ---- Factors that a narrower format spoils ------------------------------------------------------------- */
 
-enum { ARROW_MOST = 34 };
+enum { ARROW_MOST = 34, ARROWS = TSI_TESTS_RACES ? 10 : 100 };
 
 /* A dense last row and column; the other diagonal entries are `small`. Its factor has entries of 1 / small,
  * of which the rounding is far larger than rows of A. */
@@ -301,7 +302,7 @@ static void check_arrows(tristar_t *ts, tristar_storage storage, double small) {
   analysis.method = TRISTAR_METHOD_LDLT;
   options.storage = storage;
   int wrong = 0;
-  for (uint64_t seed = 1; seed <= 100; seed++) {
+  for (uint64_t seed = 1; seed <= ARROWS; seed++) {
     const tristar_view v = make_arrow(small, seed, ptr, index, values);
     CLEANUP(tristar_analysis_destroy) tristar_analysis_t *an = NEW_ANALYSIS(ts, &v, &analysis);
     CLEANUP(tristar_factor_destroy) tristar_factor_t *f = NEW_FACTOR(an, values);
@@ -318,7 +319,8 @@ static void check_arrows(tristar_t *ts, tristar_storage storage, double small) {
       wrong += !(error <= fmin(1000 * units[storage], 0.3));
     }
   }
-  CHECK_MSG(wrong == 0, "storage %d, diagonal %g: %d of 200 solves are wrong", (int)storage, small, wrong);
+  CHECK_MSG(wrong == 0, "storage %d, diagonal %g: %d of %d solves are wrong", (int)storage, small, wrong,
+            2 * ARROWS);
 }
 
 /* A plan looks at new values, too. */

@@ -50,6 +50,13 @@ static struct subtests {
     }                                                                                                        \
   } while (0)
 
+/* RUN for a subtest of one thread, which cannot race: the thread sanitizer leaves it out, all other builds
+ * run it. */
+#define RUN_ONE_THREAD(...)                                                                                  \
+  do {                                                                                                       \
+    if (!TSI_TESTS_RACES) RUN(__VA_ARGS__);                                                                  \
+  } while (0)
+
 /* As CHECK_MSG, where all subtests ran in this process. */
 #define CHECK_TOTAL(cond, ...)                                                                               \
   do {                                                                                                       \

@@ -97,6 +97,18 @@ tristar_status tsi_broadcast_bytes(tsi_env *env, MPI_Comm comm, void *array, siz
   return TRISTAR_OK;
 }
 
+tristar_status tsi_gather_first(tsi_env *env, MPI_Comm comm, int64_t count, int64_t *first) {
+  int rank, ranks;
+  MPI_Comm_rank(comm, &rank);
+  MPI_Comm_size(comm, &ranks);
+  int64_t *counts = rank == 0 ? first + 1 : NULL;
+  TSI_TRY(TSI_MPI(env, "MPI_Gather", MPI_Gather(&count, 1, MPI_INT64_T, counts, 1, MPI_INT64_T, 0, comm)));
+  if (rank > 0) return TRISTAR_OK;
+  first[0] = 0;
+  for (int r = 0; r < ranks; r++) first[r + 1] += first[r];
+  return TRISTAR_OK;
+}
+
 tristar_status tsi_move_blocks(tsi_env *env, MPI_Comm comm, const int64_t *first, size_t bytes, bool back,
                                void *all, int64_t count, void *own) {
   int rank, ranks;

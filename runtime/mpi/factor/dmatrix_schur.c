@@ -171,7 +171,6 @@ static tristar_status prepare(complement *c) {
   const int ranks = tsi_transport_size(m->transport);
   const tsi_index *own = c->place + tsi_dmatrix_first(m);
   const size_t column = (size_t)tsi_index_min(COLUMNS_MOST, c->count) * m->bytes;
-  const int64_t count = c->own;
   tristar_status mine = TSI_ALLOC_SIZED(env, c->x, c->inner, column);
   if (mine == TRISTAR_OK) mine = TSI_ALLOC_SIZED(env, c->vector, m->n, column);
   if (mine == TRISTAR_OK) mine = TSI_ALLOC_SIZED(env, c->product, m->n, column);
@@ -184,9 +183,7 @@ static tristar_status prepare(complement *c) {
   tsi_index at = 0;
   for (tsi_index i = 0; i < m->n; i++)
     if (own[i] < 0) c->number[at++] = ~own[i];
-  TSI_TRY(
-      TSI_MPI(env, "MPI_Gather", MPI_Gather(&count, 1, MPI_INT64_T, c->first + 1, 1, MPI_INT64_T, 0, comm)));
-  for (int r = 0; r < ranks; r++) c->first[r + 1] += c->first[r];
+  TSI_TRY(tsi_gather_first(env, comm, c->own, c->first));
   const tristar_status moved =
       tsi_move_blocks(env, comm, c->first, sizeof *c->number, true, c->number_all, c->own, c->number);
   return tsi_transport_agree(m->transport, moved);

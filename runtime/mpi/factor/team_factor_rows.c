@@ -61,8 +61,7 @@ static tristar_status gather(const tristar_distributed_t *d, size_t bytes, int64
   tristar_status status = TRISTAR_OK;
   TSI_OWNED int64_t *first = NULL;
   TSI_TRY(tsi_transport_agree(d->transport, TSI_ALLOC_ZERO(env, first, ranks + 1)));
-  TSI_TRY(TSI_MPI(env, "MPI_Gather", MPI_Gather(&count, 1, MPI_INT64_T, first + 1, 1, MPI_INT64_T, 0, comm)));
-  for (int r = 0; r < ranks; r++) first[r + 1] += first[r];
+  TSI_TRY(tsi_gather_first(env, comm, count, first));
   *count_all = first[ranks];
   if (tsi_transport_rank(d->transport) == 0) status = TSI_ALLOC_SIZED(env, *all, *count_all, bytes);
   TSI_TRY(tsi_transport_agree(d->transport, status));

@@ -51,13 +51,12 @@ static tristar_status list_rows(const tristar_dmatrix_t *d, choice which, rows *
   return TRISTAR_OK;
 }
 
-/* Rank 0. begin: ranks + 1, counts that become the first column of each rank. */
+/* Rank 0. begin: ranks + 1, the first entry of each rank. */
 static tristar_status allocate(const tristar_dmatrix_t *d, choice which, int64_t *begin, tsi_index **length,
                                tsi_pattern **out) {
   tsi_env *env = &d->ts->env;
   const int ranks = tsi_transport_size(d->transport);
   tsi_pattern *pattern;
-  for (int r = 0; r < ranks; r++) begin[r + 1] += begin[r];
   TSI_TRY(TSI_ALLOC_ZERO(env, *out, 1));
   pattern = *out;
   *pattern = (tsi_pattern){
@@ -83,9 +82,7 @@ tristar_status tsi_dmatrix_gather_pattern(const tristar_dmatrix_t *d, bool trian
   status = list_rows(d, which, &own);
   if (status == TRISTAR_OK && root) status = TSI_ALLOC_ZERO(env, begin, tsi_transport_size(d->transport) + 1);
   TSI_TRY_OUT(tsi_transport_agree(d->transport, status));
-  TSI_TRY_OUT(
-      TSI_MPI(env, "MPI_Gather",
-              MPI_Gather(&own.entries, 1, MPI_INT64_T, root ? begin + 1 : NULL, 1, MPI_INT64_T, 0, comm)));
+  TSI_TRY_OUT(tsi_gather_first(env, comm, own.entries, begin));
   TSI_TRY_OUT(tsi_transport_agree(d->transport, root ? allocate(d, which, begin, &length, out) : TRISTAR_OK));
   tsi_pattern *pattern = *out;
   status = tsi_move_blocks(env, comm, d->start, sizeof *length, true, length, d->n, own.length);

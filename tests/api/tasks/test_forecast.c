@@ -353,19 +353,19 @@ static void check_arguments(tristar_t *ts) {
 int main(int argc, char **argv) {
   subtests_begin(&argc, argv);
   tristar_t *ts = open_without_starpu(false);
-  RUN(check_all_exact(ts, "gen:s2d9pt:40"));
-  RUN(check_all_exact(ts, "gen:poisson3d7:13"));
-  RUN(check_units(ts, "gen:chain:3000", 16));
-  RUN(check_units(ts, "gen:circuit:2000", 16));
-  RUN(check_units(ts, "gen:chain:3000", 24));
-  RUN(check_analysis(ts));
-  RUN(check_arguments(ts));
-  RUN(check_failing(ts));
+  RUN_ONE_THREAD(check_all_exact(ts, "gen:s2d9pt:40"));
+  RUN_ONE_THREAD(check_all_exact(ts, "gen:poisson3d7:13"));
+  RUN_ONE_THREAD(check_units(ts, "gen:chain:3000", 16));
+  RUN_ONE_THREAD(check_units(ts, "gen:circuit:2000", 16));
+  RUN_ONE_THREAD(check_units(ts, "gen:chain:3000", 24));
+  RUN_ONE_THREAD(check_analysis(ts));
+  RUN_ONE_THREAD(check_arguments(ts));
+  RUN_ONE_THREAD(check_failing(ts));
   close_context(&ts);
   RUN(check_seconds());
   ts = open_without_starpu(false); /* its peak is that of the limit */
-  RUN(check_limit(ts));
-  RUN(check_updates(ts));
+  RUN_ONE_THREAD(check_limit(ts));
+  RUN_ONE_THREAD(check_updates(ts));
   close_context(&ts);
   ts = open_with_starpu(2, false);
   RUN(check_close(ts, "gen:poisson3d7:16", TRISTAR_METHOD_LLT));

@@ -247,10 +247,10 @@ int main(int argc, char **argv) {
   subtests_begin(&argc, argv);
   if (argc > 1) rounds = 210;
   tristar_t *ts = open_without_starpu(false);
-  RUN(check_rate(ts));
-  RUN(check_low_rank(ts));
-  RUN(check_followed(ts));
-  RUN(check_cancelled(ts));
+  RUN_ONE_THREAD(check_rate(ts));
+  RUN_ONE_THREAD(check_low_rank(ts));
+  RUN_ONE_THREAD(check_followed(ts));
+  RUN_ONE_THREAD(check_cancelled(ts));
   close_context(&ts);
   ts = open_with_starpu(2, false);
   RUN(check_followed(ts));

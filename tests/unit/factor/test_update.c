@@ -392,17 +392,17 @@ int main(int argc, char **argv) {
     for (int f = 0; f < 2; f++)
       if (argc > 1 ||
           (TSI_TESTS_SANITIZED ? k == 1 + f : k % 2 == f)) /* the same code; with an argument all */
-        RUN(change_all_kinds(ts, types[k], f ? TRISTAR_CSR : TRISTAR_CSC));
-  RUN(change_with_schur(ts, TRISTAR_METHOD_LLT));
-  RUN(change_with_schur(ts, TRISTAR_METHOD_LU));
-  RUN(change_beside_schur(ts, TRISTAR_METHOD_LLT, TRISTAR_SINGULAR_REFUSE));
-  RUN(change_beside_schur(ts, TRISTAR_METHOD_LLT, TRISTAR_SINGULAR_PERTURB));
-  RUN(change_beside_schur(ts, TRISTAR_METHOD_LDLT, TRISTAR_SINGULAR_REFUSE));
-  RUN(change_doubtful(ts));
-  RUN(refuse_arguments(ts));
-  RUN(fail_and_recover(ts));
-  RUN(refuse_duplicates(ts));
-  RUN(fail_allocations(ts));
+        RUN_ONE_THREAD(change_all_kinds(ts, types[k], f ? TRISTAR_CSR : TRISTAR_CSC));
+  RUN_ONE_THREAD(change_with_schur(ts, TRISTAR_METHOD_LLT));
+  RUN_ONE_THREAD(change_with_schur(ts, TRISTAR_METHOD_LU));
+  RUN_ONE_THREAD(change_beside_schur(ts, TRISTAR_METHOD_LLT, TRISTAR_SINGULAR_REFUSE));
+  RUN_ONE_THREAD(change_beside_schur(ts, TRISTAR_METHOD_LLT, TRISTAR_SINGULAR_PERTURB));
+  RUN_ONE_THREAD(change_beside_schur(ts, TRISTAR_METHOD_LDLT, TRISTAR_SINGULAR_REFUSE));
+  RUN_ONE_THREAD(change_doubtful(ts));
+  RUN_ONE_THREAD(refuse_arguments(ts));
+  RUN_ONE_THREAD(fail_and_recover(ts));
+  RUN_ONE_THREAD(refuse_duplicates(ts));
+  RUN_ONE_THREAD(fail_allocations(ts));
   CLEANUP(close_context) tristar_t *tasks = open_with_starpu(2, true);
   for (int k = 0; k < 4; k += 1 + TSI_TESTS_SANITIZED) RUN(change_tiles(tasks, types[k]));
   return 0;
