@@ -181,16 +181,24 @@ tristar_status tsi_import_check_scale(tsi_env *env, tsi_index n, const double *s
   return TRISTAR_OK;
 }
 
-tristar_status tsi_import_scale(tsi_env *env, tsi_index n, const double *from, const char *name,
-                                double **to) {
-  if (from == NULL) {
-    TSI_FREE(env, *to);
+/* from NULL: ones. */
+static tristar_status import_scale(tsi_env *env, tsi_index n, const double *from, const char *name,
+                                   double **to) {
+  if (from != NULL) TSI_TRY(tsi_import_check_scale(env, n, from, name));
+  if (*to == NULL) TSI_TRY(TSI_ALLOC(env, *to, n));
+  for (tsi_index i = 0; i < n; i++) (*to)[i] = from ? from[i] : 1;
+  return TRISTAR_OK;
+}
+
+tristar_status tsi_import_scales(tsi_env *env, tsi_index n, const double *row_scale,
+                                 const double *column_scale, tristar_factor_t *factor) {
+  if (row_scale == NULL && column_scale == NULL) {
+    TSI_FREE(env, factor->row_scale);
+    TSI_FREE(env, factor->col_scale);
     return TRISTAR_OK;
   }
-  TSI_TRY(tsi_import_check_scale(env, n, from, name));
-  if (*to == NULL) TSI_TRY(TSI_ALLOC(env, *to, n));
-  memcpy(*to, from, (size_t)n * sizeof *from);
-  return TRISTAR_OK;
+  TSI_TRY(import_scale(env, n, row_scale, "row_scale", &factor->row_scale));
+  return import_scale(env, n, column_scale, "column_scale", &factor->col_scale);
 }
 
 /* Pivots of a block that are far apart stand for units that are, or for growth. Trial solves with the matrix
@@ -245,8 +253,7 @@ static tristar_status fill(tsi_env *env, const given *g, tristar_factor_t *facto
   const tristar_analysis_t *an = factor->analysis;
   const tristar_factors *f = g->factors;
   factor->adjoint = f->hermitian && f->method != TRISTAR_METHOD_LU;
-  TSI_TRY(tsi_import_scale(env, g->n, f->row_scale, "row_scale", &factor->row_scale));
-  TSI_TRY(tsi_import_scale(env, g->n, f->column_scale, "column_scale", &factor->col_scale));
+  TSI_TRY(tsi_import_scales(env, g->n, f->row_scale, f->column_scale, factor));
   if (factor->inverse) {
     const tsi_sparse_kernels *sparse = tsi_sparse_kernels_select((char)f->scalar);
     const tsi_index zero = tsi_front_kernels_select((char)f->scalar)

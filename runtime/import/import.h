@@ -22,9 +22,10 @@ TRISTAR_CHECKED tristar_status tsi_import_order(tsi_env *env, const tsi_symbolic
 /* Errors: FORMAT (NaN, infinity, 0). */
 TRISTAR_CHECKED tristar_status tsi_import_check_scale(tsi_env *env, tsi_index n, const double *scale,
                                                       const char *name);
-/* *to: a copy, made or filled; from NULL: it is freed. Errors: FORMAT as above, MEMORY. */
-TRISTAR_CHECKED tristar_status tsi_import_scale(tsi_env *env, tsi_index n, const double *from,
-                                                const char *name, double **to);
+/* Makes or fills the scalings of a factor. A missing one becomes ones if there is the other, as a factor has
+ * both or none: of none both are freed. Errors: FORMAT as above, MEMORY. */
+TRISTAR_CHECKED tristar_status tsi_import_scales(tsi_env *env, tsi_index n, const double *row_scale,
+                                                 const double *column_scale, tristar_factor_t *factor);
 
 /* A triangle as a pattern (GENERAL) of ascending lines, all of whose entries lie in it, ones of a unit
  * diagonal written out; it is the matrix of the factor. Its streams are made by the first solve that needs

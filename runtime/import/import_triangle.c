@@ -99,8 +99,7 @@ static tristar_status import_rows(tristar_t *ts, tsi_permuted_triangle *t, const
   TSI_TRY_OUT(analyze_rows(ts, matrix, cut, o, &factor->analysis));
   factor->pivot_order = factor->analysis->symbolic->inverse; /* the given order */
   factor->position = factor->analysis->symbolic->perm;
-  TSI_TRY_OUT(tsi_import_scale(env, lines->n, o->row_scale, "row_scale", &factor->row_scale));
-  TSI_TRY_OUT(tsi_import_scale(env, lines->n, o->column_scale, "column_scale", &factor->col_scale));
+  TSI_TRY_OUT(tsi_import_scales(env, lines->n, o->row_scale, o->column_scale, factor));
   TSI_TRY_OUT(tsi_factor_allocate_stream(env, factor, 0, lower ? &factor->lower : &factor->upper));
   tsi_row_cut *given = cut;
   cut = NULL;

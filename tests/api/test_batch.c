@@ -304,6 +304,36 @@ static void check_units(tristar_t *ts, const typed *t) {
 
 /* Matrices of small integers whose last column is the sum of the others: the last pivot is a rounding error,
  * or zero. Typical values are regular. */
+/* [d e; e 0] x = (5, -7), where the typical values have f in the place of 0, in other units: scaled by these,
+ * the second equation has terms as small as rounding errors of the first one. */
+static void check_far_typical(tristar_t *ts, const typed *t) {
+  const double d = 0x1p-20, e = 0x1p20, f = 0x1p61, expected[] = {-7 / e, (5 + 7 * d / e) / e};
+  const int32_t ptr[] = {0, 2, 4}, index[] = {0, 1, 0, 1};
+  char values[4 * sizeof(number)], b[2 * sizeof(number)], x[2 * sizeof(number)];
+  const double of[] = {d, e, e, f};
+  CLEANUP(tristar_batch_destroy) tristar_batch_t *batch = NULL;
+  tristar_view view;
+  tristar_status status;
+  tristar_view_init(&view);
+  view.rows = view.cols = 2;
+  view.scalar = t->scalar;
+  view.ptr = ptr;
+  view.index = index;
+  view.values = values;
+  for (int k = 0; k < 4; k++) put(t, values, k, of[k]);
+  CHECK_OK(tristar_batch(ts, &view, NULL, &batch));
+  put(t, values, 3, 0);
+  put(t, b, 0, 5);
+  put(t, b, 1, -7);
+  for (int k = 0; k < 3; k++) {
+    CHECK_OK(tristar_batch_factor_solve(batch, 1, values, 4, "NTC"[k], 1, b, 2, 2, x, 2, 2, NULL, &status));
+    for (int i = 0; i < 2; i++)
+      CHECK_MSG(magnitude(get(t, x, i) - expected[i]) <= 4 * t->roundoff * fabs(expected[i]),
+                "%c, op %c: x[%d] = %g, expected %g", t->scalar, "NTC"[k], i, creal(get(t, x, i)),
+                expected[i]);
+  }
+}
+
 static void check_singular(tristar_t *ts, const typed *t) {
   enum { M = 3, SYSTEMS = 300 };
   static const int64_t ptr[] = {0, 3, 6, 9};
@@ -432,6 +462,7 @@ int main(int argc, char **argv) {
     RUN_ONE_THREAD(check_breakdown(ts, &types[k], TRISTAR_ERR_SINGULAR));
     RUN_ONE_THREAD(check_breakdown(ts, &types[k], TRISTAR_ERR_NOT_FINITE));
     RUN_ONE_THREAD(check_units(ts, &types[k]));
+    RUN_ONE_THREAD(check_far_typical(ts, &types[k]));
     RUN_ONE_THREAD(check_singular(ts, &types[k]));
     RUN_ONE_THREAD(check_hidden(ts, &types[k]));
   }

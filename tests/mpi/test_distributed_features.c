@@ -433,6 +433,46 @@ static void check_matrix(const world *w, const char *kind, int64_t k, const type
   free(q.again);
 }
 
+/* An imported L L^T with one scaling of two: the other one is ones. */
+static void check_one_scaling(const world *w, bool of_rows) {
+  enum { N = 40 };
+  int32_t ptr[N + 1] = {0}, index[2 * N];
+  double values[2 * N], scale[N], b[N], x[N], expected[N];
+  tristar_factors f;
+  tristar_factor_t *factor = NULL;
+  tristar_distributed_t *d;
+  tristar_distributed_options how = DEFAULTS(tristar_distributed_options);
+  tristar_factors_init(&f);
+  for (int j = 0, k = 0; j < N; j++) { /* 2 on the diagonal, -1 below */
+    for (int i = j; i < j + 2 && i < N; i++, k++) {
+      index[k] = i;
+      values[k] = i == j ? 2 : -1;
+    }
+    ptr[j + 1] = (int32_t)(2 * (j + 1) - (j == N - 1));
+    scale[j] = ldexp(1, j % 7);
+    expected[j] = j % 5 - 2;
+  }
+  for (int i = 0; i < N; i++) { /* L L^T: 4 or 5 on the diagonal, -2 beside it */
+    const double by[] = {of_rows || i == 0 ? 1 : 1 / scale[i - 1], of_rows ? 1 : 1 / scale[i],
+                         of_rows || i == N - 1 ? 1 : 1 / scale[i + 1]};
+    const double sum = (i > 0 ? -2 * expected[i - 1] * by[0] : 0) + (i > 0 ? 5 : 4) * expected[i] * by[1] +
+                       (i < N - 1 ? -2 * expected[i + 1] * by[2] : 0);
+    b[i] = of_rows ? sum / scale[i] : sum;
+  }
+  f.n = N;
+  f.method = TRISTAR_METHOD_LLT;
+  f.lower = (tristar_triangle){TRISTAR_TRIANGLE_COLUMNS, 0, 32, 32, ptr, NULL, index, values, 0, NULL, NULL};
+  *(of_rows ? &f.row_scale : &f.column_scale) = scale;
+  how.layout = w->layout;
+  if (w->rank == 0) CHECK_OK(tristar_import_supernodal(w->ts, &f, &factor));
+  CHECK_OK(tristar_distribute(w->ts, MPI_COMM_WORLD, factor, &how, &d));
+  CHECK_OK(tristar_distributed_solve(d, TRISTAR_N, 1, b, N, x, N));
+  for (int i = 0; w->rank == 0 && i < N; i++)
+    CHECK_MSG(fabs(x[i] - expected[i]) < 1e-13, "row %d: %.17g, expected %g", i, x[i], expected[i]);
+  tristar_distributed_destroy(&d);
+  tristar_factor_destroy(&factor);
+}
+
 int main(int argc, char **argv) {
   subtests_begin_here(&argc, argv);
   world w;
@@ -454,6 +494,8 @@ int main(int argc, char **argv) {
   RUN(check_matrix(&w, "convdiff3d", 6, &typed_double, TRISTAR_METHOD_AUTO, TRISTAR_SYMMETRIC, true));
   RUN(check_matrix(&w, "elasticity3d", 3, &typed_complex_single, TRISTAR_METHOD_LDLT, TRISTAR_SYMMETRIC,
                    false));
+  if (w.layout.pz == 1) RUN(check_one_scaling(&w, true));
+  if (w.layout.pz == 1) RUN(check_one_scaling(&w, false));
   tristar_get_memory(w.ts, &memory);
   CHECK_MSG(memory.current_bytes == 0, "%zu bytes leaked", memory.current_bytes);
   tristar_destroy(&w.ts);

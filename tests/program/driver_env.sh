@@ -104,6 +104,18 @@ done
   row '^tristar: warning: StarPU cannot make .*/cache/.starpu/sampling/codelets ')
 HOME=/proc/nothing TMPDIR=/proc/nothing expect 1 '^tristar: .*StarPU cannot make .*: set STARPU_HOME to a folder that can be written$' solve gen:s2d9pt:20 --engine tasks
 HOME=/proc/nothing TMPDIR=/proc/nothing expect 1 '^tristar: StarPU: StarPU cannot make ' env
+# No room there (files of a size above 0 cannot be written), and files that a StarPU could not complete: StarPU ends the
+# program then.
+mkdir -p full cut/.starpu/sampling/bus
+(trap '' XFSZ; ulimit -f 0; HOME=$PWD/full TMPDIR=/proc/nothing "$tristar" solve gen:s2d9pt:20 --engine tasks 2>&1) | cat >output.txt
+row '^tristar: .*StarPU cannot write to its folder .*/full/.starpu/sampling/[a-z]* \(.*\): set STARPU_HOME to a folder that can be written$'
+for content in '' '# Current'; do
+  printf '%s' "$content" >cut/.starpu/sampling/bus/here.config
+  (export STARPU_HOSTNAME=here HOME=$PWD/cut
+    TMPDIR=$PWD/temporary expect 0 '^tristar: warning: the file .*/here.config of StarPU is empty or cut off: remove it; for now .* serves$' solve gen:s2d9pt:20 --engine tasks
+    row '^accuracy'
+    TMPDIR=/proc/nothing expect 1 '^tristar: .*here.config of StarPU is empty or cut off: remove it$' solve gen:s2d9pt:20 --engine tasks)
+done
 chmod 0777 temporary/tristar-*
 HOME=/proc/nothing TMPDIR=$PWD/temporary expect 1 '^tristar: .*StarPU cannot make ' solve gen:s2d9pt:20 --engine tasks
 export STARPU_HOME=$PWD

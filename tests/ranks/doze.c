@@ -1,6 +1,7 @@
 /* A rank that waits sleeps for a moment wherever it would yield: sched_yield() returns at once while the
  * scheduler of Linux finds that the caller has time left, and ranks that wait keep the cores from those that
  * work. Loaded before the C library, or linked into tests. */
+#define _POSIX_C_SOURCE 199309L /* nanosleep */
 #include <sched.h>
 #include <time.h>
 

@@ -62,9 +62,11 @@ typedef struct tsi_batch_kernels {
                 void *x);
   /* r = b - op(A) x. error[l]: the componentwise backward error max |r_i| / (|op(A)| |x| + |b|)_i of lane l
    * (Oettli and Prager 1964). Where that sum is at most n eps times (|op(A)|_i times the largest entry of x),
-   * the latter is added to it (Arioli, Demmel and Duff 1989). work: 2 n lane numbers. */
+   * the latter is added to it (Arioli, Demmel and Duff 1989). weight (NULL: none): n, by row of x; the latter
+   * is also found for the entries of x times their weights, and of |op(A)| divided by them, and the lesser of
+   * both counts. work: 3 n lane numbers. */
   void (*residual)(const tsi_batch_structure *structure, tristar_op op, const void *a, const void *b,
-                   const void *x, void *r, void *work, double *error);
+                   const double *weight, const void *x, void *r, void *work, double *error);
   /* x += y, n lane numbers, in the lanes that have a bit in `lanes` */
   void (*add)(tsi_index n, unsigned lanes, const void *y, void *x);
 } tsi_batch_kernels;

@@ -346,18 +346,22 @@ static void solve(const tsi_batch_structure *s, const tsi_batch_factors *factors
 /* ---- Residuals ----------------------------------------------------------------------------------------- */
 
 static void residual(const tsi_batch_structure *s, tristar_op op, const void *a_values, const void *b_values,
-                     const void *x_values, void *r_values, void *work, double *error) {
+                     const double *weight, const void *x_values, void *r_values, void *work, double *error) {
   const number *const a = a_values, *const b = b_values, *const x = x_values;
   number *const r = r_values;
-  reals *const bound = work, *const row_sum = bound + s->n; /* of |op(A)| |x| + |b|, and |op(A)| */
-  reals largest = {.lane = {0}}, worst = {.lane = {0}};
+  /* of |op(A)| |x| + |b|, of |op(A)|, and of the latter with weights */
+  reals *const bound = work, *const row_sum = bound + s->n, *const weighted = row_sum + s->n;
+  reals largest = {.lane = {0}}, most_weighted = {.lane = {0}}, worst = {.lane = {0}};
   for (tsi_index i = 0; i < s->n; i++) {
     r[i] = b[i];
     EACH(v) {
       const vec entry = size(&x[i], v);
       bound[i].v[v] = size(&b[i], v);
-      row_sum[i].v[v] = (vec){0};
+      row_sum[i].v[v] = weighted[i].v[v] = (vec){0};
       largest.v[v] = pick(entry > largest.v[v], entry, largest.v[v]);
+      if (weight == NULL) continue;
+      const vec of_user = entry * (tsi_real)weight[i];
+      most_weighted.v[v] = pick(of_user > most_weighted.v[v], of_user, most_weighted.v[v]);
     }
   }
   for (tsi_index j = 0; j < s->n; j++)
@@ -366,13 +370,15 @@ static void residual(const tsi_batch_structure *s, tristar_op op, const void *a_
       const number value = op == TRISTAR_C ? conjugate(a[e]) : a[e];
       subtract_product(&r[to], &value, &x[from]);
       EACH(v) {
-        const vec weight = size(&value, v);
-        bound[to].v[v] += weight * size(&x[from], v);
-        row_sum[to].v[v] += weight;
+        const vec entry = size(&value, v);
+        bound[to].v[v] += entry * size(&x[from], v);
+        row_sum[to].v[v] += entry;
+        if (weight) weighted[to].v[v] += entry / (tsi_real)weight[from];
       }
     }
   for (tsi_index i = 0; i < s->n; i++) EACH(v) {
-      const vec whole = row_sum[i].v[v] * largest.v[v], plain = bound[i].v[v];
+      const vec norm = row_sum[i].v[v] * largest.v[v], other = weighted[i].v[v] * most_weighted.v[v];
+      const vec whole = weight ? pick(other < norm, other, norm) : norm, plain = bound[i].v[v];
       const vec most = pick(plain > (tsi_real)s->n * TSI_EPSILON * whole, plain, plain + whole);
       const vec ratio = size(&r[i], v) / pick(most > SMALLEST, most, most + SMALLEST);
       worst.v[v] = pick((ratio > worst.v[v]) | (ratio != ratio), ratio, worst.v[v]); /* a NaN stays */

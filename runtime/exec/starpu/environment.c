@@ -2,11 +2,13 @@
 #include "runtime/exec/starpu/environment.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <starpu.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 /* Behind "STARPU_": the variables that StarPU 1.3 or 1.4 read as whole numbers that are not negative. */
@@ -144,6 +146,40 @@ static int make_folder(const char *path) {
 #define PATH_MAX_OF_STARPU 255 /* longer names are cut */
 #define ADVICE "set STARPU_HOME to a folder that can be written"
 
+/* Makes a file in the folder, as large as those that StarPU writes there, and removes it. 0 or an errno. */
+static int try_room(const char *folder) {
+  static const char content[1 << 16];
+  char file[2 * PATH_MAX_OF_STARPU];
+  snprintf(file, sizeof file, "%s/tristar-%ld", folder, (long)getpid());
+  const int fd = open(file, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, S_IRUSR | S_IWUSR);
+  if (fd < 0) return errno;
+  errno = ENOSPC; /* of a write that is cut */
+  int code = write(fd, content, sizeof content) == (ssize_t)sizeof content ? 0 : errno;
+  if (close(fd) != 0 && code == 0) code = errno;
+  unlink(file);
+  return code;
+}
+
+#define LOOKS 10 /* at a file that another process may be writing */
+
+/* Has a file of StarPU lost its end, or all, because its writer was killed or had no room? A StarPU locks a
+ * file that it writes, after it has made it. */
+static bool is_cut_off(const char *file) {
+  const struct timespec pause = {.tv_nsec = 10000000};
+  for (int look = 0; look < LOOKS; look++) {
+    struct flock lock = {.l_type = F_RDLCK, .l_whence = SEEK_SET};
+    char last = '\0';
+    const int fd = open(file, O_RDONLY | O_CLOEXEC);
+    if (fd < 0) return false;
+    (void)fcntl(fd, F_SETLKW, &lock);
+    const bool complete = lseek(fd, -1, SEEK_END) >= 0 && read(fd, &last, 1) == 1 && last == '\n';
+    close(fd);
+    if (complete) return false;
+    nanosleep(&pause, NULL);
+  }
+  return true;
+}
+
 /* A folder of StarPU's has to be there, or to be made; and to be writable, unless it has `content`. Gives
  * whether it is all right. */
 static bool check_one_folder(teller *t, const char *base, const char *name, const char *content) {
@@ -154,12 +190,24 @@ static bool check_one_folder(teller *t, const char *base, const char *name, cons
     tell(t, "StarPU cannot make its folder %s (%s): %s", path, strerror(code), ADVICE);
     return false;
   }
-  if (access(path, W_OK | X_OK) == 0) return true;
-  code = errno;
   snprintf(file, sizeof file, "%s/%s", path, content);
   if (access(file, R_OK) == 0) return true;
+  code = access(path, W_OK | X_OK) == 0 ? try_room(path) : errno;
+  if (code == 0) return true;
   tell(t, "StarPU cannot write to its folder %s (%s): %s", path, strerror(code), ADVICE);
   return false;
+}
+
+/* The files that StarPU reads at its start. */
+static void check_files(teller *t, const char *base, const char *host) {
+  static const char *const names[] = {"config", "affinity", "latency", "bandwidth"};
+  char file[2 * PATH_MAX_OF_STARPU];
+  for (size_t k = 0; k < sizeof names / sizeof names[0]; k++) {
+    snprintf(file, sizeof file, "%s/bus/%s.%s", base, host, names[k]);
+    if (!is_cut_off(file)) continue;
+    tell(t, "the file %s of StarPU is empty or cut off: remove it", file);
+    return;
+  }
 }
 
 static void check_folders(teller *t) {
@@ -173,8 +221,9 @@ static void check_folders(teller *t) {
   }
   tsi_starpu_host(host, sizeof host);
   snprintf(config, sizeof config, "%s.config", host);
-  if (check_one_folder(t, base, "codelets", "45")) /* the version of its files in StarPU 1.3 and 1.4 */
-    (void)check_one_folder(t, base, "bus", config);
+  if (check_one_folder(t, base, "codelets", "45") && /* the version of its files in StarPU 1.3 and 1.4 */
+      check_one_folder(t, base, "bus", config))
+    check_files(t, base, host);
 }
 
 /* ---- All ----------------------------------------------------------------------------------------------- */

@@ -2,7 +2,7 @@
  * before StarPU is started.
  *
  * Reads   the environment variables STARPU_* and those that name StarPU's folder, the file system.
- * Writes  nothing but the folders that StarPU would make itself.
+ * Writes  the folders that StarPU would make itself; for a moment a file of 64 KiB, where StarPU would write.
  * Not checked: what StarPU only warns of, and values that are numbers but make no sense. */
 #pragma once
 

@@ -4,6 +4,7 @@
 #include <math.h>
 
 #include "runtime/base/options.h"
+#include "runtime/base/scalars.h"
 #include "runtime/factor/factor.h"
 
 void tristar_batch_options_init_sized(tristar_batch_options *options, size_t size) {
@@ -30,6 +31,17 @@ static tristar_status take_scale(tristar_batch_t *batch, const double *scale, co
   return TRISTAR_OK;
 }
 
+/* Are scales further apart than solves can bridge? NULL: ones. */
+static bool are_apart(const tristar_batch_t *batch, const double *scale) {
+  const double limit = tsi_scalar_is_single(batch->pattern->scalar) ? 0x1p9 : 0x1p20;
+  double least = INFINITY, most = 0;
+  for (tsi_index k = 0; scale != NULL && k < batch->pattern->n; k++) {
+    least = fmin(least, scale[k]);
+    most = fmax(most, scale[k]);
+  }
+  return most > limit * least;
+}
+
 /* Orders and scales of a factor, with the interchanges inside its panels. */
 static tristar_status take_order(tristar_batch_t *batch, const tristar_factor_t *factor) {
   tsi_env *env = &batch->ts->env;
@@ -44,7 +56,9 @@ static tristar_status take_order(tristar_batch_t *batch, const tristar_factor_t 
     batch->column[k] = an->out_row[k];
   }
   TSI_TRY(take_scale(batch, factor->row_scale, batch->row, &batch->row_scale));
-  return take_scale(batch, factor->col_scale, batch->column, &batch->scale);
+  TSI_TRY(take_scale(batch, factor->col_scale, batch->column, &batch->scale));
+  batch->units_apart = are_apart(batch, batch->row_scale) || are_apart(batch, batch->scale);
+  return TRISTAR_OK;
 }
 
 static tristar_status factor_typical(tristar_t *ts, const tristar_view *a, const tristar_batch_options *o,

@@ -34,7 +34,7 @@ typedef struct job {
 
 /* Vectors of lane numbers of a member; then, if the user has several entries at one place, values of a group.
  */
-enum { OF_FACTOR, OF_B, OF_X, OF_R, OF_RESIDUAL, VECTORS = OF_RESIDUAL + 2 };
+enum { OF_FACTOR, OF_B, OF_X, OF_R, OF_RESIDUAL, VECTORS = OF_RESIDUAL + 3 };
 
 static void *vector_of(const job *j, int member, int which) {
   return j->scratch[member] + (size_t)which * (size_t)j->batch->structure.n * j->batch->kernels->lane_bytes;
@@ -83,14 +83,16 @@ static void refine(const job *j, int member, const tsi_batch_group *room, double
   const tsi_batch_structure *s = &batch->structure;
   void *b = vector_of(j, member, OF_B), *x = vector_of(j, member, OF_X), *r = vector_of(j, member, OF_R);
   void *work = vector_of(j, member, OF_RESIDUAL);
-  k->residual(s, j->op, room->a, b, x, r, work, error);
+  const double *weight = j->op == TRISTAR_N ? batch->scale : batch->row_scale;
+  if (!batch->units_apart) weight = NULL;
+  k->residual(s, j->op, room->a, b, weight, x, r, work, error);
   for (int step = 0; step < batch->options.max_steps; step++) {
     unsigned lanes = 0;
     for (int l = 0; l < k->lanes; l++) lanes |= (unsigned)!(error[l] <= batch->tolerance) << l;
     if (lanes == 0) return;
     k->solve(s, &room->factors, j->op, r);
     k->add(s->n, lanes, r, x);
-    k->residual(s, j->op, room->a, b, x, r, work, error);
+    k->residual(s, j->op, room->a, b, weight, x, r, work, error);
   }
 }
 

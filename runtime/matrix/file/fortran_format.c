@@ -96,7 +96,7 @@ static bool parse_descriptor(parser *p, int repeat, bool counted) {
     return !counted && parse_position(p);
   case ':':
     p->text++;
-    return !counted;
+    return !counted && add(p, (tsi_fortran_item){.kind = TSI_FORTRAN_COLON}, 1);
   case 'B': /* BN: blanks are ignored, as they are anyway */
     p->text++;
     return !counted && take(p, 'N');
@@ -194,6 +194,8 @@ const tsi_fortran_item *tsi_fortran_next(const tsi_fortran_format *format, tsi_f
     case TSI_FORTRAN_SCALE:
       cursor->scale = item->width;
       break;
+    case TSI_FORTRAN_COLON:
+      break;
     case TSI_FORTRAN_INTEGER:
     case TSI_FORTRAN_REAL:
       *position = cursor->position;
@@ -202,6 +204,16 @@ const tsi_fortran_item *tsi_fortran_next(const tsi_fortran_format *format, tsi_f
       return item;
     }
   }
+}
+
+int tsi_fortran_skipped(const tsi_fortran_format *format, const tsi_fortran_cursor *cursor) {
+  int records = 0;
+  for (int i = cursor->item; cursor->begun && i < format->count; i++) {
+    const tsi_fortran_kind kind = format->item[i].kind;
+    if (kind == TSI_FORTRAN_INTEGER || kind == TSI_FORTRAN_REAL || kind == TSI_FORTRAN_COLON) break;
+    records += kind == TSI_FORTRAN_RECORD;
+  }
+  return records;
 }
 
 /* ---- Numbers ------------------------------------------------------------------------------------------- */

@@ -1,9 +1,10 @@
 /* Fortran formats for input: which characters of which record make the next number, and what these mean.
  *
  * Source: the Fortran 2018 standard, clause 13, as gfortran reads it. A format lists fields (I, F, E, D, G,
- * ES, EN, with width and decimals), blanks (X), positions (T, TL, TR), ends of records (/) and scale factors
- * (kP), with repeat counts and groups. When it is used up, the next record is read, and it goes on at its
- * last group, or at its beginning.
+ * ES, EN, with width and decimals), blanks (X), positions (T, TL, TR), ends of records (/), colons (:) and
+ * scale factors (kP), with repeat counts and groups. When it is used up, the next record is read, and it goes
+ * on at its last group, or at its beginning. A statement that has its last number still skips the records
+ * that the format ends before its next field, its end or a colon.
  *
  * A number without a point has as many decimals as the format says: 200 in F10.2 is 2.00. A number without an
  * exponent is divided by 10^k, where kP is in force. Blanks in a field do not count.
@@ -24,6 +25,7 @@ typedef enum tsi_fortran_kind {
   TSI_FORTRAN_MOVE,    /* X, TR, TL: width, negative to the left */
   TSI_FORTRAN_GO,      /* T: width is the position, from 1 */
   TSI_FORTRAN_RECORD,  /* the end of a record */
+  TSI_FORTRAN_COLON,   /* the end of a statement without further numbers */
   TSI_FORTRAN_SCALE    /* kP: width is k */
 } tsi_fortran_kind;
 
@@ -54,6 +56,9 @@ bool tsi_fortran_parse(const char **text, tsi_fortran_item *item, tsi_fortran_fo
  * which a caller does. */
 const tsi_fortran_item *tsi_fortran_next(const tsi_fortran_format *format, tsi_fortran_cursor *cursor,
                                          int *records, size_t *position);
+
+/* Number of records that the statement skips after its last number. */
+int tsi_fortran_skipped(const tsi_fortran_format *format, const tsi_fortran_cursor *cursor);
 
 /* Writes a field of `width` characters at most as a reader of C numbers has it, with `scale` in force: a real
  * number without blanks, its point moved into the exponent; an integer from its first character on. Blanks

@@ -65,6 +65,20 @@ static const char *show_field(const section *s, char show[TSI_SHOW_SIZE]) {
   return tsi_show(show, field);
 }
 
+/* Skips the records that the format ends after the last field; the file may end before. */
+static tristar_status section_end(section *s) {
+  char show[TSI_SHOW_SIZE];
+  for (int left = tsi_fortran_skipped(s->format, &s->cursor); left > 0; left--) {
+    TSI_TRY(tsi_lines_next(s->lines, &s->text));
+    if (s->text == NULL) break;
+    if (*tsi_skip_blanks(s->text) != '\0')
+      TSI_FAIL(s->lines->env, TRISTAR_ERR_FORMAT,
+               "%s: text behind the last of the %s, where \"/\" ends a line: \"%s\"",
+               tsi_lines_where(s->lines), s->what, tsi_show(show, s->text));
+  }
+  return TRISTAR_OK;
+}
+
 /* The next field, spelled as a C number, into FIELD_MAX characters; "" if it is blank. */
 static tristar_status next_field(section *s, char *number) {
   char show[TSI_SHOW_SIZE];
@@ -245,7 +259,7 @@ static tristar_status read_pointers(tsi_text_lines *lines, const header *h, tsi_
     TSI_TRY(next_integer(&s, j == h->cols ? high : low, high, &value));
     (*ptr)[j] = value - 1;
   }
-  return TRISTAR_OK;
+  return section_end(&s);
 }
 
 /* *before: the number of the line before the first index. */
@@ -264,7 +278,7 @@ static tristar_status read_indices(tsi_text_lines *lines, const header *h, tsi_i
     TSI_TRY(next_integer(&s, 1, h->rows, &value));
     (*index)[k] = (tsi_index)(value - 1);
   }
-  return TRISTAR_OK;
+  return section_end(&s);
 }
 
 /* Reads the values and pushes the entries. */
@@ -287,7 +301,7 @@ static tristar_status read_values(tsi_text_lines *lines, const header *h, const 
                  tsi_lines_where(lines), (int)j + 1, (int)j + 1, value[1]);
       TSI_TRY(tsi_triplets_push(triplets, index[k], j, value));
     }
-  return TRISTAR_OK;
+  return section_end(&s);
 }
 
 /* The line of row index k, which the first record behind line `before` begins. */

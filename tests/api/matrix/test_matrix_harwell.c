@@ -40,6 +40,13 @@ static const good_file good_files[] = {
      {TRISTAR_SKEW_SYMMETRIC, 'd', 3, 3, 2, 0},
      {{1, 0}, {2, 0}},
      {{1, 0}, {-2, 0}}},
+    {"records that a format ends after its last number", /* as gfortran writes and reads them */
+     TITLE LINES(SOME,
+                 SOME) "RUA 2 2 3 0\n(3I2,/,I2) (3I2/) (3F4.0:/)\nF 1 0\n 1 3 4\n\n 1 2 2\n\n  2.  1.  4.\n"
+                       "  7.  8.\n",
+     {TRISTAR_GENERAL, 'd', 2, 2, 3, 0},
+     {{0, 0}, {1, 0}, {1, 1}},
+     {{2, 0}, {1, 0}, {4, 0}}},
     {"complex hermitian, upper entry",
      TITLE LINES(SOME, NONE) "CHA 2 2 2 0\n(8I2) (8I2) (3F6.2)\n 1 2 3\n 1 1\n  2.00  0.00  3.00\n  4.00\n",
      {TRISTAR_HERMITIAN, 'z', 2, 2, 2, 0},
