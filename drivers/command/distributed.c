@@ -188,10 +188,17 @@ static bool factor(tsi_session *s, solution *z) {
   return note_factor(s, z);
 }
 
+static bool check_file(tsi_session *s) {
+  return tsi_session_is_saved(s)
+             ? tsi_session_fail(s, TRISTAR_ERR_UNSUPPORTED,
+                                "%s: a plan of one process: solve without mpiexec and --layout", s->name)
+             : tsi_session_check_load(s);
+}
+
 /* Loads a saved factor; or reads, analyzes and factors, by rows on all ranks if that can be. */
 static bool make_factor(tsi_session *s, solution *z) {
   tristar_dmatrix_t *matrix = NULL;
-  if (!tsi_rank_0_says(z->rank > 0 || tsi_session_check_load(s))) return false;
+  if (!tsi_rank_0_says(z->rank > 0 || check_file(s))) return false;
   if (tsi_rank_0_says(z->rank > 0 || tsi_session_is_saved_set(s))) return load(s, z);
   if (!s->settings->laplacian) matrix = tsi_read_rows(s);
   if (matrix != NULL && !tsi_rank_0_says(z->rank > 0 || tsi_solved_system_make(&z->in))) {

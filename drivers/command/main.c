@@ -153,8 +153,7 @@ static const tsi_command commands[] = {
      "working precision.\n"
      "\n"
      "mpiexec -n N tristar schur MATRIX --unknowns FILE --layout PXxPYxPZ factors on many processes. The "
-     "first "
-     "one reads FILE, and has the complement.\n",
+     "first process reads FILE and writes the complement.\n",
      NULL, 1, tsi_command_schur},
     {TSI_INVERSE, "inverse", "MATRIX", "Computes chosen entries of the inverse",
      MATRIX_TEXT

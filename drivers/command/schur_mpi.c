@@ -36,6 +36,7 @@ static bool make_rows(tsi_session *s, int rank, tristar_dmatrix_t **matrix) {
   *matrix = s->settings->laplacian ? NULL : tsi_read_rows(s);
   if (*matrix != NULL) return true;
   if (!tsi_rank_0_says(rank > 0 || tsi_session_read(s))) return false;
+  s->single_factors = s->settings->precision >= 4; /* on all ranks */
   tristar_view rows = s->view;
   if (rank > 0) {
     tristar_view_init(&rows);

@@ -20,6 +20,7 @@
 
 #include "drivers/session/commands.h"
 #include "drivers/session/console.h"
+#include "drivers/session/files.h"
 #include "drivers/session/launcher.h"
 #include "drivers/session/saved.h"
 #include "drivers/report/pivots.h"
@@ -238,6 +239,8 @@ int tsi_command_solve(const tsi_settings *given) {
   tsi_settings settings = *given;
   if (settings.load != NULL) {
     if (settings.operand[0] != NULL) return tsi_usage_error("solve", "--load takes the place of MATRIX");
+    if (tsi_file_is_standard(settings.load))
+      return tsi_usage_error("solve", "--load needs a file, not standard input");
     settings.operand[0] = settings.load;
   }
   return solve(&settings);

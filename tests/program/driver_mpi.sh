@@ -183,11 +183,14 @@ one, two = ([float(l) for l in open(f) if l[0] != "%" and len(l.split()) == 1] f
 assert len(one) == len(two) == 9 and all(abs(a - b) <= 1e-14 * max(map(abs, one)) for a, b in zip(one, two)), (one, two)
 EOF
 done
+ranks 2 0 ' double \(single factors\)' schur gen:convdiff3d:5 --laplacian --precision sd --unknowns unknowns.txt --layout 2x1x1
 ranks 2 - '^tristar: schur: 2 processes need --layout ' schur gen:s2d9pt:9 --unknowns unknowns.txt
 ranks 2 - 'unknowns.txt:2: row 70 is outside 1 .. 49' schur gen:s2d9pt:7 --unknowns unknowns.txt --layout auto
 expect 2 '--algo, --map and --message-tree need --layout' schur gen:s2d9pt:9 --unknowns unknowns.txt --map cyclic
 
 # ---- What rank 0 finds wrong ends all of them
+expect 0 '^solve ' solve gen:s2d9pt:7 --save one.plan
+ranks 2 - 'one.plan: a plan of one process: solve without mpiexec and --layout$' solve --load one.plan --layout 2x1x1
 ranks 2 - '^tristar: .*no-such-file' solve no-such-file.mtx --layout 2x1x1
 [ "$(grep -c '^tristar:' output.txt)" -eq 1 ] || fail "told more than once: $(cat output.txt)"
 matrix singular.mtx 'real general' '2 2 2' '1 1 1' '1 2 1'

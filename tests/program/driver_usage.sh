@@ -68,6 +68,7 @@ expect 0 'written to other.mtx$' solve --load saddle.plan --inverse-diagonal oth
 expect 2 '--load takes the place of MATRIX' solve saddle.mtx --load saddle.plan
 expect 1 'saddle.mtx: not a file that tristar solve --save has written' solve --load saddle.mtx
 expect 1 'cannot open no.plan: No such file' solve --load no.plan
+expect 2 '--load needs a file, not standard input' solve --load -
 echo 2 >second.txt
 expect 0 '^schur +1 unknown, ' solve saddle.mtx --schur second.txt --out schur.mtx
 [ "$(tail -n 1 schur.mtx | awk '{ printf "%.12f", $1 }')" = -3.500000000000 ] || fail "the Schur complement: $(cat schur.mtx)"
