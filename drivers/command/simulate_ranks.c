@@ -79,7 +79,7 @@ static int read_layout(const tsi_settings *settings, simulated *m) {
   if (status != TSI_EXIT_OK) return status;
   qsort(m->ranks, (size_t)m->numbers, sizeof *m->ranks, compare_numbers);
   if (layout->px > 0 && settings->square)
-    return tsi_usage_error("simulate", "--square is of --ranks, not of --layout %s", settings->layout);
+    return tsi_usage_error("simulate", "--square needs numbers in --ranks, not the layout %s", with.layout);
   if (layout->px == 0 && m->numbers == 0) return tsi_usage_error("simulate", "--layout auto needs --ranks");
   if (layout->px > 0 && m->numbers > 0 &&
       (m->numbers > 1 || (int64_t)layout->px * layout->py * layout->pz != m->ranks[0]))

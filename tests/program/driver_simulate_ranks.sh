@@ -99,7 +99,8 @@ python3 -c 'import json; r = json.load(open("output.txt")); assert r["inter_grid
   fail "256 processes agree too often"
 
 # ---- Steps by priority: a process with one core does not wait for the next step of its program while others are ready
-expect 2 '--square is of --ranks, not of --layout 2x2x2' simulate gen:s2d9pt:20 --layout 2x2x2 --square
+expect 2 '--square needs numbers in --ranks, not the layout 2x2x2' simulate gen:s2d9pt:20 --layout 2x2x2 --square
+expect 2 '--square needs numbers in --ranks, not the layout 2x1x4' simulate gen:s2d9pt:20 --ranks 2x1x4 --square
 echo '{"by_priority": 2}' >two.json
 expect 1 'cluster: by_priority is 2, not 0 or 1' simulate gen:s2d9pt:20 --ranks 2 --machine two.json
 echo '{"by_priority": 1}' >by_priority.json
