@@ -19,7 +19,8 @@ typedef struct squares {
   double *count; /* entries */
 } squares;
 
-/* add_sums of numbers whose sums are exact, without unions, where no entry is zero or has a mirror image. */
+/* add_sums without the sums over processes, if no entry is zero and none has a mirror image. The sums are
+ * exact (round_off), so their order does not matter. */
 static void add_plain_sums(const tsi_scaling *s, const double *of, double *image) {
   const tsi_scaling_lines *lines = s->lines;
   const tsi_count column_line = s->symmetric ? 0 : lines->n;

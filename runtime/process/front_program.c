@@ -152,7 +152,7 @@ static tsi_index round_at(const adder *a, const tsi_handed_piece *piece) {
   return piece ? tsi_handing_round(a->program->handing, piece->from, piece->to) : a->ranks;
 }
 
-/* Those of the rounds up to this one of which there are none yet; ranks: of all. */
+/* Adds the agreements up to this round that have not been added; round = ranks: all that are left. */
 static void add_round_agreements(adder *a, tsi_index round, tsi_index *agreements) {
   const tsi_index wanted = tsi_index_min(round, a->ranks - 1) / TSI_HANDED_ROUNDS + 1;
   if (wanted > *agreements)

@@ -63,7 +63,7 @@ static tristar_status make_world(tsi_env *env, const tristar_analysis_t *an, con
 
 /* ---- Figures over all processes ----------------------------------------------------------------------- */
 
-/* When a process is in which sweep; the sums between grids belong to neither. */
+/* The times of both sweeps of a process. The sums between grids count for neither sweep. */
 static void add_sweeps(const tsi_simulation *s, tsi_index r, tristar_simulated *out) {
   const tsi_world_rank *program = &s->world->rank[r];
   double forward_end = 0, backward_begin = s->seconds;

@@ -93,7 +93,7 @@ static tristar_status swap(tristar_distributed_t *d, way gives, way takes, bool 
   return TRISTAR_OK;
 }
 
-/* What this rank gives in a round; nothing: no share. */
+/* The share of the rank that receives in a round; NULL if this rank sends nothing. */
 typedef struct gift {
   tsi_share *share;
   tsi_count *begin;
@@ -137,7 +137,7 @@ static void drop_gift(tsi_env *env, gift *g) {
   TSI_FREE(env, g->begin);
 }
 
-/* The share of who takes, without what tsi_extract_panels has no use for. */
+/* Makes the share of the receiving rank, without the arrays that tsi_extract_panels does not read. */
 static tristar_status list_round(rounds *r, int round) {
   tsi_env *env = &r->d->ts->env;
   gift *g = &r->gift[round - r->first];
