@@ -28,6 +28,21 @@ void tsi_null_vectors_finish(tsi_null_vectors *v) {
   tsi_release(tsi_take(&v->real));
 }
 
+tristar_status tsi_null_vectors_trim(tsi_null_vectors *v) {
+  TSI_OWNED char *vector = NULL;
+  if (v->count == 0) tsi_null_vectors_finish(v);
+  if (v->count == 0 || v->direct) return TRISTAR_OK;
+  tsi_release(tsi_take(&v->product));
+  tsi_release(tsi_take(&v->zero));
+  tsi_release(tsi_take(&v->real));
+  TSI_TRY(TSI_ALLOC_SIZED(v->system->env, vector, v->count, v->bytes));
+  memcpy(vector, v->vector, (size_t)v->count * v->bytes);
+  tsi_release(tsi_take(&v->vector));
+  v->vector = tsi_take(&vector);
+  v->columns = v->count;
+  return TRISTAR_OK;
+}
+
 tristar_status tsi_null_vectors_borrow(const tsi_null_vectors *from, const tsi_system *system,
                                        tsi_null_vectors *out) {
   *out = *from;

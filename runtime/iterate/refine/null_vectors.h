@@ -53,6 +53,8 @@ double tsi_null_vectors_start(const tsi_system *system, tristar_op op, tsi_index
 /* Is the matrix small enough to do so for a solve? */
 bool tsi_null_vectors_can_be_direct(const tsi_system *system);
 void tsi_null_vectors_finish(tsi_null_vectors *v);
+/* Frees the arrays that only the search for vectors uses. Errors: MEMORY. */
+TRISTAR_CHECKED tristar_status tsi_null_vectors_trim(tsi_null_vectors *v);
 /* *out = the same vectors for solves with a system of the same values; they borrow what `from` has, which
  * must not change any more. Errors: MEMORY. */
 TRISTAR_CHECKED tristar_status tsi_null_vectors_borrow(const tsi_null_vectors *from, const tsi_system *system,

@@ -128,6 +128,7 @@ static tristar_status keep(const tsi_system *system, tristar_op op, bool direct,
   tsi_kept_vectors *kept = system->kept;
   const int k = place_of(op);
   if (kept == NULL) return TRISTAR_OK;
+  TSI_TRY(tsi_null_vectors_trim(v));
   pthread_mutex_lock(kept->lock);
   const bool first = !kept->known[k][direct];
   if (first) kept->null[k][direct] = *v;

@@ -539,7 +539,7 @@ static void check_kept(tristar_t *ts) {
   CHECK_MSG(fabs(mean) > 0.01 * largest, "x has lost its null vector: mean %g, largest %g", mean, largest);
 }
 
-enum { LINKS = 400 };
+enum { LINKS = 700 }; /* too many to be solved without the factors */
 
 /* Entries of a free chain whose unknowns are in units from 1 to `most`, and a smooth b that it can bear. */
 static void fill_chain(double most, double *values, double *b) {
@@ -575,6 +575,7 @@ static int64_t solves_of(tristar_plan_t *p) {
 static void check_kept_vectors(tristar_t *ts) {
   static double values[2 * LINKS], b[LINKS];
   static chain_solve s[3], fresh;
+  tristar_memory_stats unused, used;
   int32_t ptr[LINKS + 1], index[2 * LINKS];
   tristar_analysis_options o = DEFAULTS(tristar_analysis_options);
   const tristar_view v = {
@@ -606,7 +607,11 @@ static void check_kept_vectors(tristar_t *ts) {
     (void)solve_chain(&s[2]);
     const int64_t later = solves_of(p) - before - first;
     CHECK_MSG(2 * later < first, "%d solves after %d", (int)later, (int)first);
+    CHECK_OK(tristar_get_memory(ts, &unused));
     (void)solve_chain(&fresh);
+    CHECK_OK(tristar_get_memory(ts, &used));
+    const double vectors = (double)(used.current_bytes - unused.current_bytes) / (double)sizeof s[0].x;
+    CHECK_MSG(vectors < 12, "the first solve keeps %g vectors", vectors); /* workspace, and a null vector */
     for (int k = 0; k < 3; k++)
       CHECK_MSG(memcmp(s[k].x, fresh.x, sizeof fresh.x) == 0, "units %g, solve %d has other bits", most, k);
   }
