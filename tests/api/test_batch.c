@@ -302,8 +302,6 @@ static void check_units(tristar_t *ts, const typed *t) {
   check_solutions(t, &s, TRISTAR_N, passes(t), -1);
 }
 
-/* Matrices of small integers whose last column is the sum of the others: the last pivot is a rounding error,
- * or zero. Typical values are regular. */
 /* [d e; e 0] x = (5, -7), where the typical values have f in the place of 0, in other units: scaled by these,
  * the second equation has terms as small as rounding errors of the first one. */
 static void check_far_typical(tristar_t *ts, const typed *t) {
@@ -334,6 +332,8 @@ static void check_far_typical(tristar_t *ts, const typed *t) {
   }
 }
 
+/* Matrices of small integers whose last column is the sum of the others: the last pivot is a rounding error,
+ * or zero. Typical values are regular. */
 static void check_singular(tristar_t *ts, const typed *t) {
   enum { M = 3, SYSTEMS = 300 };
   static const int64_t ptr[] = {0, 3, 6, 9};
