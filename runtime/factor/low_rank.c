@@ -568,9 +568,9 @@ static double measure_cancelled(const job *j) {
         tsi_view_value(j->w, q, b);
         tsi_scalar_read(pattern->scalar, factor->values, (size_t)find_entry(pattern, row, column, &image),
                         left);
-        const double size = hypot(a[0], a[1]) * hypot(b[0], b[1]) / hypot(left[0], left[1]),
+        const double added = hypot(a[0], a[1]) * hypot(b[0], b[1]), size = added / hypot(left[0], left[1]),
                      units = user_unit(j, row) / user_unit(j, column);
-        largest = fmax(largest, fmin(size, fmax(units, 1 / units)));
+        if (added > 0) largest = fmax(largest, fmin(size, fmax(units, 1 / units)));
       }
   return largest;
 }

@@ -275,6 +275,24 @@ static void uncouple(tristar_t *ts, int gap) {
   CHECK_MSG(error < 4e-11, "units 2^%d apart: backward error %.1e", gap, error);
 }
 
+/* A zero of W cancels nothing, though the rows have units far apart: the path is enough. */
+static void add_beside_zero(tristar_t *ts) {
+  static const int32_t ptr[] = {0, 2, 3}, row[] = {0, 1, 1}, w_ptr[] = {0, 2}, w_row[] = {0, 1};
+  static const double values[] = {0x3p36, 0, 3}, w_values[] = {0x1p18, 0};
+  const tristar_view v = {TRISTAR_CSC, TRISTAR_SYMMETRIC, TRISTAR_DOUBLE, 2, 2, ptr, row, values, 32, 32, 0};
+  const tristar_view w = {
+      TRISTAR_CSC, TRISTAR_GENERAL, TRISTAR_DOUBLE, 2, 1, w_ptr, w_row, w_values, 32, 32, 0};
+  tristar_update_result result;
+  tristar_analysis_options o = DEFAULTS(tristar_analysis_options);
+  CLEANUP(tristar_analysis_destroy) tristar_analysis_t *an = NULL;
+  CLEANUP(tristar_factor_destroy) tristar_factor_t *f = NULL;
+  o.method = TRISTAR_METHOD_LLT;
+  CHECK_OK(tristar_analyze(ts, &v, &o, &an));
+  CHECK_OK(tristar_factor(an, values, &f));
+  CHECK_OK(tristar_update_low_rank(f, &w, 0, &result));
+  CHECK(!result.whole);
+}
+
 static void refuse_lu(tristar_t *ts) {
   CLEANUP(free_problem) problem m;
   make_problem(ts, &typed_double, "convdiff3d", 4, TRISTAR_GENERAL, TRISTAR_METHOD_LU,
@@ -318,6 +336,7 @@ int main(int argc, char **argv) {
   RUN(add_and_subtract(ts, TRISTAR_METHOD_LLT));
   RUN(add_and_subtract(ts, TRISTAR_METHOD_LDLT));
   for (int gap = 16; gap <= 60; gap += 4) RUN(uncouple(ts, gap));
+  RUN(add_beside_zero(ts));
   RUN(fail_allocations(ts));
   return 0;
 }
