@@ -150,8 +150,8 @@ static int make_folder(const char *path) {
 static int try_room(const char *folder) {
   static const char content[1 << 16];
   char file[2 * PATH_MAX_OF_STARPU];
-  snprintf(file, sizeof file, "%s/tristar-%ld", folder, (long)getpid());
-  const int fd = open(file, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, S_IRUSR | S_IWUSR);
+  snprintf(file, sizeof file, "%s/tristar-XXXXXX", folder);
+  const int fd = mkostemp(file, O_CLOEXEC);
   if (fd < 0) return errno;
   errno = ENOSPC; /* of a write that is cut */
   int code = write(fd, content, sizeof content) == (ssize_t)sizeof content ? 0 : errno;
