@@ -11,9 +11,7 @@
 #include "runtime/iterate/refine/forward_error.h"
 #include "runtime/iterate/refine/refinement.h"
 
-#define HIDDEN                                                                                               \
-  1000               /* backward errors of solves: a null vector as short as that in b is left in residuals  \
-                      */
+#define HIDDEN 1000  /* times the backward errors of solves: a larger estimate is sure */
 #define NO_DIGIT 0.1 /* rounding errors beside the entries of the scaled matrix that leave no digit */
 #define GROWN 1000   /* growth that a trial solve is made for; in single precision eps^-1/3, 200 */
 /* Exponents of eps. A pivot below eps^WEAK of its column may cost more than eps^(2/3) in rows of small terms,

@@ -2,6 +2,7 @@
 #include "runtime/iterate/refine/verdict.h"
 
 #include <math.h>
+#include <stdio.h>
 
 #include "runtime/iterate/refine/judge.h"
 
@@ -101,20 +102,17 @@ static tristar_status keep_factor(const tsi_verdict *v, tristar_status status,
 static tristar_status find_singular(const tsi_verdict *v, const tristar_factor_t *other) {
   tristar_factor_t *factor = v->factor;
   tsi_env *env = &factor->ts->env;
+  char text[200];
   factor->stats.singular = 1;
   factor->stats.reciprocal_condition = other->stats.reciprocal_condition;
+  snprintf(
+      text, sizeof text,
+      "the matrix is singular to working precision: estimated reciprocal condition %.1e, with a matching "
+      "for these values",
+      other->stats.reciprocal_condition);
   if (factor->analysis->options.singular == TRISTAR_SINGULAR_REFUSE)
-    TSI_FAIL(
-        env, TRISTAR_ERR_SINGULAR,
-        "the matrix is singular to working precision: estimated reciprocal condition %.1e, with a matching "
-        "for these values",
-        other->stats.reciprocal_condition);
-  if (!v->is_quiet)
-    tsi_log(
-        env, TRISTAR_LOG_WARNING,
-        "factor: the matrix is singular to working precision: estimated reciprocal condition %.1e, with a "
-        "matching for these values",
-        other->stats.reciprocal_condition);
+    TSI_FAIL(env, TRISTAR_ERR_SINGULAR, "%s", text);
+  if (!v->is_quiet) tsi_log(env, TRISTAR_LOG_WARNING, "factor: %s", text);
   return TRISTAR_OK;
 }
 
