@@ -264,8 +264,9 @@ static void take_update(const truth_problem *p, cholmod_factor *l, truth_answers
   cholmod_dense *b = cholmod_zeros((size_t)p->n, 1, CHOLMOD_REAL, common);
   for (int i = 0; i < p->n; i++) ((double *)b->x)[i] = truth_rhs(i);
   cholmod_dense *x = cholmod_solve(CHOLMOD_A, l, b, common);
-  a->updated = (truth_determinant){1, 0};
-  for (int j = 0; j < p->n; j++) a->updated.log_abs += log(((double *)l->x)[((int *)l->p)[j]]);
+  long double log_abs = 0;
+  for (int j = 0; j < p->n; j++) log_abs += logl(((double *)l->x)[((int *)l->p)[j]]);
+  a->updated = (truth_determinant){1, (double)log_abs};
   a->x = truth_allocate(p->n, sizeof *a->x);
   for (int i = 0; i < p->n && x != NULL; i++) a->x[i] = ((double *)x->x)[i];
   a->has_update = x != NULL;
