@@ -224,8 +224,8 @@ static void print_answers(const char *solver, const truth_answers *a) {
   if (a->has_inertia)
     printf("\"inertia\": [%" PRId64 ", %" PRId64 ", %" PRId64 "], ", a->positive, a->negative, a->zero);
   if (a->has_null) printf("\"null\": %" PRId64 ", ", a->null);
-  printf("\"singular\": %s, \"delayed\": %s, ", a->singular ? "true" : "false",
-         a->delayed ? "true" : "false");
+  printf("\"singular\": %s, \"delayed\": %s, \"schur\": %s, ", a->singular ? "true" : "false",
+         a->delayed ? "true" : "false", a->has_schur ? "true" : "false");
   if (a->has_determinant) print_number("determinant", a->determinant.log_abs);
   print_number("reciprocal", a->reciprocal);
   print_number("schur_reciprocal", a->schur_reciprocal);
