@@ -237,8 +237,11 @@ tristar_status tsi_schur_judge(tristar_factor_t *factor) {
   if (stats->perturbed_pivots > 0 && refuse)
     TSI_FAIL(env, TRISTAR_ERR_SINGULAR,
              "%lld pivots of the rows that are eliminated are smaller than rounding errors, next to row %d "
-             "(counted from 0): these rows are singular, or need a matching (MATCHING_ON)",
-             (long long)stats->perturbed_pivots, factor->weakest_row);
+             "(counted from 0): these rows are singular, or need %s",
+             (long long)stats->perturbed_pivots, factor->weakest_row,
+             an->stats.matched
+                 ? "perturbed pivots (SINGULAR_PERTURB) or refined solves (tristar_dmatrix_schur)"
+                 : "a matching (MATCHING_ON)");
   if (!tsi_judge_is_needed(factor)) return TRISTAR_OK;
   TSI_TRY(tristar_plan(factor, NULL, &plan));
   if (tsi_judge_suspects(factor)) TSI_TRY(estimate_condition(plan));
