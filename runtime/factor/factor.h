@@ -33,7 +33,6 @@ struct tristar_factor_s {
   bool pivoted;                   /* some interchange happened */
   bool doubtful;  /* of an import with its matrix: trial solves are to look at it, as pivots are far apart */
   bool dependent; /* the latest factorization failed as nothing was left of a row (tsi_numeric_dependent) */
-  bool unsure;    /* not stats.singular: solves were too inaccurate to show that A is regular */
   bool surely_singular; /* stats.singular: changes of the entries by rounding errors make A singular */
   bool alone;           /* one thread factors it: with tasks it would exceed the limit of the context */
   bool fixed;           /* after a row without a pivot: factored without interchanges */

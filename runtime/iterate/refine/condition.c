@@ -109,9 +109,8 @@ static tristar_status choose_scaling(scaled_inverse *inverse, double *sum) {
 
 /* ---- Null vectors -------------------------------------------------------------------------------------- */
 
-#define NULL_STEPS 2      /* always */
-#define NULL_STEPS_MOST 8 /* where the search gets nearer to a null vector */
-#define SINGULAR 0.85     /* exponent of eps: the largest 1 / condition of a singular matrix */
+#define NULL_STEPS 2
+#define SINGULAR 0.85 /* exponent of eps: the largest 1 / condition of a singular matrix */
 
 /* Vectors of the user's scalar type. */
 typedef struct null_search {
@@ -162,14 +161,6 @@ static tristar_status find_distance(const null_search *s, double *real, double *
   return measure_distance(s, real, distance);
 }
 
-/* Does it take more steps to tell a singular matrix? Each one leaves of u, beside null vectors, what the
- * solves leave unsolved, which is much if many pivots were perturbed. left: |B u| / (|B| |u|). */
-static bool is_undecided(const null_search *s, int step, double left, double before, double reciprocal) {
-  const double epsilon = s->inverse->system->kernels->epsilon;
-  return step < NULL_STEPS_MOST && left < 0.5 * before && reciprocal > pow(epsilon, SINGULAR) &&
-         reciprocal < sqrt(epsilon);
-}
-
 /* Lowers *reciprocal to |B u| / (|B| |u|), or to the rounding errors of B u, which no reciprocal condition
  * exceeds, of a u that approaches a null vector of B if there is one: where pivots were perturbed, B^-1 is
  * not the inverse, but u - B^-1 (B u) has the null vectors that u has, and little else. norm: of B; real:
@@ -180,20 +171,18 @@ static tristar_status search_null_vector(const null_search *s, double norm, doub
   tsi_team *team = system->team;
   const tsi_sparse_kernels *kernels = system->kernels;
   const tsi_index n = system->n;
-  double before = INFINITY;
   for (tsi_index i = 0; i < n; i++) real[i] = 0.5 + tsi_system_scatter(system, TRISTAR_N, true, i);
   kernels->fill(n, real, s->u);
   memset(s->zero, 0, (size_t)n * kernels->scalar_bytes);
   for (int step = 0;; step++) {
     TSI_TRY(multiply_scaled(s));
     const double size = tsi_team_sum(team, kernels->one_norm(n, s->u)),
-                 left = tsi_team_sum(team, kernels->one_norm(n, s->r)) / size / norm;
+                 left = tsi_team_sum(team, kernels->one_norm(n, s->r));
     if (!(size > 0) || !isfinite(left)) break; /* B is not singular, or its solves fail */
-    *reciprocal = fmin(*reciprocal, fmax(left, kernels->epsilon));
-    if (step >= NULL_STEPS && !is_undecided(s, step, left, before, *reciprocal))
-      return *reciprocal <= pow(kernels->epsilon, SINGULAR) ? find_distance(s, real, distance)
-                                                            : team->failure;
-    before = left;
+    *reciprocal = fmin(*reciprocal, fmax(left / size / norm, kernels->epsilon));
+    if (step == NULL_STEPS && *reciprocal <= pow(kernels->epsilon, SINGULAR))
+      return find_distance(s, real, distance);
+    if (step == NULL_STEPS) break;
     TSI_TRY(solve_scaled((void *)(uintptr_t)s->inverse, false, 1, s->r));
     kernels->add(n, s->u, s->r);
   }
@@ -308,8 +297,8 @@ static tristar_status estimate_equilibrated(scaled_inverse *inverse, double *sum
   return TRISTAR_OK;
 }
 
-tristar_status tsi_condition(const tsi_system *system, tsi_multiply_columns solve,
-                             tsi_multiply_columns search, void *arg, double *reciprocal, double *distance) {
+tristar_status tsi_condition(const tsi_system *system, tsi_multiply_columns solve, void *arg,
+                             double *reciprocal, double *distance) {
   scaled_inverse inverse = {.system = system, .solve = solve, .arg = arg};
   double norm;
   TSI_OWNED double *sum = NULL;
@@ -324,7 +313,6 @@ tristar_status tsi_condition(const tsi_system *system, tsi_multiply_columns solv
   if (inverse.is_given && *reciprocal < sqrt(system->kernels->epsilon))
     TSI_TRY(estimate_equilibrated(&inverse, sum, &norm, reciprocal));
   const bool doubtful = system->perturbed || *reciprocal < sqrt(system->kernels->epsilon);
-  inverse.solve = search;
   if (doubtful && *reciprocal > 0) TSI_TRY(find_null_vector(&inverse, norm, sum, reciprocal, distance));
   return TRISTAR_OK;
 }

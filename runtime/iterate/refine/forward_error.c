@@ -73,22 +73,20 @@ static tristar_status prepare(tsi_forward_error *e, const tristar_refine_result 
 }
 
 /* Refines y = op(A)^-1 v; NaN if that fails. */
-static tristar_status refine(tsi_forward_error *e, const tsi_refinement *r, const void *v, void *y) {
+static tristar_status refine(const tsi_forward_error *e, const tsi_refinement *r, const void *v, void *y) {
   tristar_refine_options options;
   tristar_refine_result result = {0};
   tristar_refine_options_init(&options);
-  options.tolerance = e->thorough || e->lenient ? 0 : e->enough;
+  options.tolerance = e->enough;
   tristar_status status = tsi_refine(r, v, y, &options, &result);
   const bool left_range = status == TRISTAR_ERR_NOT_FINITE;
   if (!left_range) TSI_TRY(status);
-  const bool failed = !e->lenient && !(result.backward_error <= 10 * e->enough);
-  if (left_range || failed) e->kernels->multiply(e->n, y, NAN);
-  if (!e->lenient) e->worst = tsi_larger(e->worst, result.backward_error);
+  if (left_range || !(result.backward_error <= 10 * e->enough)) e->kernels->multiply(e->n, y, NAN);
   return TRISTAR_OK;
 }
 
 /* x := op(A)^-1 x for `count` columns; of op^H, if adjoint is false. */
-static tristar_status solve(tsi_forward_error *e, bool adjoint, tsi_index count, char *x) {
+static tristar_status solve(const tsi_forward_error *e, bool adjoint, tsi_index count, char *x) {
   const size_t column = (size_t)e->n * e->kernels->scalar_bytes;
   if (e->copy) memcpy(e->copy, x, (size_t)count * column);
   TSI_TRY(tsi_solve_in_range(adjoint ? &e->refinement : &e->other_refinement, count, x, x));
@@ -106,7 +104,7 @@ static void scale_columns(const tsi_forward_error *e, tsi_index count, char *x) 
 
 /* The matrices whose norms are estimated, F op(A)^-H, and their adjoints. */
 static tristar_status multiply_columns(void *arg, bool adjoint, tsi_index count, void *x) {
-  tsi_forward_error *e = arg;
+  const tsi_forward_error *e = arg;
   if (adjoint) scale_columns(e, count, x);
   TSI_TRY(solve(e, adjoint, count, x));
   if (!adjoint) scale_columns(e, count, x);
@@ -115,24 +113,14 @@ static tristar_status multiply_columns(void *arg, bool adjoint, tsi_index count,
 
 /* x := A^-1 x or A^-H x. */
 static tristar_status solve_columns(void *arg, bool adjoint, tsi_index count, void *x) {
-  tsi_forward_error *e = arg;
+  const tsi_forward_error *e = arg;
   return solve(e, adjoint == (e->op == TRISTAR_C), count, x);
-}
-
-/* The same with all digits that refinement reaches: what a solve leaves is how near a search gets to a null
- * vector. Solves that fail may still lead there. */
-static tristar_status search_columns(void *arg, bool adjoint, tsi_index count, void *x) {
-  tsi_forward_error *e = arg;
-  e->lenient = true;
-  const tristar_status status = solve_columns(e, adjoint, count, x);
-  e->lenient = false;
-  return status;
 }
 
 tristar_status tsi_forward_error_condition(tsi_forward_error *e, const tristar_refine_result *result,
                                            double *reciprocal) {
   TSI_TRY(prepare(e, result));
-  return tsi_condition(e->system, solve_columns, search_columns, e, reciprocal, &e->distance);
+  return tsi_condition(e->system, solve_columns, e, reciprocal, &e->distance);
 }
 
 tristar_status tsi_forward_error_estimate(tsi_forward_error *e, tristar_refine_result *result) {

@@ -34,9 +34,6 @@ typedef struct tsi_forward_error {
   char *copy; /* room columns */
   tsi_refinement refinement, other_refinement;
   double enough;            /* the backward error that they are to reach */
-  double worst;             /* the largest that one of them has reached */
-  bool thorough;            /* They go on as long as refinement helps. */
-  bool lenient;             /* So they do, and those that fail are used as well. */
   double distance;          /* of tsi_condition, after tsi_forward_error_condition */
   bool judged, meaningless; /* the condition: leaves it estimates a meaning? */
 } tsi_forward_error;

@@ -11,7 +11,6 @@
 #include "runtime/iterate/refine/forward_error.h"
 #include "runtime/iterate/refine/refinement.h"
 
-#define HIDDEN 1000  /* times the backward errors of solves: a larger estimate is sure */
 #define NO_DIGIT 0.1 /* rounding errors beside the entries of the scaled matrix that leave no digit */
 #define GROWN 1000   /* growth that a trial solve is made for; in single precision eps^-1/3, 200 */
 /* Exponents of eps. A pivot below eps^WEAK of its column may cost more than eps^(2/3) in rows of small terms,
@@ -351,16 +350,12 @@ tristar_status tsi_judge_one(const tsi_system *system, const tristar_factor_t *f
 
 /* ---- Verdicts ------------------------------------------------------------------------------------------ */
 
-/* *worst: the largest backward error of its solves, where they are refined. */
-static tristar_status estimate(const tsi_system *system, double error, bool thorough, double *reciprocal,
-                               double *distance, double *worst) {
+static tristar_status estimate(const tsi_system *system, double error, double *reciprocal, double *distance) {
   const tristar_refine_result found = {.initial_backward_error = error};
   TSI_CLEANUP(tsi_forward_error_finish) tsi_forward_error solves = {0};
   TSI_TRY(tsi_forward_error_begin(system, TRISTAR_N, 1, &solves));
-  solves.thorough = thorough;
   TSI_TRY(tsi_forward_error_condition(&solves, &found, reciprocal));
   *distance = solves.distance;
-  *worst = solves.worst;
   return TRISTAR_OK;
 }
 
@@ -408,24 +403,20 @@ static double most_of_singular(const tsi_system *system, const tristar_factor_t 
   return fmin((double)system->team->n * epsilon, pow(epsilon, 0.95));
 }
 
-static tristar_status measure(const tsi_system *system, tristar_factor_t *factor, double error,
-                              bool thorough) {
+static tristar_status measure(const tsi_system *system, tristar_factor_t *factor, double error) {
   tristar_factor_stats *stats = &factor->stats;
   const double most = most_of_singular(system, factor);
-  double distance, worst;
-  TSI_TRY(estimate(system, error, thorough, &stats->reciprocal_condition, &distance, &worst));
+  double distance;
+  TSI_TRY(estimate(system, error, &stats->reciprocal_condition, &distance));
   stats->singular = !(stats->reciprocal_condition > most);
   factor->surely_singular = stats->singular && distance <= most;
-  factor->unsure = !stats->singular && stats->reciprocal_condition < HIDDEN * worst;
   return TRISTAR_OK;
 }
 
-/* Factors of a matrix that is scaled badly may be worse than the matrix: refined solves decide. Those that
- * are inaccurate themselves show nothing. */
+/* Factors of a matrix that is scaled badly may be worse than the matrix: refined solves decide. */
 static tristar_status measure_well(const tsi_system *system, tristar_factor_t *factor) {
-  TSI_TRY(measure(system, factor, factor->stats.solve_error, false));
-  if (factor->stats.singular) TSI_TRY(measure(system, factor, 1, false));
-  return factor->unsure ? measure(system, factor, 1, true) : TRISTAR_OK;
+  TSI_TRY(measure(system, factor, factor->stats.solve_error));
+  return factor->stats.singular ? measure(system, factor, 1) : TRISTAR_OK;
 }
 
 tristar_status tsi_judge_measure(const tsi_system *system, tristar_factor_t *factor) {

@@ -2,7 +2,6 @@
 #include "runtime/iterate/refine/verdict.h"
 
 #include <math.h>
-#include <stdio.h>
 
 #include "runtime/iterate/refine/judge.h"
 
@@ -59,9 +58,9 @@ static tristar_status judge_first(tsi_verdict *v) {
 
 /* ---- The second opinion on a matrix that looks singular ------------------------------------------------ */
 
-/* Is there a doubt whether it is, or is not? Pivots can look like rounding errors, conditions bad, and solves
- * be inaccurate, because neither the matching nor the scaling suits the values. */
-static bool is_uncertain(const tristar_factor_t *factor, tristar_status status) {
+/* Is there a doubt whether it is? Pivots can look like rounding errors, and conditions bad, because neither
+ * the matching nor the scaling suits the values. */
+static bool may_be_regular(const tristar_factor_t *factor, tristar_status status) {
   const tristar_analysis_t *an = factor->analysis;
   if (an->schur_count > 0)
     return an->stats.method != TRISTAR_METHOD_LLT &&
@@ -69,7 +68,6 @@ static bool is_uncertain(const tristar_factor_t *factor, tristar_status status) 
             (status == TRISTAR_ERR_SINGULAR && (factor->dependent || factor->stats.perturbed_pivots > 0 ||
                                                 (factor->stats.singular && !factor->surely_singular))));
   const bool singular = status == TRISTAR_ERR_SINGULAR || (status == TRISTAR_OK && factor->stats.singular);
-  if (status == TRISTAR_OK && factor->unsure) return an->stats.method != TRISTAR_METHOD_LLT;
   return singular && (factor->dependent || (factor->stats.singular && !factor->surely_singular)) &&
          an->stats.method != TRISTAR_METHOD_LLT;
 }
@@ -98,37 +96,17 @@ static tristar_status keep_factor(const tsi_verdict *v, tristar_status status,
   return status;
 }
 
-/* A matrix that looked regular, because solves were inaccurate, and is singular by the other factor. */
-static tristar_status find_singular(const tsi_verdict *v, const tristar_factor_t *other) {
-  tristar_factor_t *factor = v->factor;
-  tsi_env *env = &factor->ts->env;
-  char text[200];
-  factor->stats.singular = 1;
-  factor->stats.reciprocal_condition = other->stats.reciprocal_condition;
-  snprintf(
-      text, sizeof text,
-      "the matrix is singular to working precision: estimated reciprocal condition %.1e, with a matching "
-      "for these values",
-      other->stats.reciprocal_condition);
-  if (factor->analysis->options.singular == TRISTAR_SINGULAR_REFUSE)
-    TSI_FAIL(env, TRISTAR_ERR_SINGULAR, "%s", text);
-  if (!v->is_quiet) tsi_log(env, TRISTAR_LOG_WARNING, "factor: %s", text);
-  return TRISTAR_OK;
-}
-
 /* A matrix that looks singular, though it is not, is factored by the other analysis. replace: the factor has
  * no plans, which rely on its analysis. */
 static tristar_status reconsider(tsi_verdict *v, tristar_status status, bool replace) {
   const tristar_factor_t *other;
   tsi_failure first;
-  if (v->factor == NULL || !is_uncertain(v->factor, status)) return status;
+  if (v->factor == NULL || !may_be_regular(v->factor, status)) return status;
   tsi_env *env = &v->factor->ts->env;
   tsi_failure_clear(&first);
   tsi_failure_keep(env, &first, status);
   TSI_TRY(v->functions->match_anew(v, &other));
   status = tsi_failure_tell(env, &first);
-  if (status == TRISTAR_OK && v->factor->unsure)
-    return other != NULL && other->stats.singular ? find_singular(v, other) : status;
   if (other == NULL || other->stats.singular) return status;
   if (!replace || !tsi_judge_can_match(v->factor->analysis)) return keep_factor(v, status, other);
   if (!v->is_quiet)
