@@ -324,7 +324,8 @@ static void check_far_typical(tristar_t *ts, const typed *t) {
   put(t, b, 0, 5);
   put(t, b, 1, -7);
   for (int k = 0; k < 3; k++) {
-    CHECK_OK(tristar_batch_factor_solve(batch, 1, values, 4, "NTC"[k], 1, b, 2, 2, x, 2, 2, NULL, &status));
+    CHECK_OK(tristar_batch_factor_solve(batch, 1, values, 4, (tristar_op) "NTC"[k], 1, b, 2, 2, x, 2, 2, NULL,
+                                        &status));
     for (int i = 0; i < 2; i++)
       CHECK_MSG(magnitude(get(t, x, i) - expected[i]) <= 4 * t->roundoff * fabs(expected[i]),
                 "%c, op %c: x[%d] = %g, expected %g", t->scalar, "NTC"[k], i, creal(get(t, x, i)),
