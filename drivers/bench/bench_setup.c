@@ -198,15 +198,14 @@ typedef struct folders {
 } folders;
 
 static void list_folders(folders *f, const char *program) {
-  const char *given = tsi_variable(TSI_VARIABLE_PEERS), *slash = strrchr(program, '/');
-  const int length = slash != NULL ? (int)(slash - program) : 1;
+  const char *given = tsi_variable(TSI_VARIABLE_PEERS);
   f->count = 0;
   if (given != NULL) {
     snprintf(f->path[f->count++], PATH_MAX, "%s", given);
     return; /* and no others: who names a folder means it */
   }
-  snprintf(f->path[f->count++], PATH_MAX, "%.*s/tools/peers", length, slash != NULL ? program : ".");
-  snprintf(f->path[f->count++], PATH_MAX, "%.*s/%s", length, slash != NULL ? program : ".", TSI_PEERS_FOLDER);
+  tsi_beside_program(program, "tools/peers", f->path[f->count++], PATH_MAX);
+  tsi_beside_program(program, TSI_PEERS_FOLDER, f->path[f->count++], PATH_MAX);
 }
 
 /* name: room for the name of the program. */

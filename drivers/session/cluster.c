@@ -119,14 +119,11 @@ cJSON *tsi_cluster_json(const tsi_cluster *cluster) {
 
 bool tsi_cluster_find(const char *name, char *path, size_t size) {
   static const char *const folders[] = {"tools/machines", TSI_MACHINES_FOLDER};
-  char program[PATH_MAX];
+  char program[PATH_MAX], way[PATH_MAX];
   if (strchr(name, '/') != NULL || !tsi_own_path(program, sizeof program)) return false;
-  const char *slash = strrchr(program, '/');
-  const int length = slash != NULL ? (int)(slash - program) : 1;
   for (size_t k = 0; k < sizeof folders / sizeof *folders; k++)
-    if ((size_t)snprintf(path, size, "%.*s/%s/%s.json", length, slash != NULL ? program : ".", folders[k],
-                         name) < size &&
-        access(path, R_OK) == 0)
+    if ((size_t)snprintf(way, sizeof way, "%s/%s.json", folders[k], name) < sizeof way &&
+        tsi_beside_program(program, way, path, size) && access(path, R_OK) == 0)
       return true;
   return false;
 }

@@ -16,6 +16,8 @@ const char *tsi_output_name(const char *path);
 
 /* The path of this program. False: it does not fit. */
 bool tsi_own_path(char *path, size_t size);
+/* The way from the folder of a program to another file or folder. False: the path does not fit. */
+bool tsi_beside_program(const char *program, const char *way, char *path, size_t size);
 
 /* Why a file cannot be written, as an errno; 0: it can. Changes no file, and leaves none behind. */
 int tsi_output_problem(const char *path);
