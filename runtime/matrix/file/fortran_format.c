@@ -262,6 +262,18 @@ static bool spell_real(const char *text, int decimals, int scale, char *out) {
   return true;
 }
 
+/* Do digits follow those of an exponent behind blanks? Then two numbers share the field. */
+static bool holds_two(const char *field, size_t width) {
+  size_t k = 0;
+  while (k < width && (is_digit(field[k]) || strchr(" \t+-.", field[k]) != NULL) && field[k] != '\0') k++;
+  if (k == width || field[k] == '\0') return false;
+  k++; /* the letter of the exponent */
+  while (k < width && field[k] != '\0' && !is_digit(field[k])) k++;
+  while (k < width && is_digit(field[k])) k++;
+  while (k < width && field[k] == ' ') k++;
+  return k < width && is_digit(field[k]);
+}
+
 bool tsi_fortran_spell(const char *field, size_t width, const tsi_fortran_item *item, int scale, char *out) {
   char text[TSI_FORTRAN_WIDTH_MOST + 1];
   const bool integer = item->kind == TSI_FORTRAN_INTEGER;
@@ -279,5 +291,5 @@ bool tsi_fortran_spell(const char *field, size_t width, const tsi_fortran_item *
     memcpy(out, text, length + 1);
     return true;
   }
-  return spell_real(text, item->decimals, scale, out);
+  return !holds_two(field, width) && spell_real(text, item->decimals, scale, out);
 }

@@ -63,5 +63,6 @@ int tsi_fortran_skipped(const tsi_fortran_format *format, const tsi_fortran_curs
 /* Writes a field of `width` characters at most as a reader of C numbers has it, with `scale` in force: a real
  * number without blanks, its point moved into the exponent; an integer from its first character on. Blanks
  * inside an integer are left to the reader, who refuses them. out: TSI_FORTRAN_WIDTH_MOST + 16; "" if the
- * field is blank. False: it is no number. */
+ * field is blank. False: it is no number, or holds more than one, as where the fields are narrower than the
+ * format says: `2.5E+00 3` is not 2.5E+003, although gfortran reads that. */
 bool tsi_fortran_spell(const char *field, size_t width, const tsi_fortran_item *item, int scale, char *out);

@@ -79,9 +79,17 @@ static tristar_status section_end(section *s) {
   return TRISTAR_OK;
 }
 
+static tristar_status not_a_number(const section *s) {
+  char show[TSI_SHOW_SIZE];
+  TSI_FAIL(s->lines->env, TRISTAR_ERR_FORMAT,
+           "%s: columns %zu to %zu of the %s are not a number (are the fields as wide as the format says?): "
+           "\"%s\"",
+           tsi_lines_where(s->lines), s->column, s->column - 1 + (size_t)s->width, s->what,
+           show_field(s, show));
+}
+
 /* The next field, spelled as a C number, into FIELD_MAX characters; "" if it is blank. */
 static tristar_status next_field(section *s, char *number) {
-  char show[TSI_SHOW_SIZE];
   int records;
   size_t position;
   const tsi_fortran_item *item = tsi_fortran_next(s->format, &s->cursor, &records, &position);
@@ -96,9 +104,7 @@ static tristar_status next_field(section *s, char *number) {
   s->field = field;
   s->width = item->width;
   s->column = position + 1;
-  if (!tsi_fortran_spell(field, (size_t)item->width, item, s->cursor.scale, number))
-    TSI_FAIL(s->lines->env, TRISTAR_ERR_FORMAT, "%s: not a number among the %s: \"%s\"",
-             tsi_lines_where(s->lines), s->what, show_field(s, show));
+  if (!tsi_fortran_spell(field, (size_t)item->width, item, s->cursor.scale, number)) return not_a_number(s);
   return TRISTAR_OK;
 }
 
@@ -139,9 +145,7 @@ static tristar_status next_real(section *s, double *value) {
   if (number == TSI_NUMBER_LARGE)
     TSI_FAIL(s->lines->env, TRISTAR_ERR_NOT_FINITE, "%s: NaN, infinity or a number beyond double: \"%s\"",
              tsi_lines_where(s->lines), show_field(s, show));
-  if (number != TSI_NUMBER_OK || *tsi_skip_blanks(cursor) != '\0')
-    TSI_FAIL(s->lines->env, TRISTAR_ERR_FORMAT, "%s: not a number among the %s: \"%s\"",
-             tsi_lines_where(s->lines), s->what, show_field(s, show));
+  if (number != TSI_NUMBER_OK || *tsi_skip_blanks(cursor) != '\0') return not_a_number(s);
   return TRISTAR_OK;
 }
 

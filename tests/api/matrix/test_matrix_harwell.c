@@ -191,9 +191,17 @@ static const bad_file bad_files[] = {
     {"row indices end in their line", HEAD "RUA 2 2 2 0\n" FORMATS " 1 2 3\n 1\n  1.  2.\n",
      TRISTAR_ERR_FORMAT, ":6: columns 3 to 4 of the row indices are blank"},
     {"value is text", HEAD "RUA 2 2 2 0\n" FORMATS " 1 2 3\n 1 2\n  1. abc\n", TRISTAR_ERR_FORMAT,
-     ":7: not a number among the values: \" abc\""},
+     ":7: columns 5 to 8 of the values are not a number (are the fields as wide as the format says?): \" "
+     "abc\""},
     {"values run together", HEAD "RUA 2 2 2 0\n(8I2) (8I2) (8F6.0)\n 1 2 3\n 1 2\n 1. 2.  4.\n",
-     TRISTAR_ERR_FORMAT, ":7: not a number among"},
+     TRISTAR_ERR_FORMAT, ":7: columns 1 to 6 of the values are not a number"},
+    {"fields narrower than the format says, a digit of the next number", /* as SciPy 1.10 writes float32 */
+     HEAD "RUA 2 2 2 0\n(8I2) (8I2) (3E9.1)\n 1 2 3\n 1 2\n 1.5E+00 2.5E+00 3.5E+00\n", TRISTAR_ERR_FORMAT,
+     ":7: columns 10 to 18 of the values are not a number (are the fields as wide as the format says?): "
+     "\"2.5E+00 3\""},
+    {"fields narrower than the format says, a sign", /* as SciPy 1.10 writes double */
+     HEAD "RUA 2 2 2 0\n(8I2) (8I2) (3E10.1)\n 1 2 3\n 1 2\n -1.5E+00 -2.5E+00 -3.5E+00\n",
+     TRISTAR_ERR_FORMAT, ":7: columns 11 to 20 of the values are not a number"},
     {"NaN", HEAD "RUA 2 2 2 0\n" FORMATS " 1 2 3\n 1 2\n  1. NaN\n", TRISTAR_ERR_NOT_FINITE,
      ":7: NaN, infinity"},
     {"beyond double", HEAD "RUA 2 2 2 0\n(8I2) (8I2) (8E8.0)\n 1 2 3\n 1 2\n  1.E+00 1.D+400\n",
