@@ -48,9 +48,13 @@ int tsi_command_schur(const tsi_settings *settings) {
     tsi_report_analysis(s);
     tsi_report_factor(s);
     tsi_schur_report(s);
+    if (s->f.schur_refined)
+      tsi_report("", "by refined solves, as %s perturbed",
+                 s->f.perturbed_pivots == 1 ? "a pivot was" : "pivots were");
   }
   cJSON *object = tsi_json_session(s);
   if (made) TSI_JSON_NUMBERS(object, {"schur_unknowns", (double)s->schur_count});
+  if (made) cJSON_AddBoolToObject(object, "schur_refined", s->f.schur_refined);
   tsi_json_write(s, object);
   free(complement.values);
   free(s->schur);

@@ -265,7 +265,7 @@ tristar_status tsi_numeric_finish(tsi_numeric *numeric, tristar_factor_t *factor
   factor->stats.smallest_pivot = numeric->analysis->pattern->n > 0 ? atomic_load(&numeric->smallest) : 0;
   factor->stats.largest_pivot = atomic_load(&numeric->largest);
   factor->stats.growth = atomic_load(&numeric->strongest);
-  factor->stats.judged = factor->stats.singular = 0;
+  factor->stats.judged = factor->stats.singular = factor->stats.schur_refined = 0;
   factor->stats.solve_error = 0;
   factor->stats.reciprocal_condition = -1;
   factor->weakest_pivot = numeric->weakest;

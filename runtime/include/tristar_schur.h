@@ -29,12 +29,19 @@
  *
  * with I in the place of the complement. A matching (tristar_matching) moves rows of A_II only.
  *
+ * Perturbed pivots. If pivots of a regular A_II were perturbed, also with a matching, refined solves with
+ * A_II compute the complement: tristar_factor_stats.schur_refined is 1, and the log has a warning. Then
+ * condensing and expanding make one refined solve each (also with REFINE_NEVER), and the factorization one
+ * for each unknown of S. Their errors are also those of tristar_solve. PART_L, PART_D and PART_U still act on
+ * the factors with perturbed pivots.
+ *
  * Errors of tristar_analyze: ARGUMENT (a row out of range, or listed twice, or all rows: the message names
  * it), SINGULAR (A_II is structurally singular, or skew-symmetric of odd order), UNSUPPORTED (leaf_parts >
- * 1). Errors of tristar_factor: SINGULAR if pivots of A_II were perturbed, or if A_II is singular to working
- * precision (tristar_stats.h), unless the analysis has SINGULAR_PERTURB; ACCURACY if a trial solve with A_II
- * has a backward error above eps^(1/3), or, with perturbed pivots of a regular A_II, an x that differs by
- * eps^(1/4). From eps^(2/3) on the log has a warning (tristar_factor_stats.solve_error).
+ * 1). Errors of tristar_factor: SINGULAR if A_II is singular to working precision (tristar_stats.h), unless
+ * the analysis has SINGULAR_PERTURB; ACCURACY if a trial solve with A_II has a backward error above
+ * eps^(1/3), or refined solves one above eps^(2/3). From eps^(2/3) on the log has a warning
+ * (tristar_factor_stats.solve_error). With SINGULAR_PERTURB solves are refined only if an x of a trial
+ * differs by eps^(1/4).
  *
  * Memory: the Schur complement is stored as a square matrix, and the factor has as many zeros for L (LU: for
  * L and U) besides. */

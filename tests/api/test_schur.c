@@ -6,6 +6,7 @@
 #include "tristar_save.h"
 #include "tristar_schur.h"
 #include "tristar_solve.h"
+#include "tristar_stats.h"
 
 enum { N = 48, MOST = 12, NRHS = 3 };
 
@@ -543,6 +544,86 @@ static void check_expanded(tristar_t *ts) {
   }
 }
 
+/* Triples of rows a, b, p: the block of a and b is singular, and p, which makes A_II regular, is eliminated
+ * later, in another supernode. `regular`: the block is not singular. */
+static void make_triples(problem *m, const typed *t, tristar_symmetry symmetry, bool regular) {
+  *m = (problem){.n = 38, .count = 2, .schur = {36, 37}};
+  for (int i = 0; i < m->n; i++) m->a[i][i] = 1;
+  for (int a = 0; a < 36; a += 3) {
+    const int b = a + 1, p = a + 2, next = (a + 5) % 36;
+    m->a[a][b] = m->a[b][a] = 1;
+    m->a[b][b] = regular ? 2 : 1;
+    m->a[a][p] = symmetry == TRISTAR_GENERAL ? 0.4 : 0.5;
+    m->a[p][a] = 0.5;
+    if (t->is_complex) __imag__ m->a[p][a] = 0.25;
+    m->a[p][next] = m->a[next][p] = 0.125;
+    for (int k = a; k <= p; k++) m->a[36 + a % 2][k] = m->a[k][36 + a % 2] = k - a - 0.75;
+  }
+  for (int i = 0; i < m->n && symmetry != TRISTAR_GENERAL; i++)
+    for (int j = 0; j < i; j++) m->a[j][i] = mirrored(symmetry, m->a[i][j]);
+}
+
+static void check_triples(const typed *t, const problem *m, const tristar_factor_t *f, bool refined,
+                          double times) {
+  char schur[MOST * MOST * sizeof(number)];
+  number s[MOST * MOST];
+  double size[MOST * MOST];
+  tristar_factor_stats stats;
+  CHECK_OK(tristar_factor_get_stats(f, &stats));
+  CHECK((stats.perturbed_pivots > 0) == refined && stats.schur_refined == refined && !stats.singular);
+  CHECK_OK(tristar_schur_get(f, schur, m->count));
+  true_schur(m, s, size);
+  for (int i = 0; i < m->count; i++)
+    for (int j = 0; j < m->count; j++) {
+      const number got = get(t, schur, i + j * m->count) / times, expected = s[i * m->count + j];
+      CHECK_MSG(cabs(got - expected) <= 500 * t->roundoff * size[i * m->count + j], "%c: %.9g, not %.9g",
+                (char)t->scalar, creal(got), creal(expected));
+    }
+}
+
+/* Pivots of a regular A_II are perturbed: refined solves compute its complement, condense and expand, also of
+ * new values, until these need them no longer. */
+static void check_perturbed(tristar_t *ts, const typed *t, tristar_symmetry symmetry, tristar_method method,
+                            tristar_matching matching) {
+  const tristar_op ops[] = {TRISTAR_N, TRISTAR_T, TRISTAR_C};
+  problem m, twice, good;
+  tristar_analysis_options options = DEFAULTS(tristar_analysis_options);
+  CLEANUP(tristar_analysis_destroy) tristar_analysis_t *analysis = NULL;
+  CLEANUP(tristar_factor_destroy) tristar_factor_t *f = NULL;
+  CLEANUP(tristar_plan_destroy) tristar_plan_t *plan = NULL;
+  char schur[MOST * MOST * sizeof(number)];
+  int64_t permutation[N], at = 0;
+  make_triples(&m, t, symmetry, false);
+  make_triples(&good, t, symmetry, true);
+  twice = m;
+  for (int k = 0; k < N * N; k++) twice.a[k / N][k % N] *= 2;
+  for (int turn = 0; turn < 2; turn++)
+    for (int i = 0; i < m.n; i++)
+      if ((i % 3 == 2 || i >= 36) == turn) permutation[at++] = i;
+  options.ordering = TRISTAR_ORDERING_USER;
+  options.permutation = permutation;
+  options.merge = TRISTAR_MERGE_NONE;
+  options.method = method;
+  options.matching = matching;
+  options.schur = m.schur;
+  options.schur_count = m.count;
+  const tristar_view v = typed_dense_view(t, m.n, m.a[0], N, symmetry);
+  CHECK_OK(tristar_analyze(ts, &v, &options, &analysis));
+  CHECK_OK(tristar_factor(analysis, v.values, &f));
+  CHECK_OK(tristar_plan(f, NULL, &plan));
+  check_triples(t, &m, f, true, 1);
+  CHECK_OK(tristar_schur_get(f, schur, m.count));
+  for (int o = 0; o < 3; o++) check_solve(t, &m, &v, plan, schur, ops[o], 500 * t->roundoff);
+  const tristar_view v2 = typed_dense_view(t, m.n, twice.a[0], N, symmetry);
+  CHECK_OK(tristar_refactor(f, v2.values));
+  check_triples(t, &m, f, true, 2);
+  const tristar_view v3 = typed_dense_view(t, m.n, good.a[0], N, symmetry);
+  CHECK_OK(tristar_refactor(f, v3.values));
+  check_triples(t, &good, f, false, 1);
+  CHECK_OK(tristar_schur_get(f, schur, m.count));
+  for (int o = 0; o < 3; o++) check_solve(t, &good, &v3, plan, schur, ops[o], 500 * t->roundoff);
+}
+
 static int write_nothing(void *arg, const void *data, size_t bytes) {
   (void)arg, (void)data, (void)bytes;
   return 0;
@@ -584,12 +665,10 @@ static void check_refused(tristar_t *ts) {
 
 int main(int argc, char **argv) {
   subtests_begin(&argc, argv);
+  const typed *const types[] = {&typed_double, &typed_complex_double, &typed_single, &typed_complex_single};
   CLEANUP(close_context) tristar_t *serial = open_without_starpu(true);
   CLEANUP(close_context) tristar_t *ts = open_with_starpu(2, true);
-  RUN_ONE_THREAD(check_type(serial, &typed_double));
-  RUN_ONE_THREAD(check_type(serial, &typed_complex_double));
-  RUN_ONE_THREAD(check_type(serial, &typed_single));
-  RUN_ONE_THREAD(check_type(serial, &typed_complex_single));
+  for (int k = 0; k < 4; k++) RUN_ONE_THREAD(check_type(serial, types[k]));
   RUN(check_large(ts, "poisson3d7", 14, TRISTAR_METHOD_LLT, TRISTAR_ORDERING_METIS));
   RUN(check_large(ts, "convdiff3d", 12, TRISTAR_METHOD_LU, TRISTAR_ORDERING_AUTO));
   RUN_ONE_THREAD(check_large(serial, "poisson3d7", 12, TRISTAR_METHOD_LDLT, TRISTAR_ORDERING_AMD));
@@ -614,6 +693,15 @@ int main(int argc, char **argv) {
   RUN_ONE_THREAD(check_diagonal(serial, TRISTAR_METHOD_LU));
   RUN_ONE_THREAD(check_diagonal(serial, TRISTAR_METHOD_LDLT));
   RUN_ONE_THREAD(check_expanded(serial));
+  for (int matching = 0; matching < 3; matching++)
+    for (int k = 0; k < 4; k++) {
+      const typed *t = types[k];
+      const tristar_symmetry mirrored_as = t->is_complex ? TRISTAR_HERMITIAN : TRISTAR_SYMMETRIC;
+      const tristar_matching by = (tristar_matching)matching;
+      RUN_ONE_THREAD(check_perturbed(serial, t, TRISTAR_GENERAL, TRISTAR_METHOD_LU, by));
+      RUN_ONE_THREAD(check_perturbed(serial, t, mirrored_as, TRISTAR_METHOD_LU, by));
+      RUN_ONE_THREAD(check_perturbed(serial, t, mirrored_as, TRISTAR_METHOD_LDLT, by));
+    }
   RUN_ONE_THREAD(check_refused(serial));
   return 0;
 }

@@ -80,6 +80,13 @@ TRISTAR_CHECKED tristar_status tsi_judge_try(tristar_factor_t *factor, double *e
 TRISTAR_CHECKED tristar_status tsi_judge(const tsi_system *system, tristar_factor_t *factor, bool last);
 
 /* After a factorization that leaves rows to a Schur complement (schur_judge.c): is A_II singular, and does a
- * trial solve with it lose digits? Writes stats.judged and stats.solve_error. Errors: SINGULAR, ACCURACY,
- * MEMORY, those of tristar_plan. */
-TRISTAR_CHECKED tristar_status tsi_schur_judge(tristar_factor_t *factor);
+ * trial solve with it lose digits? may_refine: if pivots of a regular A_II were perturbed, refined solves
+ * compute the complement (tsi_schur_refine). Writes stats.judged and stats.solve_error. Errors: SINGULAR,
+ * ACCURACY, MEMORY, those of tristar_plan. */
+TRISTAR_CHECKED tristar_status tsi_schur_judge(tristar_factor_t *factor, bool may_refine);
+/* tsi_judge_measure of A_II. */
+TRISTAR_CHECKED tristar_status tsi_schur_measure(tristar_plan_t *plan);
+/* The complement by refined solves with A_II, in the place of that of the factorization. Sets
+ * stats.schur_refined, for as long as the factor has these values. Errors: ACCURACY (their backward errors
+ * exceed eps^(2/3)), MEMORY, those of tristar_solve. */
+TRISTAR_CHECKED tristar_status tsi_schur_refine(tristar_plan_t *plan);

@@ -34,7 +34,11 @@ static tristar_status judge(tsi_verdict *verdict, bool last) {
   TSI_CLEANUP(tristar_plan_destroy) tristar_plan_t *plan = NULL;
   tristar_factor_t *factor = verdict->factor;
   tsi_plan_system s;
-  if (factor->analysis->schur_count > 0) return tsi_schur_judge(factor);
+  if (factor->analysis->schur_count > 0) {
+    /* a factor with a matching may need no refined solves */
+    const bool other_first = !((owner *)verdict)->again && tsi_judge_can_match(factor->analysis);
+    return tsi_schur_judge(factor, !other_first);
+  }
   if (!tsi_judge_is_due(factor)) return TRISTAR_OK;
   if (factor->trial_plan == NULL) TSI_TRY(tristar_plan(factor, NULL, &plan));
   TSI_TRY(tsi_plan_system_create(plan ? plan : factor->trial_plan, &s));
@@ -73,7 +77,7 @@ static tristar_status measure(tristar_factor_t *factor) {
   tsi_plan_system s;
   if (factor->analysis->schur_count > 0) {
     factor->analysis->options.singular = TRISTAR_SINGULAR_REFUSE;
-    const tristar_status status = tsi_schur_judge(factor);
+    const tristar_status status = tsi_schur_judge(factor, true);
     factor->stats.singular = status == TRISTAR_ERR_SINGULAR || status == TRISTAR_ERR_ACCURACY;
     return factor->stats.singular ? TRISTAR_OK : status;
   }

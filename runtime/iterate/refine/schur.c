@@ -6,14 +6,34 @@
  *   [ L_SI  I ]        [        I   ]
  *
  * so a solve with L leaves the right-hand side of the Schur complement in the rows of S, and a solve with U
- * takes the solution there. Scaled: S' = R S C, g' = R g, x' = C^-1 x. */
+ * takes the solution there. Scaled: S' = R S C, g' = R g, x' = C^-1 x.
+ *
+ * If pivots of A_II were perturbed, though A_II is regular, L and U are factors of another matrix. Then the
+ * complement, its right-hand sides and solutions are computed by refined solves with the system
+ *
+ *   [ A_II    ]
+ *   [      D  ]     with the diagonal D that the scaling brings to one,
+ *
+ * whose factors L and U are, but for the perturbed pivots, and by products with A. The same system has the
+ * condition of A_II.
+ *
+ * Reads   a factor with a Schur complement, the caller's vectors.
+ * Writes  the caller's vectors; tsi_schur_refine: the complement, stats.schur_refined and stats.solve_error.
+ * Invariant: stats.schur_refined says which way computed the complement, and which way condenses and
+ * expands. */
 #include <inttypes.h>
+#include <math.h>
 
 #include "runtime/base/scalars.h"
 #include "runtime/factor/scaling.h"
+#include "runtime/iterate/refine/judge.h"
+#include "runtime/iterate/refine/refinement.h"
+#include "runtime/iterate/refine/system_plan.h"
 #include "runtime/solve/plan.h"
 #include "runtime/solve/request.h"
 #include "tristar_schur.h"
+
+enum { COLUMNS_MOST = 16 }; /* of refined solves at a time */
 
 static tristar_status need_schur(const tristar_factor_t *factor) {
   if (factor->analysis->schur_count == 0)
@@ -37,19 +57,33 @@ static double scale_of(const double *scale, tsi_index i) {
   return scale ? scale[i] : 1;
 }
 
+/* Entry (i, j) of the complement, in the units of A. */
+static void load(const tristar_factor_t *factor, tsi_index i, tsi_index j, double entry[2]) {
+  const tristar_analysis_t *an = factor->analysis;
+  const double r = 1 / scale_of(factor->row_scale, an->schur[i]),
+               c = 1 / scale_of(factor->col_scale, an->schur[j]);
+  tsi_scalar_read(an->factor_scalar, factor->schur, (size_t)j * (size_t)an->schur_count + (size_t)i, entry);
+  for (int k = 0; k < 2; k++) entry[k] = tsi_scaled(entry[k], r, c);
+}
+
+static void store(const tristar_factor_t *factor, tsi_index i, tsi_index j, const double entry[2]) {
+  const tristar_analysis_t *an = factor->analysis;
+  const double r = scale_of(factor->row_scale, an->schur[i]), c = scale_of(factor->col_scale, an->schur[j]);
+  const double part[] = {tsi_scaled(entry[0], r, c), tsi_scaled(entry[1], r, c)};
+  tsi_scalar_write(an->factor_scalar, factor->schur, (size_t)j * (size_t)an->schur_count + (size_t)i, part);
+}
+
 tristar_status tristar_schur_get(const tristar_factor_t *factor, void *s, int64_t lds) {
   tristar_status status = TRISTAR_OK;
   TSI_ENTER(factor, factor->ts);
   const tristar_analysis_t *an = factor->analysis;
-  const tsi_index count = an->schur_count, *row = an->schur;
+  const tsi_index count = an->schur_count;
   TSI_TRY_OUT(need_schur(factor));
   TSI_TRY_OUT(check_array(&factor->ts->env, "s", s, lds, count, 1));
   for (tsi_index j = 0; j < count; j++)
     for (tsi_index i = 0; i < count; i++) {
-      const double r = 1 / scale_of(factor->row_scale, row[i]), c = 1 / scale_of(factor->col_scale, row[j]);
       double part[2];
-      tsi_scalar_read(an->factor_scalar, factor->schur, (size_t)j * (size_t)count + (size_t)i, part);
-      for (int k = 0; k < 2; k++) part[k] = tsi_scaled(part[k], r, c);
+      load(factor, i, j, part);
       tsi_scalar_write((char)an->pattern->scalar, s, (size_t)(j * lds + i), part);
     }
 out:
@@ -77,6 +111,331 @@ static tristar_status solve_part(tristar_plan_t *plan, tristar_op op, tristar_pa
   return tristar_solve_with(plan, &options, nrhs, b, x, NULL);
 }
 
+/* ---- The sweeps ---------------------------------------------------------------------------------------- */
+
+static tristar_status sweep_forward(tristar_plan_t *plan, tristar_op op, int64_t nrhs, const void *b,
+                                    int64_t ldb, void *y, int64_t ldy, void *g, int64_t ldg) {
+  const tristar_factor_t *factor = plan->factor;
+  const bool by_rows = op == TRISTAR_N;
+  TSI_TRY(solve_part(plan, op, by_rows ? TRISTAR_PART_L : TRISTAR_PART_U, nrhs, b, ldb, y, ldy));
+  move(factor, by_rows ? factor->row_scale : factor->col_scale, nrhs, y, ldy,
+       tsi_analysis_schur_first(factor->analysis), g, ldg, 0);
+  return TRISTAR_OK;
+}
+
+static void copy_columns(const tristar_factor_t *factor, int64_t nrhs, const void *from, int64_t ld_from,
+                         void *to, int64_t ld_to) {
+  const size_t bytes = factor->user_bytes, column = (size_t)factor->analysis->pattern->n * bytes;
+  for (int64_t c = 0; c < nrhs && to != from; c++)
+    memcpy((char *)to + (size_t)(c * ld_to) * bytes, (const char *)from + (size_t)(c * ld_from) * bytes,
+           column);
+}
+
+/* The rows of S of x, as they are. */
+static void put_unknowns(const tristar_factor_t *factor, int64_t nrhs, const void *x_s, int64_t ldxs, void *x,
+                         int64_t ldx) {
+  const tristar_analysis_t *an = factor->analysis;
+  const size_t bytes = factor->user_bytes;
+  for (int64_t c = 0; c < nrhs; c++)
+    for (tsi_index k = 0; k < an->schur_count; k++)
+      memcpy((char *)x + (size_t)(c * ldx + an->schur[k]) * bytes,
+             (const char *)x_s + (size_t)(c * ldxs + k) * bytes, bytes);
+}
+
+static tristar_status sweep_backward(tristar_plan_t *plan, tristar_op op, int64_t nrhs, const void *y,
+                                     int64_t ldy, const void *x_s, int64_t ldxs, void *x, int64_t ldx) {
+  const tristar_factor_t *factor = plan->factor;
+  const bool by_rows = op == TRISTAR_N;
+  copy_columns(factor, nrhs, y, ldy, x, ldx);
+  move(factor, by_rows ? factor->col_scale : factor->row_scale, nrhs, x_s, ldxs, 0, x, ldx,
+       tsi_analysis_schur_first(factor->analysis));
+  if (factor->inverse) TSI_TRY(solve_part(plan, op, TRISTAR_PART_D, nrhs, x, ldx, x, ldx));
+  TSI_TRY(solve_part(plan, op, by_rows ? TRISTAR_PART_U : TRISTAR_PART_L, nrhs, x, ldx, x, ldx));
+  put_unknowns(factor, nrhs, x_s, ldxs, x, ldx); /* single factors would round them */
+  return TRISTAR_OK;
+}
+
+/* ---- The system of A_II and D -------------------------------------------------------------------------- */
+
+typedef struct eliminated {
+  tristar_plan_t *plan;
+  tsi_system_functions functions;
+  tsi_plan_system s; /* refers to what is above and below */
+  bool *stays;       /* n: is the row one of S? */
+  double *d;         /* schur_count: the entries of D */
+  /* Lines as those of the pattern. */
+  tsi_count *ptr;
+  tsi_index *index;
+  char *values;
+} eliminated;
+
+static void release(eliminated *e) {
+  tsi_release(tsi_take(&e->stays));
+  tsi_release(tsi_take(&e->d));
+  tsi_release(tsi_take(&e->ptr));
+  tsi_release(tsi_take(&e->index));
+  tsi_release(tsi_take(&e->values));
+}
+
+/* Within the range of numbers. */
+static double find_d(const tristar_factor_t *factor, tsi_index row) {
+  const double most = tsi_scalar_is_single((char)factor->analysis->pattern->scalar) ? 0x1p120 : 0x1p1000;
+  const double d = tsi_scaled(1, 1 / scale_of(factor->row_scale, row), 1 / scale_of(factor->col_scale, row));
+  return fmin(fmax(d, 1 / most), most);
+}
+
+static void fill_lines(const tristar_factor_t *factor, eliminated *e) {
+  const tsi_pattern *pattern = factor->analysis->pattern;
+  const size_t bytes = factor->user_bytes;
+  tsi_count at = 0;
+  for (tsi_index j = 0; j < pattern->n; j++) {
+    e->ptr[j] = at;
+    for (tsi_count p = pattern->ptr[j]; p < pattern->ptr[j + 1] && !e->stays[j]; p++) {
+      if (e->stays[pattern->index[p]]) continue;
+      memcpy(e->values + (size_t)at * bytes, (const char *)factor->values + (size_t)p * bytes, bytes);
+      e->index[at++] = pattern->index[p];
+    }
+    if (!e->stays[j]) continue;
+    tsi_scalar_write((char)pattern->scalar, e->values, (size_t)at, (const double[]){find_d(factor, j), 0});
+    e->index[at++] = j;
+  }
+  e->ptr[pattern->n] = at;
+}
+
+/* x_I = op(A_II)^-1 b_I: with x_S = 0. x_S = D^-1 b_S afterwards. x may be b. */
+static tristar_status solve(void *context, tristar_op op, int64_t nrhs, const void *b, int64_t ldb, void *x,
+                            int64_t ldx) {
+  const eliminated *e = context;
+  const tristar_factor_t *factor = e->plan->factor;
+  const tristar_analysis_t *an = factor->analysis;
+  const char scalar = (char)an->pattern->scalar;
+  const int64_t count = an->schur_count;
+  tsi_env *env = &factor->ts->env;
+  TSI_OWNED char *g = NULL, *zero = NULL, *x_s = NULL;
+  TSI_TRY(TSI_ALLOC_SIZED(env, g, (size_t)(count * nrhs), factor->user_bytes));
+  TSI_TRY(TSI_ALLOC_SIZED(env, x_s, (size_t)(count * nrhs), factor->user_bytes));
+  TSI_TRY(TSI_ALLOC_SIZED_ZERO(env, zero, (size_t)(count * nrhs), factor->user_bytes));
+  for (int64_t k = 0; k < count * nrhs; k++) {
+    double part[2];
+    tsi_scalar_read(scalar, b, (size_t)(k / count * ldb + an->schur[k % count]), part);
+    for (int i = 0; i < 2; i++) part[i] /= e->d[k % count];
+    tsi_scalar_write(scalar, x_s, (size_t)k, part);
+  }
+  TSI_TRY(sweep_forward(e->plan, op, nrhs, b, ldb, x, ldx, g, count));
+  TSI_TRY(sweep_backward(e->plan, op, nrhs, x, ldx, zero, count, x, ldx));
+  for (int64_t k = 0; k < count * nrhs; k++) {
+    double part[2];
+    tsi_scalar_read(scalar, x_s, (size_t)k, part);
+    tsi_scalar_write(scalar, x, (size_t)(k / count * ldx + an->schur[k % count]), part);
+  }
+  return TRISTAR_OK;
+}
+
+/* *e must not move afterwards. */
+static tristar_status begin(tristar_plan_t *plan, eliminated *e) {
+  const tristar_factor_t *factor = plan->factor;
+  const tristar_analysis_t *an = factor->analysis;
+  const tsi_count n = an->pattern->n, entries = an->pattern->ptr[n] + an->schur_count;
+  tsi_env *env = &factor->ts->env;
+  e->plan = plan;
+  TSI_TRY(TSI_ALLOC_ZERO(env, e->stays, n));
+  TSI_TRY(TSI_ALLOC(env, e->d, an->schur_count));
+  TSI_TRY(TSI_ALLOC(env, e->ptr, n + 1));
+  TSI_TRY(TSI_ALLOC(env, e->index, entries));
+  TSI_TRY(TSI_ALLOC_SIZED(env, e->values, entries, factor->user_bytes));
+  for (tsi_index k = 0; k < an->schur_count; k++) {
+    e->stays[an->schur[k]] = true;
+    e->d[k] = find_d(factor, an->schur[k]);
+  }
+  fill_lines(factor, e);
+  TSI_TRY(tsi_plan_system_create(plan, &e->s));
+  e->functions = *e->s.system.functions;
+  e->functions.solve = solve;
+  e->s.system.a.ptr = e->ptr;
+  e->s.system.a.index = e->index;
+  e->s.system.a.values = e->values;
+  e->s.system.functions = &e->functions;
+  e->s.system.context = e;
+  e->s.system.kept = NULL;
+  return TRISTAR_OK;
+}
+
+tristar_status tsi_schur_measure(tristar_plan_t *plan) {
+  TSI_CLEANUP(release) eliminated e = {.plan = NULL};
+  TSI_TRY(begin(plan, &e));
+  return tsi_judge_measure(&e.s.system, plan->factor);
+}
+
+/* ---- Refined solves ------------------------------------------------------------------------------------ */
+
+/* Some columns at a time. */
+typedef struct refined {
+  eliminated system;
+  char *b, *x; /* n x columns each */
+} refined;
+
+static void finish(refined *r) {
+  release(&r->system);
+  tsi_release(tsi_take(&r->b));
+  tsi_release(tsi_take(&r->x));
+}
+
+static tristar_status start(tristar_plan_t *plan, int64_t columns, refined *r) {
+  const tristar_factor_t *factor = plan->factor;
+  const size_t column = (size_t)factor->analysis->pattern->n * factor->user_bytes;
+  tsi_env *env = &plan->ts->env;
+  if (columns > COLUMNS_MOST) columns = COLUMNS_MOST;
+  TSI_TRY(begin(plan, &r->system));
+  TSI_TRY(TSI_ALLOC_SIZED(env, r->b, (size_t)columns, column));
+  return TSI_ALLOC_SIZED(env, r->x, (size_t)columns, column);
+}
+
+static void clear_unknowns(const tristar_factor_t *factor, int64_t columns, void *b) {
+  const tristar_analysis_t *an = factor->analysis;
+  for (int64_t c = 0; c < columns; c++)
+    for (tsi_index k = 0; k < an->schur_count; k++)
+      tsi_scalar_write((char)an->pattern->scalar, b, (size_t)(c * an->pattern->n + an->schur[k]),
+                       (const double[]){0, 0});
+}
+
+/* x_I = op(A_II)^-1 b_I, x_S = 0. Overwrites b_S. Errors: ACCURACY; those of tsi_solve_refined. */
+static tristar_status solve_refined(refined *r, tristar_op op, int64_t columns,
+                                    tristar_refine_result *result) {
+  tristar_plan_t *plan = r->system.plan;
+  const tristar_factor_t *factor = plan->factor;
+  const size_t column = (size_t)factor->analysis->pattern->n * factor->user_bytes;
+  tristar_refine_options options;
+  tristar_refine_options_init(&options);
+  options.tolerance = plan->options.accuracy;
+  clear_unknowns(factor, columns, r->b);
+  TSI_TRY(tsi_solve_refined(&r->system.s.system, op, columns, r->b, column, r->x, column, &options, result));
+  return tsi_refined_judge(&plan->ts->env, r->system.s.system.kernels, false, plan->options.accuracy, result);
+}
+
+/* y is b, for tristar_schur_expand. */
+static tristar_status condense_refined(tristar_plan_t *plan, tristar_op op, int64_t nrhs, const void *b,
+                                       int64_t ldb, void *y, int64_t ldy, void *g, int64_t ldg) {
+  const tristar_factor_t *factor = plan->factor;
+  const tristar_analysis_t *an = factor->analysis;
+  const int64_t n = an->pattern->n;
+  const size_t bytes = factor->user_bytes;
+  TSI_CLEANUP(finish) refined r = {.b = NULL};
+  TSI_TRY(start(plan, nrhs, &r));
+  for (int64_t first = 0, columns; first < nrhs; first += columns) {
+    const char *of_b = (const char *)b + (size_t)(first * ldb) * bytes;
+    tristar_refine_result result = {0};
+    columns = nrhs - first < COLUMNS_MOST ? nrhs - first : COLUMNS_MOST;
+    copy_columns(factor, columns, of_b, ldb, r.b, n);
+    TSI_TRY(solve_refined(&r, op, columns, &result));
+    TSI_TRY(tristar_residual(factor, op, columns, of_b, ldb, r.x, n, r.b, n, NULL));
+    for (int64_t c = 0; c < columns; c++)
+      for (tsi_index k = 0; k < an->schur_count; k++)
+        memcpy((char *)g + (size_t)((first + c) * ldg + k) * bytes,
+               r.b + (size_t)(c * n + an->schur[k]) * bytes, bytes);
+  }
+  copy_columns(factor, nrhs, b, ldb, y, ldy);
+  return TRISTAR_OK;
+}
+
+static tristar_status expand_refined(tristar_plan_t *plan, tristar_op op, int64_t nrhs, const void *y,
+                                     int64_t ldy, const void *x_s, int64_t ldxs, void *x, int64_t ldx) {
+  const tristar_factor_t *factor = plan->factor;
+  const int64_t n = factor->analysis->pattern->n;
+  const size_t bytes = factor->user_bytes;
+  TSI_CLEANUP(finish) refined r = {.b = NULL};
+  TSI_TRY(start(plan, nrhs, &r));
+  for (int64_t first = 0, columns; first < nrhs; first += columns) {
+    const char *of_y = (const char *)y + (size_t)(first * ldy) * bytes,
+               *given = (const char *)x_s + (size_t)(first * ldxs) * bytes;
+    char *of_x = (char *)x + (size_t)(first * ldx) * bytes;
+    tristar_refine_result result = {0};
+    columns = nrhs - first < COLUMNS_MOST ? nrhs - first : COLUMNS_MOST;
+    memset(r.x, 0, (size_t)(columns * n) * bytes);
+    put_unknowns(factor, columns, given, ldxs, r.x, n);
+    TSI_TRY(tristar_residual(factor, op, columns, of_y, ldy, r.x, n, r.b, n, NULL));
+    TSI_TRY(solve_refined(&r, op, columns, &result));
+    copy_columns(factor, columns, r.x, n, of_x, ldx);
+    put_unknowns(factor, columns, given, ldxs, of_x, ldx);
+  }
+  return TRISTAR_OK;
+}
+
+/* ---- The complement by refined solves ------------------------------------------------------------------ */
+
+/* Of a symmetric kind the upper triangle mirrors the lower one, and the diagonal has no rounding errors. Rows
+ * and columns of L U have scalings of their own. */
+static void mirror(const tristar_factor_t *factor) {
+  const tristar_analysis_t *an = factor->analysis;
+  const tristar_symmetry symmetry = an->pattern->symmetry;
+  const bool skew = symmetry == TRISTAR_SKEW_SYMMETRIC;
+  if (symmetry == TRISTAR_GENERAL) return;
+  for (tsi_index j = 0; j < an->schur_count; j++)
+    for (tsi_index i = 0; i <= j; i++) {
+      double part[2];
+      load(factor, j, i, part);
+      if (skew) part[0] = i == j ? 0 : -part[0];
+      if (skew || symmetry == TRISTAR_HERMITIAN) part[1] = i == j ? 0 : -part[1];
+      store(factor, i, j, part);
+    }
+}
+
+/* Columns first .. first + columns - 1: of X = A_II^-1 A_IS, then of A_SS - A_SI X. */
+static tristar_status find_columns(refined *r, tsi_index first, tsi_index columns,
+                                   tristar_refine_result *result) {
+  const tristar_factor_t *factor = r->system.plan->factor;
+  const tristar_analysis_t *an = factor->analysis;
+  const char scalar = (char)an->pattern->scalar;
+  const int64_t n = an->pattern->n;
+  const size_t bytes = (size_t)(n * columns) * factor->user_bytes;
+  TSI_OWNED char *of_a = NULL;
+  TSI_TRY(TSI_ALLOC(&factor->ts->env, of_a, bytes));
+  memset(r->b, 0, bytes);
+  memset(r->x, 0, bytes);
+  for (tsi_index c = 0; c < columns; c++)
+    tsi_scalar_write(scalar, r->x, (size_t)(c * n + an->schur[first + c]), (const double[]){-1, 0});
+  TSI_TRY(tristar_residual(factor, TRISTAR_N, columns, r->b, n, r->x, n, of_a, n, NULL));
+  memcpy(r->b, of_a, bytes);
+  TSI_TRY(solve_refined(r, TRISTAR_N, columns, result));
+  TSI_TRY(tristar_residual(factor, TRISTAR_N, columns, of_a, n, r->x, n, r->b, n, NULL));
+  for (tsi_index c = 0; c < columns; c++)
+    for (tsi_index i = 0; i < an->schur_count; i++) {
+      double part[2];
+      tsi_scalar_read(scalar, r->b, (size_t)(c * n + an->schur[i]), part);
+      store(factor, i, first + c, part);
+    }
+  return TRISTAR_OK;
+}
+
+tristar_status tsi_schur_refine(tristar_plan_t *plan) {
+  tristar_factor_t *factor = plan->factor;
+  tristar_factor_stats *stats = &factor->stats;
+  const tristar_analysis_t *an = factor->analysis;
+  tsi_env *env = &plan->ts->env;
+  const double most = pow(tsi_sparse_kernels_select(an->pattern->scalar)->epsilon, 2.0 / 3);
+  TSI_CLEANUP(finish) refined r = {.b = NULL};
+  tristar_refine_result result = {0};
+  TSI_TRY(start(plan, an->schur_count, &r));
+  for (tsi_index first = 0, columns; first < an->schur_count; first += columns) {
+    columns = tsi_index_min(COLUMNS_MOST, an->schur_count - first);
+    const tristar_status status = find_columns(&r, first, columns, &result);
+    if (status != TRISTAR_ERR_ACCURACY && status != TRISTAR_ERR_NOT_FINITE) TSI_TRY(status);
+    if (status != TRISTAR_OK || !(result.backward_error <= most))
+      TSI_FAIL(env, TRISTAR_ERR_ACCURACY,
+               "the Schur complement would not be accurate: %lld pivots of the rows that are eliminated were "
+               "perturbed, and refined solves with them have the backward error %.1e",
+               (long long)stats->perturbed_pivots, result.backward_error);
+  }
+  mirror(factor);
+  stats->schur_refined = 1;
+  tsi_log(env, TRISTAR_LOG_WARNING,
+          "factor: %lld pivots of the rows that are eliminated were perturbed: refined solves compute the "
+          "Schur complement, condense and expand; their backward errors are %.1e",
+          (long long)stats->perturbed_pivots, result.backward_error);
+  return TRISTAR_OK;
+}
+
+/* ---- Condensing and expanding -------------------------------------------------------------------------- */
+
 tristar_status tristar_schur_condense(tristar_plan_t *plan, tristar_op op, int64_t nrhs, const void *b,
                                       int64_t ldb, void *y, int64_t ldy, void *g, int64_t ldg) {
   tristar_status status = TRISTAR_OK;
@@ -84,14 +443,13 @@ tristar_status tristar_schur_condense(tristar_plan_t *plan, tristar_op op, int64
   tsi_env *env = &plan->ts->env;
   const tristar_factor_t *factor = plan->factor;
   const tristar_analysis_t *an = factor->analysis;
-  const bool by_rows = op == TRISTAR_N;
   TSI_TRY_OUT(need_schur(factor));
+  TSI_TRY_OUT(tsi_check_op(env, op));
   TSI_TRY_OUT(check_array(env, "b", b, ldb, an->pattern->n, nrhs));
   TSI_TRY_OUT(check_array(env, "y", y, ldy, an->pattern->n, nrhs));
   TSI_TRY_OUT(check_array(env, "g", g, ldg, an->schur_count, nrhs));
-  TSI_TRY_OUT(solve_part(plan, op, by_rows ? TRISTAR_PART_L : TRISTAR_PART_U, nrhs, b, ldb, y, ldy));
-  move(factor, by_rows ? factor->row_scale : factor->col_scale, nrhs, y, ldy, tsi_analysis_schur_first(an), g,
-       ldg, 0);
+  status = factor->stats.schur_refined ? condense_refined(plan, op, nrhs, b, ldb, y, ldy, g, ldg)
+                                       : sweep_forward(plan, op, nrhs, b, ldb, y, ldy, g, ldg);
 out:
   return tsi_answer(env, status);
 }
@@ -103,25 +461,15 @@ tristar_status tristar_schur_expand(tristar_plan_t *plan, tristar_op op, int64_t
   tsi_env *env = &plan->ts->env;
   const tristar_factor_t *factor = plan->factor;
   const tristar_analysis_t *an = factor->analysis;
-  const size_t bytes = factor->user_bytes;
-  const bool by_rows = op == TRISTAR_N;
   TSI_TRY_OUT(need_schur(factor));
+  TSI_TRY_OUT(tsi_check_op(env, op));
   TSI_TRY_OUT(check_array(env, "y", y, ldy, an->pattern->n, nrhs));
   TSI_TRY_OUT(check_array(env, "x_s", x_s, ldxs, an->schur_count, nrhs));
   TSI_TRY_OUT(check_array(env, "x", x, ldx, an->pattern->n, nrhs));
   if (x == y && ldx != ldy)
     TSI_FAIL_OUT(env, TRISTAR_ERR_ARGUMENT, "x is y, but ldx = %" PRId64 " and ldy = %" PRId64, ldx, ldy);
-  for (int64_t c = 0; c < nrhs && x != y; c++)
-    memcpy((char *)x + (size_t)(c * ldx) * bytes, (const char *)y + (size_t)(c * ldy) * bytes,
-           (size_t)an->pattern->n * bytes);
-  move(factor, by_rows ? factor->col_scale : factor->row_scale, nrhs, x_s, ldxs, 0, x, ldx,
-       tsi_analysis_schur_first(an));
-  if (factor->inverse) TSI_TRY_OUT(solve_part(plan, op, TRISTAR_PART_D, nrhs, x, ldx, x, ldx));
-  TSI_TRY_OUT(solve_part(plan, op, by_rows ? TRISTAR_PART_U : TRISTAR_PART_L, nrhs, x, ldx, x, ldx));
-  for (int64_t c = 0; c < nrhs; c++) /* single factors would round them */
-    for (tsi_index k = 0; k < an->schur_count; k++)
-      memcpy((char *)x + (size_t)(c * ldx + an->schur[k]) * bytes,
-             (const char *)x_s + (size_t)(c * ldxs + k) * bytes, bytes);
+  status = factor->stats.schur_refined ? expand_refined(plan, op, nrhs, y, ldy, x_s, ldxs, x, ldx)
+                                       : sweep_backward(plan, op, nrhs, y, ldy, x_s, ldxs, x, ldx);
 out:
   return tsi_answer(env, status);
 }
