@@ -59,6 +59,7 @@ int tsi_command_inverse(const tsi_settings *settings) {
   tsi_session session, *s = &session;
   entries e = {.count = 0};
   tristar_dense values = {.values = NULL};
+  tristar_plan_stats stats = {.inverse_solves = 0};
   double seconds = 0;
   if (settings->operand[0] == NULL) return tsi_usage_error("inverse", "no MATRIX given");
   if (settings->diagonal + settings->pattern + (settings->entries != NULL) != 1)
@@ -72,6 +73,7 @@ int tsi_command_inverse(const tsi_settings *settings) {
     ok = tsi_session_check(s, compute(s, &e, values.values), s->name);
     seconds = tsi_now() - begin;
   }
+  ok = ok && tsi_session_check(s, tristar_plan_get_stats(s->plan, &stats), s->name);
   ok = ok && write_values(s, &values);
   if (ok && !settings->to_stdout) {
     tsi_console_clear();
@@ -79,10 +81,14 @@ int tsi_command_inverse(const tsi_settings *settings) {
     tsi_report_analysis(s);
     tsi_report_factor(s);
     tsi_report("inverse", "%s in %s", tsi_text_count(values.rows), tsi_text_seconds(seconds));
+    if (stats.inverse_solves > 0)
+      tsi_report("", "by %s", tsi_text_many(stats.inverse_solves, "refined solve"));
     if (settings->out != NULL) tsi_report("written", "%s", settings->out);
   }
   cJSON *object = tsi_json_session(s);
-  if (ok) TSI_JSON_NUMBERS(object, {"inverse_entries", (double)values.rows}, {"inverse_s", seconds});
+  if (ok)
+    TSI_JSON_NUMBERS(object, {"inverse_entries", (double)values.rows}, {"inverse_s", seconds},
+                     {"inverse_solves", (double)stats.inverse_solves});
   tsi_json_write(s, object);
   free(values.values);
   free(e.row);

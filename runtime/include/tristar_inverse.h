@@ -16,10 +16,13 @@
  *
  * LU, LDLT and LLT, all types. Entries have the accuracy of solves with the scaled matrix that are not
  * refined. If these are inaccurate, because pivots were perturbed or trial solves in that scaling lost
- * digits, the functions return ACCURACY.
- * Imported factors and triangles take solves. Errors of all: ARGUMENT, MEMORY, STALE, RUNTIME, ACCURACY;
- * UNSUPPORTED (a factor with a Schur complement, tristar_schur.h; a plan with KERNEL_SPMV, or a storage
- * other than FULL; single_factors). */
+ * digits, all entries take solves that are refined, 16 at a time: one for each column of the entries, so n
+ * for a diagonal (tristar_plan_stats.inverse_solves). tristar_set_progress follows solves by their blocks,
+ * and can cancel them. The functions return ACCURACY if the factor does not store the matrix, if the matrix
+ * is singular, or if a refined solve has a backward error above eps^(2/3). Imported factors and triangles
+ * take solves. Errors of all: ARGUMENT, MEMORY, STALE, RUNTIME, ACCURACY, CANCELLED, NOT_FINITE; UNSUPPORTED
+ * (a factor with a Schur complement, tristar_schur.h; a plan with KERNEL_SPMV, or a storage other than FULL;
+ * single_factors). */
 #include "tristar.h" /* before the guard: see tristar_compat.h */
 
 #ifndef TRISTAR_INVERSE_H

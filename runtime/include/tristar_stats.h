@@ -238,6 +238,7 @@ typedef struct tristar_plan_stats {
   double storage_bytes;    /* Bytes of the rounded copies of L and U that storage makes. 0: none. */
   double storage_saved; /* Bytes that these copies take less than the same in the precision of the factor. */
   int64_t storage_panels[3]; /* Panels of the copies in each format, by tristar_storage. */
+  int64_t inverse_solves;    /* Refined solves of the latest request for entries of the inverse; 0: none. */
 } tristar_plan_stats;
 /* Copies the statistics of the plan to *stats. */
 TRISTAR_API tristar_status tristar_plan_get_stats(const tristar_plan_t *plan, tristar_plan_stats *stats);

@@ -3,8 +3,10 @@
 #include "tests/support/context.h"
 #include "tests/support/subtests.h"
 #include "tests/support/typed.h"
+#include "tristar_forecast.h"
 #include "tristar_inverse.h"
 #include "tristar_schur.h"
+#include "tristar_stats.h"
 
 typedef struct system_of {
   tristar_view v;
@@ -223,6 +225,72 @@ static void check_growth(tristar_t *ts, tristar_merge merge) {
   CHECK_MSG(right > 900, "only %d systems", right);
 }
 
+static int cancel(void *arg, const tristar_progress_point *point) {
+  *(double *)arg = point->share;
+  return 1;
+}
+
+/* Rows a and b of each triple a, b, p are eliminated first, and singular: pivots are perturbed, and the
+ * entries are those of refined solves. */
+static void check_perturbed(tristar_t *ts, const typed *t, tristar_symmetry symmetry, tristar_method method) {
+  enum { N = 60 };
+  static number a[N][N];
+  CLEANUP(destroy) system_of s;
+  tristar_analysis_options options = DEFAULTS(tristar_analysis_options);
+  tristar_plan_stats stats;
+  int64_t permutation[N], at = 0;
+  double share = -1;
+  memset(a, 0, sizeof a);
+  for (int k = 0; k < N; k += 3) {
+    const int next = (k + 5) % N;
+    a[k][k] = a[k][k + 1] = a[k + 1][k] = a[k + 1][k + 1] = a[k + 2][k + 2] = 1;
+    a[k][k + 2] = symmetry == TRISTAR_GENERAL ? 0.4 : 0.5;
+    a[k + 2][k] = 0.5;
+    if (t->is_complex) __imag__ a[k + 2][k] = 0.25;
+    a[k + 2][next] = a[next][k + 2] = 0.125;
+  }
+  for (int i = 0; i < N && symmetry != TRISTAR_GENERAL; i++)
+    for (int j = 0; j < i; j++) a[j][i] = mirrored(symmetry, a[i][j]);
+  for (int turn = 0; turn < 2; turn++)
+    for (int i = 0; i < N; i++)
+      if ((i % 3 == 2) == turn) permutation[at++] = i;
+  options.ordering = TRISTAR_ORDERING_USER;
+  options.permutation = permutation;
+  options.merge = TRISTAR_MERGE_NONE;
+  options.method = method;
+  const tristar_view v = typed_dense_view(t, N, a[0], N, symmetry);
+  make(ts, &v, &options, &s);
+  CHECK_OK(tristar_plan_get_stats(s.plan, &stats));
+  CHECK(stats.perturbed_pivots > 0 && stats.inverse_solves == 0);
+  check_system(t, &s);
+  OWNED void *diagonal = xcalloc(N, t->bytes);
+  CHECK_OK(tristar_inverse_diagonal(s.plan, diagonal));
+  CHECK_OK(tristar_plan_get_stats(s.plan, &stats));
+  CHECK(stats.inverse_solves == N);
+  CHECK_OK(tristar_set_progress(ts, cancel, &share));
+  CHECK_STATUS(tristar_inverse_diagonal(s.plan, diagonal), TRISTAR_ERR_CANCELLED);
+  CHECK_OK(tristar_set_progress(ts, NULL, NULL));
+  CHECK(share >= 0 && share < 1);
+}
+
+/* The inverse of a singular matrix is refused, though a factor was asked for. */
+static void check_singular(tristar_t *ts) {
+  enum { N = 12 };
+  number a[N * N] = {0};
+  double diagonal[N];
+  CLEANUP(destroy) system_of s;
+  tristar_analysis_options options = DEFAULTS(tristar_analysis_options);
+  for (int i = 0; i < N; i++) {
+    a[i * N + i] = i > 0 && i < N - 1 ? 2 : 1;
+    if (i > 0) a[i * N + i - 1] = a[(i - 1) * N + i] = -1;
+  }
+  options.singular = TRISTAR_SINGULAR_PERTURB;
+  const tristar_view v = typed_dense_view(&typed_double, N, a, N, TRISTAR_SYMMETRIC);
+  make(ts, &v, &options, &s);
+  CHECK_STATUS(tristar_inverse_diagonal(s.plan, diagonal), TRISTAR_ERR_ACCURACY);
+  CHECK_ERROR(ts, "the matrix is singular");
+}
+
 static void check_refused(tristar_t *ts) {
   CLEANUP(tristar_matrix_destroy) tristar_matrix_t *matrix = NULL;
   CLEANUP(destroy) system_of s, schur, single;
@@ -266,6 +334,13 @@ int main(int argc, char **argv) {
   for (int far = 0; far <= 60; far += 20) RUN(check_units(ts, far));
   RUN(check_growth(ts, TRISTAR_MERGE_RELAXED));
   RUN(check_growth(ts, TRISTAR_MERGE_FUNDAMENTAL));
+  for (int k = 0; k < 4; k++) {
+    const tristar_symmetry kind = types[k]->is_complex ? TRISTAR_HERMITIAN : TRISTAR_SYMMETRIC;
+    RUN(check_perturbed(ts, types[k], TRISTAR_GENERAL, TRISTAR_METHOD_LU));
+    RUN(check_perturbed(ts, types[k], kind, TRISTAR_METHOD_LU));
+    RUN(check_perturbed(ts, types[k], kind, TRISTAR_METHOD_LDLT));
+  }
+  RUN(check_singular(ts));
   RUN(check_refused(ts));
   return 0;
 }

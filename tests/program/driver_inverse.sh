@@ -11,12 +11,25 @@ printf '%s\n' '1 3 # far' '2 2' '3 2' >entries.txt
 for method in llt ldlt lu; do
   expect 0 '^inverse +3 in ' inverse path.mtx --diagonal --out d.mtx --json d.json --method $method
   [ "$(values d.mtx)" = '3 1 0.75 1 0.75 ' ] || fail "$method: $(cat d.mtx)"
-  [ "$(value inverse_entries d.json):$(value method d.json)" = "3:$method" ] || fail "$(cat d.json)"
+  [ "$(value inverse_entries d.json):$(value method d.json):$(value inverse_solves d.json)" = "3:$method:0" ] || fail "$(cat d.json)"
   expect 0 '^inverse +5 in ' inverse path.mtx --pattern --out p.mtx --method $method
   [ "$(values p.mtx)" = '3 3 5 1 1 0.75 2 1 0.5 2 2 1 3 2 0.5 3 3 0.75 ' ] || fail "$method: $(cat p.mtx)"
   expect 0 '^inverse +3 in ' inverse path.mtx --entries entries.txt --out e.mtx --method $method
   [ "$(values e.mtx)" = '3 1 0.25 1 0.5 ' ] || fail "$method: $(cat e.mtx)"
 done
+
+# ---- Rows 1 .. 2, 3 .. 4, ... are eliminated first, and singular: solves are refined
+entries=()
+for ((k = 0; k < 24; k++)); do
+  a=$((2 * k + 1)) p=$((49 + k))
+  entries+=("$a $a 1" "$((a + 1)) $a 1" "$((a + 1)) $((a + 1)) 1" "$p $a 0.5")
+  for ((q = 49; q <= p; q++)); do entries+=("$p $q $((p == q))"); done
+done
+matrix leaves.mtx 'real symmetric' "72 72 ${#entries[@]}" "${entries[@]}"
+printf '%s\n' '1 1' '2 1' '1 49' '2 2' >few.txt
+expect 0 'by 3 refined solves' inverse leaves.mtx --entries few.txt --out e.mtx --json e.json
+[ "$(value inverse_solves e.json)" = 3 ] || fail "$(cat e.json)"
+[ "$(values e.mtx)" = '4 1 -4 4 2 -3 ' ] || fail "$(cat e.mtx)"
 
 # ---- What is refused
 expect 2 'one of --diagonal, --pattern and --entries FILE is needed' inverse path.mtx

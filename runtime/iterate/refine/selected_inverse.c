@@ -6,7 +6,10 @@
  * one to the first, so parents before children: the rows of a front behind its supernode are rows of the
  * parent's front, where their part of Z is.
  *
- * Reads   a plan and its factor.   Writes  the caller's values. */
+ * Where pivots were perturbed, or solves lose digits, both ways do. Then each column of the entries is a
+ * solution with a unit vector that is refined, and one that is not accurate is an error.
+ *
+ * Reads   a plan and its factor.   Writes  the caller's values, plan->stats.inverse_solves. */
 #include <inttypes.h>
 #include <math.h>
 
@@ -14,14 +17,16 @@
 #include "codelets/cpu/kernels.h"
 #include "codelets/cpu/selected.h"
 #include "dag/factor/front_teams.h"
-#include "runtime/factor/storage.h"
+#include "runtime/base/progress.h"
 #include "runtime/base/scalars.h"
+#include "runtime/factor/storage.h"
+#include "runtime/iterate/refine/refinement.h"
 #include "runtime/exec/starpu/blas.h"
 #include "runtime/solve/plan.h"
 #include "runtime/solve/request.h"
 #include "tristar_inverse.h"
 
-enum { BLOCK = 64 }; /* unit vectors that are solved with together */
+enum { BLOCK = 64, REFINED_BLOCK = 16 }; /* unit vectors that are solved with together */
 
 /* What is asked for. */
 typedef struct wanted {
@@ -30,7 +35,22 @@ typedef struct wanted {
   const tsi_index *row, *column; /* of A^-1 */
   void *values;                  /* count */
   tsi_index *supernode;          /* count: that has its place; TSI_NONE: unit vectors find the entry */
+  bool refined;                  /* Solutions with unit vectors are refined. */
 } wanted;
+
+static double epsilon_of(const tristar_factor_t *factor) {
+  return tsi_sparse_kernels_select(factor->analysis->factor_scalar)->epsilon;
+}
+
+/* The largest backward error that entries may have. */
+static double most_of(const tristar_factor_t *factor) {
+  return pow(epsilon_of(factor), 2.0 / 3);
+}
+
+/* Entries have the accuracy of solves with the scaled matrix, whatever the units. */
+static bool needs_refinement(const tristar_factor_t *factor) {
+  return factor->stats.perturbed_pivots > 0 || !(factor->scaled_error <= most_of(factor));
+}
 
 /* The supernode that has the place of entry (j, i) of Z; TSI_NONE: it has none. */
 static tsi_index find_place(const tristar_analysis_t *an, const tsi_index *owner, tsi_index j, tsi_index i) {
@@ -228,30 +248,69 @@ static int64_t list_marked(tsi_index n, const bool *mark, int64_t *list, tsi_ind
   return count;
 }
 
+/* Solutions with unit vectors: entry row[k], column[c] is at k + c * rows of x. */
+typedef struct unit_block {
+  int64_t columns;
+  const int64_t *column;
+  int64_t rows;
+  const int64_t *row; /* ascending */
+  char *x;
+} unit_block;
+
+static tristar_status solve_units(const wanted *w, const unit_block *u) {
+  const tristar_factor_t *factor = w->plan->factor;
+  const int64_t columns = u->columns;
+  const double one[2] = {1, 0};
+  TSI_OWNED char *b = NULL;
+  TSI_TRY(TSI_ALLOC_SIZED_ZERO(&factor->ts->env, b, (size_t)(columns * columns), factor->user_bytes));
+  for (int64_t c = 0; c < columns; c++)
+    tsi_scalar_write((char)factor->analysis->pattern->scalar, b, (size_t)(c * (columns + 1)), one);
+  tristar_solve_options options;
+  tristar_solve_options_init(&options);
+  options.b_rows = columns;
+  options.b_row = u->column;
+  options.x_rows = u->rows;
+  options.x_row = u->row;
+  return tristar_solve_with(w->plan, &options, columns, b, u->x, NULL);
+}
+
+static tristar_status solve_units_refined(const wanted *w, const unit_block *u) {
+  const tristar_factor_t *factor = w->plan->factor;
+  const char scalar = (char)factor->analysis->pattern->scalar;
+  const int64_t n = factor->analysis->pattern->n;
+  const double one[2] = {1, 0};
+  tristar_refine_result result;
+  TSI_OWNED char *b = NULL, *x = NULL;
+  TSI_TRY(TSI_ALLOC_SIZED_ZERO(&factor->ts->env, b, (size_t)(n * u->columns), factor->user_bytes));
+  TSI_TRY(TSI_ALLOC_SIZED(&factor->ts->env, x, (size_t)(n * u->columns), factor->user_bytes));
+  for (int64_t c = 0; c < u->columns; c++) tsi_scalar_write(scalar, b, (size_t)(c * n + u->column[c]), one);
+  TSI_TRY(tristar_solve_refined(w->plan, TRISTAR_N, u->columns, b, n, x, n, NULL, &result));
+  if (!(result.backward_error <= most_of(factor)))
+    TSI_FAIL(&factor->ts->env, TRISTAR_ERR_ACCURACY,
+             "entries of the inverse would be inaccurate: refined solves have the backward error %.1e",
+             result.backward_error);
+  for (int64_t c = 0; c < u->columns; c++)
+    for (int64_t k = 0; k < u->rows; k++)
+      memcpy(u->x + (size_t)(k + c * u->rows) * factor->user_bytes,
+             x + (size_t)(u->row[k] + c * n) * factor->user_bytes, factor->user_bytes);
+  return TRISTAR_OK;
+}
+
 /* Entries order[from] .. order[to - 1], whose columns are those of `column`. */
 static tristar_status solve_block(tsi_env *env, const wanted *w, const tsi_count *order, tsi_count from,
                                   tsi_count to, int64_t columns, const int64_t *column) {
   const tristar_factor_t *factor = w->plan->factor;
   const tsi_index n = factor->analysis->pattern->n;
   const char scalar = (char)factor->analysis->pattern->scalar;
-  const double one[2] = {1, 0};
-  TSI_OWNED char *b = NULL, *x = NULL;
+  TSI_OWNED char *x = NULL;
   TSI_SCRATCH_ZERO(env, bool, mark, n);
   TSI_SCRATCH(env, int64_t, row, n);
   TSI_SCRATCH(env, tsi_index, at, n);
   for (tsi_count q = from; q < to; q++) mark[w->row[order[q]]] = true;
   const int64_t rows = list_marked(n, mark, row, at);
-  TSI_TRY(TSI_ALLOC_SIZED(env, b, (size_t)(columns * columns), factor->user_bytes));
   TSI_TRY(TSI_ALLOC_SIZED(env, x, (size_t)(rows * columns), factor->user_bytes));
-  memset(b, 0, (size_t)(columns * columns) * factor->user_bytes);
-  for (int64_t c = 0; c < columns; c++) tsi_scalar_write(scalar, b, (size_t)(c * (columns + 1)), one);
-  tristar_solve_options options;
-  tristar_solve_options_init(&options);
-  options.b_rows = columns;
-  options.b_row = column;
-  options.x_rows = rows;
-  options.x_row = row;
-  TSI_TRY(tristar_solve_with(w->plan, &options, columns, b, x, NULL));
+  const unit_block u = {columns, column, rows, row, x};
+  TSI_TRY(w->refined ? solve_units_refined(w, &u) : solve_units(w, &u));
   int64_t c = 0;
   for (tsi_count q = from; q < to; q++) {
     double part[2];
@@ -262,6 +321,18 @@ static tristar_status solve_block(tsi_env *env, const wanted *w, const tsi_count
   return TRISTAR_OK;
 }
 
+static int64_t count_columns(tsi_index n, const tsi_count *first) {
+  int64_t columns = 0;
+  for (tsi_index j = 0; j < n; j++) columns += first[j + 1] > first[j];
+  return columns;
+}
+
+static void note_solves(tristar_plan_t *plan, int64_t columns) {
+  pthread_mutex_lock(&plan->lock);
+  plan->stats.inverse_solves = columns;
+  pthread_mutex_unlock(&plan->lock);
+}
+
 static tristar_status solve_rest(tsi_env *env, const wanted *w) {
   const tsi_index n = w->plan->factor->analysis->pattern->n;
   TSI_SCRATCH_ZERO(env, tsi_count, first, (tsi_count)n + 1);
@@ -270,14 +341,18 @@ static tristar_status solve_rest(tsi_env *env, const wanted *w) {
   for (tsi_count k = 0; k < w->count; k++) key[k] = w->supernode[k] == TSI_NONE ? w->column[k] : TSI_NONE;
   sort_entries(w->count, key, n, first, order);
   const tsi_count rest = first[n];
+  const int64_t all = count_columns(n, first), most = w->refined ? REFINED_BLOCK : BLOCK;
+  int64_t column[BLOCK], columns = 0, done = 0;
+  note_solves(w->plan, w->refined ? all : 0);
   if (rest == 0) return TRISTAR_OK;
-  int64_t column[BLOCK], columns = 0;
   tsi_count from = 0;
   for (tsi_count q = 0; q < rest; q++) {
     const tsi_index j = w->column[order[q]];
     if (columns == 0 || column[columns - 1] != j) {
-      if (columns == BLOCK) {
+      if (columns == most) {
+        TSI_TRY(tsi_progress_look(env, TRISTAR_PHASE_SOLVE, (double)done / (double)all));
         TSI_TRY(solve_block(env, w, order, from, q, columns, column));
+        done += columns;
         columns = 0;
         from = q;
       }
@@ -327,10 +402,6 @@ static tristar_status takes_solves(tsi_env *env, const wanted *w, const bool *ne
   return TRISTAR_OK;
 }
 
-static double epsilon_of(const tristar_factor_t *factor) {
-  return tsi_sparse_kernels_select(factor->analysis->factor_scalar)->epsilon;
-}
-
 /* An entry of the recursion is a sum of products of two entries of L with one of the inverse. Where pivots
  * have grown by g, these are up to g^2 times as large as their sum, which loses as many digits; a solve loses
  * g. */
@@ -341,14 +412,20 @@ static bool has_grown(const tristar_factor_t *factor) {
 static tristar_status find_entries(tsi_env *env, const wanted *w) {
   const tristar_factor_t *factor = w->plan->factor;
   const tristar_analysis_t *an = factor->analysis;
-  bool solves = an->imported || has_grown(factor);
+  bool solves = an->imported || has_grown(factor) || w->refined;
   TSI_OWNED bool *needed = NULL;
   if (!solves) {
     TSI_TRY(TSI_ALLOC_ZERO(env, needed, an->symbolic->count));
     TSI_TRY(find_places(env, w, needed));
     TSI_TRY(takes_solves(env, w, needed, &solves));
   }
-  if (has_grown(factor))
+  if (w->refined)
+    tsi_log(
+        env, TRISTAR_LOG_INFO,
+        "inverse: by refined solves, one for each column of the entries: %lld pivots were perturbed, a trial "
+        "solve without refinement has the backward error %.1e",
+        (long long)factor->stats.perturbed_pivots, factor->scaled_error);
+  else if (has_grown(factor))
     tsi_log(env, TRISTAR_LOG_INFO, "inverse: by solves, as pivots have grown to %.1e times their columns",
             factor->stats.growth);
   if (solves)
@@ -374,13 +451,12 @@ static tristar_status check(const tristar_plan_t *plan, const void *values, tsi_
   if (factor->analysis->factor_scalar != factor->analysis->pattern->scalar)
     TSI_FAIL(env, TRISTAR_ERR_UNSUPPORTED,
              "entries of the inverse with single_factors: they would have the accuracy of single precision");
-  /* entries have the accuracy of the scaled matrix, whatever the units */
-  const double most = pow(epsilon_of(factor), 2.0 / 3);
-  if (factor->stats.perturbed_pivots > 0 || !(factor->scaled_error <= most))
+  if (needs_refinement(factor) && (factor->stats.singular || !factor->has_matrix))
     TSI_FAIL(env, TRISTAR_ERR_ACCURACY,
              "entries of the inverse would be inaccurate: %lld pivots were perturbed, a trial solve without "
-             "refinement has the backward error %.1e",
-             (long long)factor->stats.perturbed_pivots, factor->scaled_error);
+             "refinement has the backward error %.1e; %s",
+             (long long)factor->stats.perturbed_pivots, factor->scaled_error,
+             factor->stats.singular ? "the matrix is singular" : "the factor does not store the matrix");
   return TRISTAR_OK;
 }
 
@@ -388,7 +464,7 @@ static tristar_status answer(tristar_plan_t *plan, tsi_count count, const tsi_in
                              const tsi_index *column, void *values) {
   tsi_env *env = &plan->ts->env;
   TSI_SCRATCH(env, tsi_index, supernode, count);
-  const wanted w = {plan, count, row, column, values, supernode};
+  const wanted w = {plan, count, row, column, values, supernode, needs_refinement(plan->factor)};
   return count > 0 ? find_entries(env, &w) : TRISTAR_OK;
 }
 
