@@ -224,6 +224,21 @@ TRISTAR_API TRISTAR_CHECKED tristar_status tristar_distributed_solve_refined(
 TRISTAR_API TRISTAR_CHECKED tristar_status tristar_distributed_condition(tristar_distributed_t *distributed,
                                                                          double *reciprocal);
 
+/* Collective. The diagonal of the inverse (tristar_inverse.h): values has the entries of the rows that this
+ * rank passes. Each column is a solve, 64 at a time, and only chunks that the entries need run. If pivots
+ * were perturbed, or trial solves of the factorization lost digits, or with single_factors, the solves are
+ * refined, 16 at a time. Roundings differ from those of one process. Errors: those of
+ * tristar_distributed_solve; ARGUMENT (NULL), STALE, ACCURACY (as tristar_inverse.h). */
+TRISTAR_API TRISTAR_CHECKED tristar_status
+tristar_distributed_inverse_diagonal(tristar_distributed_t *distributed, void *values);
+/* Collective. Chosen entries of the inverse, in the same way: one solve for each column of the entries. Rank
+ * 0 passes the lists and receives values[k] = (A^-1) row[k], column[k]; other ranks pass the same count, and
+ * do not read their lists. Each rank stores 24 bytes and a scalar for each entry meanwhile. Errors: as
+ * tristar_distributed_inverse_diagonal; ARGUMENT also for count, and an entry out of range. */
+TRISTAR_API TRISTAR_CHECKED tristar_status
+tristar_distributed_inverse_entries(tristar_distributed_t *distributed, int64_t count, const int64_t *row,
+                                    const int64_t *column, void *values);
+
 /* Collective. tristar_trace (tristar_trace.h) on many processes. *trace: on rank 0 the tasks and steps of all
  * ranks, NULL on others. An arrival follows the task that sent its message, so the critical path crosses all
  * processes. Seconds count from a barrier, on each node from the first rank that leaves it. So times of two

@@ -368,6 +368,103 @@ static void check_refused(const world *w, const problem *q) {
   check_columns(w, q, &o, 1, false);
 }
 
+/* The inverse, column-major, on all ranks: by refined solves of rank 0. */
+static char *invert(const world *w, const problem *q) {
+  char *unit = xcalloc((size_t)(q->n * q->n), q->type->bytes),
+       *inverse = xcalloc((size_t)(q->n * q->n), q->type->bytes);
+  for (int64_t i = 0; i < q->n; i++) put(q->type, unit, i * (q->n + 1), 1);
+  if (w->rank == 0)
+    CHECK_OK(tristar_solve_refined(q->plan, TRISTAR_N, q->n, unit, q->n, inverse, q->n, NULL, NULL));
+  share(q, inverse, q->n * q->n);
+  free(unit);
+  return inverse;
+}
+
+/* Entries of the inverse: the diagonal where its rows are, a list on rank 0; what is refused. */
+static void check_inverse(const world *w, const problem *q) {
+  const typed *t = q->type;
+  const int64_t n = q->n, count = 3 * n, first = first_row(w, q, w->rank);
+  const int64_t own = first_row(w, q, w->rank + 1) - first;
+  const bool root = w->rank == 0;
+  OWNED char *inverse = invert(w, q), *diagonal = xcalloc((size_t)own + 1, t->bytes),
+             *values = xcalloc((size_t)count, t->bytes);
+  OWNED int64_t *row = xcalloc((size_t)count, sizeof *row), *column = xcalloc((size_t)count, sizeof *column);
+  double size = 0;
+  for (int64_t k = 0; k < n * n; k++) size = fmax(size, magnitude(get(t, inverse, k)));
+  const double most = q->tolerance * size;
+  CHECK_OK(tristar_distributed_inverse_diagonal(q->d, diagonal));
+  for (int64_t i = 0; i < own; i++) {
+    const double error = magnitude(get(t, diagonal, i) - get(t, inverse, (first + i) * (n + 1)));
+    CHECK_MSG(error <= most, "%s %c: diagonal entry %lld differs by %g", q->kind, t->scalar,
+              (long long)(first + i), error);
+  }
+  for (int64_t k = 0; k < count; k++) { /* columns in no order, and entries twice */
+    row[k] = (k * 7 + 3) % n;
+    column[k] = (k * 11 + k / n) % (n / 2);
+  }
+  row[1] = row[0];
+  column[1] = column[0];
+  CHECK_OK(tristar_distributed_inverse_entries(q->d, count, root ? row : NULL, root ? column : NULL,
+                                               root ? values : NULL));
+  for (int64_t k = 0; k < count && root; k++) {
+    const double error = magnitude(get(t, values, k) - get(t, inverse, row[k] + column[k] * n));
+    CHECK_MSG(error <= most, "%s %c: entry (%lld,%lld) differs by %g", q->kind, t->scalar, (long long)row[k],
+              (long long)column[k], error);
+  }
+  CHECK_OK(tristar_distributed_inverse_entries(q->d, 0, NULL, NULL, NULL));
+  CHECK_STATUS(tristar_distributed_inverse_entries(q->d, -1, row, column, values), TRISTAR_ERR_ARGUMENT);
+  CHECK_STATUS(tristar_distributed_inverse_entries(q->d, 2, row, NULL, values), TRISTAR_ERR_ARGUMENT);
+  row[2] = n;
+  CHECK_STATUS(tristar_distributed_inverse_entries(q->d, 3, row, column, values), TRISTAR_ERR_ARGUMENT);
+  if (w->ranks > 1)
+    CHECK_STATUS(tristar_distributed_inverse_entries(q->d, root ? 1 : 2, row, column, values),
+                 TRISTAR_ERR_ARGUMENT);
+}
+
+/* Rows a and b of each triple a, b, p are eliminated first, and singular: pivots are perturbed, and solves
+ * that find entries of the inverse are refined. */
+static void check_perturbed_inverse(const world *w, const typed *t) {
+  enum { N = 60 };
+  static number a[N][N];
+  int64_t permutation[N], at = 0;
+  tristar_analysis_options options = DEFAULTS(tristar_analysis_options);
+  tristar_distributed_options how = DEFAULTS(tristar_distributed_options);
+  tristar_distributed_stats stats;
+  CLEANUP(tristar_analysis_destroy) tristar_analysis_t *an = NULL;
+  problem q = {.kind = "triples", .type = t, .n = N, .tolerance = t->is_single ? 1e-4 : 1e-12};
+  memset(a, 0, sizeof a);
+  for (int k = 0; k < N; k += 3) {
+    const int next = (k + 5) % N;
+    a[k][k] = a[k][k + 1] = a[k + 1][k] = a[k + 1][k + 1] = a[k + 2][k + 2] = 1;
+    a[k][k + 2] = 0.4;
+    a[k + 2][k] = 0.5;
+    a[k + 2][next] = a[next][k + 2] = 0.125;
+  }
+  for (int turn = 0; turn < 2; turn++)
+    for (int i = 0; i < N; i++)
+      if ((i % 3 == 2) == turn) permutation[at++] = i;
+  options.ordering = TRISTAR_ORDERING_USER;
+  options.permutation = permutation;
+  options.merge = TRISTAR_MERGE_NONE;
+  options.leaf_parts = w->layout.pz;
+  how.layout = w->layout;
+  const tristar_view v = typed_dense_view(t, N, a[0], N, TRISTAR_GENERAL);
+  if (w->rank == 0) {
+    CHECK_OK(tristar_analyze(w->ts, &v, &options, &an));
+    CHECK_OK(tristar_factor(an, v.values, &q.factor));
+    CHECK_OK(tristar_plan(q.factor, NULL, &q.plan));
+  }
+  CHECK_OK(tristar_distribute(w->ts, MPI_COMM_WORLD, q.factor, &how, &q.d));
+  CHECK_OK(tristar_distributed_get_stats(q.d, &stats));
+  CHECK(stats.perturbed_pivots > 0);
+  const int64_t first = first_row(w, &q, w->rank);
+  CHECK_OK(tristar_distributed_set_rows(q.d, first, first_row(w, &q, w->rank + 1) - first));
+  check_inverse(w, &q);
+  tristar_distributed_destroy(&q.d);
+  tristar_plan_destroy(&q.plan);
+  tristar_factor_destroy(&q.factor);
+}
+
 static void check_problem(const world *w, const problem *q) {
   for (int k = 0; k < 3; k++)
     for (tristar_part part = TRISTAR_PART_ALL; part <= TRISTAR_PART_U; part++) {
@@ -386,6 +483,7 @@ static void check_problem(const world *w, const problem *q) {
   check_trace(w, q, TRISTAR_T, TYPED_COLUMNS);
   check_lost(w, q);
   check_refused(w, q);
+  check_inverse(w, q);
 }
 
 static void check_matrix(const world *w, const char *kind, int64_t k, const typed *t, tristar_method method,
@@ -494,6 +592,8 @@ int main(int argc, char **argv) {
   RUN(check_matrix(&w, "convdiff3d", 6, &typed_double, TRISTAR_METHOD_AUTO, TRISTAR_SYMMETRIC, true));
   RUN(check_matrix(&w, "elasticity3d", 3, &typed_complex_single, TRISTAR_METHOD_LDLT, TRISTAR_SYMMETRIC,
                    false));
+  RUN(check_perturbed_inverse(&w, &typed_double));
+  RUN(check_perturbed_inverse(&w, &typed_complex_single));
   if (w.layout.pz == 1) RUN(check_one_scaling(&w, true));
   if (w.layout.pz == 1) RUN(check_one_scaling(&w, false));
   tristar_get_memory(w.ts, &memory);
