@@ -264,6 +264,50 @@ TRISTAR_API TRISTAR_CHECKED tristar_status tristar_dmatrix_schur(tristar_dmatrix
                                                                  const tristar_distributed_options *options,
                                                                  void *s, int64_t lds);
 
+/* A distributed factor of A_II, which computes the Schur complement and solves with it:
+ *
+ *   tristar_dmatrix_schur_create     factors A_II
+ *   tristar_dmatrix_schur_get        the complement
+ *   tristar_dmatrix_schur_condense   g = b_S - op(A)_SI op(A)_II^-1 b_I
+ *   the caller                       solves op(complement) x_S = g, by any method
+ *   tristar_dmatrix_schur_expand     x_I = op(A)_II^-1 (b_I - op(A)_IS x_S)
+ *
+ * It keeps alive what it needs of the matrix. After tristar_dmatrix_update all functions but _refactor and
+ * _destroy return STALE. */
+typedef struct tristar_dmatrix_schur_s tristar_dmatrix_schur_t;
+
+/* Collective. Factors A_II. Arguments and errors: as tristar_dmatrix_schur, which is _create, _get and
+ * _destroy. Each rank keeps an index for each row of A. */
+TRISTAR_API TRISTAR_CHECKED tristar_status
+tristar_dmatrix_schur_create(tristar_dmatrix_t *matrix, int64_t count, const int64_t *unknowns,
+                             const tristar_analysis_options *analysis,
+                             const tristar_distributed_options *options, tristar_dmatrix_schur_t **schur);
+/* Collective. Factors the present values of the matrix. After a failure there is no factor. Errors: those of
+ * tristar_dmatrix_refactor. */
+TRISTAR_API TRISTAR_CHECKED tristar_status tristar_dmatrix_schur_refactor(tristar_dmatrix_schur_t *schur);
+/* Collective. The complement, as tristar_dmatrix_schur writes it: on rank 0. Errors: ARGUMENT, STALE; those
+ * of tristar_distributed_solve. */
+TRISTAR_API TRISTAR_CHECKED tristar_status tristar_dmatrix_schur_get(tristar_dmatrix_schur_t *schur, void *s,
+                                                                     int64_t lds);
+/* Collective. The right-hand sides of the complement of op(A), by one solve with A_II. b: the rows of this
+ * rank, column-major, leading dimension ldb. g: on rank 0, count x nrhs, leading dimension ldg >= count, in
+ * the order of unknowns. op and nrhs are the same on all ranks. With op other than N the first call stores
+ * the transpose of the matrix. Errors: ARGUMENT, STALE, MEMORY; those of tristar_distributed_solve. */
+TRISTAR_API TRISTAR_CHECKED tristar_status tristar_dmatrix_schur_condense(tristar_dmatrix_schur_t *schur,
+                                                                          tristar_op op, int64_t nrhs,
+                                                                          const void *b, int64_t ldb, void *g,
+                                                                          int64_t ldg);
+/* Collective. The solution of op(A) x = b from its unknowns in S, by one solve with A_II. b and x: the rows
+ * of this rank; x may be b (ldx == ldb). x_s: on rank 0, count x nrhs, leading dimension ldxs >= count; the
+ * rows of S of x become x_s. Errors: as tristar_dmatrix_schur_condense. */
+TRISTAR_API TRISTAR_CHECKED tristar_status tristar_dmatrix_schur_expand(tristar_dmatrix_schur_t *schur,
+                                                                        tristar_op op, int64_t nrhs,
+                                                                        const void *b, int64_t ldb,
+                                                                        const void *x_s, int64_t ldxs,
+                                                                        void *x, int64_t ldx);
+/* Collective. Frees it and sets it to NULL, before MPI_Finalize. Accepts NULL. */
+TRISTAR_API void tristar_dmatrix_schur_destroy(tristar_dmatrix_schur_t **schur);
+
 /* Statistics of one rank. */
 typedef struct tristar_dmatrix_stats {
   int rank, ranks, workers;  /* Number of the rank, number of ranks, workers of this rank for products. */

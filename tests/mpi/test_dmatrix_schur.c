@@ -84,6 +84,114 @@ static void check_complements(const world *w) {
   check_complement(w, "poisson3d7", 2, &typed_double, TRISTAR_SYMMETRIC, any, 7); /* one row remains */
 }
 
+/* b := a^-1 b, by elimination with pivots. a: n x n, b: n x columns, by rows. */
+static void eliminate(int64_t n, number *a, int64_t columns, number *b) {
+  for (int64_t k = 0; k < n; k++) {
+    int64_t best = k;
+    for (int64_t i = k; i < n; i++)
+      if (cabs(a[i * n + k]) > cabs(a[best * n + k])) best = i;
+    for (int64_t j = 0; j < n + columns; j++) {
+      number *x = j < n ? &a[k * n + j] : &b[k * columns + j - n];
+      number *y = j < n ? &a[best * n + j] : &b[best * columns + j - n];
+      const number keep = *x;
+      *x = *y;
+      *y = keep;
+    }
+    for (int64_t i = 0; i < n; i++) {
+      const number l = i == k ? 0 : a[i * n + k] / a[k * n + k];
+      for (int64_t j = k; j < n; j++) a[i * n + j] -= l * a[k * n + j];
+      for (int64_t c = 0; c < columns; c++) b[i * columns + c] -= l * b[k * columns + c];
+    }
+  }
+  for (int64_t i = 0; i < n * columns; i++) b[i] /= a[i / columns * (n + 1)];
+}
+
+/* x of op(A) x = b by condensing, a dense solve with the complement on rank 0, and expanding. */
+static void solve_by_schur(const world *w, const shared_matrix *m, tristar_dmatrix_schur_t *schur,
+                           tristar_op op, int64_t count, const void *complement, int64_t nrhs, const void *b,
+                           void *x) {
+  const typed *t = m->t;
+  const int64_t rows = m->rows.view.rows;
+  OWNED char *g = xcalloc((size_t)(count * nrhs), t->bytes);
+  OWNED number *s = xcalloc((size_t)(count * count), sizeof *s),
+               *right = xcalloc((size_t)(count * nrhs), sizeof *right);
+  const bool root = w->rank == 0;
+  CHECK_OK(tristar_dmatrix_schur_condense(schur, op, nrhs, b, rows, root ? g : NULL, count));
+  for (int64_t i = 0; i < count && root; i++) {
+    for (int64_t j = 0; j < count; j++) {
+      const number entry = get(t, complement, op == TRISTAR_N ? j * count + i : i * count + j);
+      s[i * count + j] = op == TRISTAR_C ? conj(entry) : entry;
+    }
+    for (int64_t c = 0; c < nrhs; c++) right[i * nrhs + c] = get(t, g, c * count + i);
+  }
+  if (root) eliminate(count, s, nrhs, right);
+  for (int64_t i = 0; i < count && root; i++)
+    for (int64_t c = 0; c < nrhs; c++) put(t, g, c * count + i, right[i * nrhs + c]);
+  memcpy(x, b, (size_t)(rows * nrhs) * t->bytes); /* in place */
+  CHECK_OK(tristar_dmatrix_schur_expand(schur, op, nrhs, x, rows, root ? g : NULL, count, x, rows));
+}
+
+/* Residuals of all rows are rounding errors. */
+static void check_residual(const shared_matrix *m, tristar_dmatrix_t *matrix, tristar_op op, int64_t nrhs,
+                           const void *b, const void *x) {
+  const int64_t rows = m->rows.view.rows;
+  OWNED char *product = xcalloc((size_t)(rows * nrhs), m->t->bytes);
+  double error[2] = {0, 0}, all[2];
+  CHECK_OK(tristar_dmatrix_multiply(matrix, op, nrhs, NULL, x, rows, NULL, product, rows));
+  for (int64_t k = 0; k < rows * nrhs; k++) {
+    error[0] = fmax(error[0], cabs(get(m->t, b, k) - get(m->t, product, k)));
+    error[1] = fmax(error[1], cabs(get(m->t, x, k)));
+  }
+  MPI_Allreduce(error, all, 2, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
+  CHECK_MSG(all[0] <= (m->t->is_single ? 1e-3 : 1e-10) * (all[1] + 1), "op %c: residual %g, x up to %g",
+            (char)op, all[0], all[1]);
+}
+
+/* Condensing and expanding give the solution of the whole system, also of new values. */
+static void check_solves(const world *w, const char *kind, int64_t k, const typed *t,
+                         tristar_symmetry symmetry, int64_t count, int64_t nrhs) {
+  const tristar_op ops[] = {TRISTAR_N, TRISTAR_T, TRISTAR_C};
+  CLEANUP(release_shared) shared_matrix m = share_matrix(w, kind, k, t, symmetry);
+  CLEANUP(tristar_dmatrix_destroy) tristar_dmatrix_t *matrix = make(w, &m.rows);
+  CLEANUP(tristar_dmatrix_schur_destroy) tristar_dmatrix_schur_t *schur = NULL;
+  OWNED int64_t *unknown = choose(m.n, count);
+  OWNED char *s = xcalloc((size_t)(count * count), t->bytes);
+  const int64_t rows = m.rows.view.rows;
+  OWNED char *b = xcalloc((size_t)(rows * nrhs), t->bytes), *x = xcalloc((size_t)(rows * nrhs), t->bytes);
+  const tristar_layout layout = some_grid(w);
+  const wish o = wish_of(&layout, TRISTAR_METHOD_AUTO);
+  const bool root = w->rank == 0;
+  for (int64_t i = 0; i < rows * nrhs; i++) put(t, b, i, random_value((uint64_t)(i + 1000 * w->rank)));
+  CHECK_OK(
+      tristar_dmatrix_schur_create(matrix, count, root ? unknown : NULL, &o.analysis, &o.options, &schur));
+  for (int turn = 0; turn < 2; turn++) {
+    CHECK_OK(tristar_dmatrix_schur_get(schur, root ? s : NULL, count));
+    for (int op = 0; op < 3; op++) {
+      solve_by_schur(w, &m, schur, ops[op], count, s, nrhs, b, x);
+      check_residual(&m, matrix, ops[op], nrhs, b, x);
+    }
+    if (turn > 0) break;
+    for (int64_t p = 0; p < m.rows.ptr[rows] - m.rows.ptr[0]; p++)
+      put(t, m.rows.values, p, 3 * get(t, m.rows.values, p));
+    CHECK_OK(tristar_dmatrix_update(matrix, &m.rows.view));
+    CHECK_STATUS(tristar_dmatrix_schur_get(schur, root ? s : NULL, count), TRISTAR_ERR_STALE);
+    CHECK_STATUS(tristar_dmatrix_schur_condense(schur, TRISTAR_N, nrhs, b, rows, x, count),
+                 TRISTAR_ERR_STALE);
+    CHECK_OK(tristar_dmatrix_schur_refactor(schur));
+  }
+  tristar_dmatrix_destroy(&matrix); /* the object keeps it */
+  OWNED char *g = xcalloc((size_t)(count * nrhs), t->bytes);
+  CHECK_OK(tristar_dmatrix_schur_condense(schur, TRISTAR_N, nrhs, b, rows, root ? g : NULL, count));
+  CHECK_STATUS(tristar_dmatrix_schur_condense(schur, TRISTAR_N, -1, b, rows, g, count), TRISTAR_ERR_ARGUMENT);
+  CHECK_STATUS(tristar_dmatrix_schur_condense(schur, (tristar_op)0, 1, b, rows, g, count),
+               TRISTAR_ERR_ARGUMENT);
+  CHECK_STATUS(tristar_dmatrix_schur_condense(schur, TRISTAR_N, 1, b, rows, g, count - 1),
+               TRISTAR_ERR_ARGUMENT);
+  CHECK_STATUS(tristar_dmatrix_schur_expand(schur, TRISTAR_N, 1, b, rows, NULL, count, x, rows),
+               TRISTAR_ERR_ARGUMENT);
+  CHECK_STATUS(tristar_dmatrix_schur_get(schur, NULL, count), TRISTAR_ERR_ARGUMENT);
+}
+
 /* The neighbours of a row without a diagonal entry are S: nothing is left of the row. */
 static void check_singular(const world *w, tristar_method method) {
   const tristar_layout layout = some_grid(w);
@@ -148,7 +256,7 @@ static void check_errors(const world *w) {
   expect(w, &m, &o, 25, right, 25, "at least one row must be eliminated");
   expect(w, &m, &o, 3, twice, 3, "unknowns[2] is 3, listed twice");
   expect(w, &m, &o, 2, outside, 2, "unknowns[1] is 25, ");
-  expect(w, &m, &o, 2, NULL, 2, "unknowns or s is NULL");
+  expect(w, &m, &o, 2, NULL, 2, "unknowns is NULL");
   expect(w, &m, &o, 2, right, 1, "lds is 1, below count, 2");
   if (w->ranks > 1) {
     const int64_t count = w->rank == 1 ? 1 : 2;
@@ -175,6 +283,11 @@ int main(int argc, char **argv) {
   RUN(check_null_vector(&w, TRISTAR_METHOD_LU, TRISTAR_SINGULAR_REFUSE));
   RUN(check_null_vector(&w, TRISTAR_METHOD_LDLT, TRISTAR_SINGULAR_PERTURB));
   RUN(check_null_vector(&w, TRISTAR_METHOD_LU, TRISTAR_SINGULAR_PERTURB));
+  RUN(check_solves(&w, "poisson3d7", 6, &typed_double, TRISTAR_SYMMETRIC, 20, 3));
+  RUN(check_solves(&w, "convdiff3d", 6, &typed_double, TRISTAR_GENERAL, 9, 40));
+  RUN(check_solves(&w, "convdiff3d", 5, &typed_complex_single, TRISTAR_GENERAL, 4, 2));
+  RUN(check_solves(&w, "poisson3d7", 5, &typed_single, TRISTAR_SYMMETRIC, 5, 1));
+  RUN(check_solves(&w, "maxwell3d", 4, &typed_complex_double, TRISTAR_HERMITIAN, 33, 2));
   RUN(check_errors(&w));
   return 0;
 }

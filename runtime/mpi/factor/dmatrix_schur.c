@@ -1,23 +1,29 @@
-/* tristar_dmatrix_schur: the Schur complement of unknowns S of a matrix whose rows all ranks have.
+/* The Schur complement of unknowns S of a matrix whose rows all ranks have, and solves with it.
  *
  *   [ 0          ]     [ A_II  A_IS ] [ X  ]
  *   [ complement ] = - [ A_SI  A_SS ] [ -1 ],   A_II X = A_IS,
  *
  * with a distributed factor of A_II, some columns of S at a time. The product has the rows of S where they
- * are, and they are sent to rank 0.
+ * are, and they are sent to rank 0. Condensing and expanding solve with A_II once each:
  *
- * Reads   the rows of all ranks.   Writes  the complement on rank 0.
- * Invariant: no rank has more of A_II, of its factor and of vectors than for solves with it; each has the
- * number of each row, while the call lasts. */
+ *   g = b_S - op(A)_SI z,   op(A)_II z = b_I;   op(A)_II x_I = b_I - op(A)_IS x_S.
+ *
+ * Reads   the rows of all ranks, vectors of all ranks.
+ * Writes  the complement and g on rank 0, x on all ranks.
+ * Invariants: no rank has more of A_II, of its factor and of vectors than for solves with it; each has the
+ * number of each row. The factor is that of the matrix with the same generation. */
 #include "runtime/base/scalars.h"
 #include "runtime/mpi/comm/bytes.h"
 #include "runtime/mpi/comm/mailbox.h"
 #include "runtime/mpi/factor/dmatrix_factor.h"
+#include "runtime/solve/request.h"
 
-enum { COLUMNS_MOST = 32 }; /* of S at a time */
+enum { COLUMNS_MOST = 32 }; /* of S, or right-hand sides, at a time */
 
-typedef struct complement {
-  tristar_dmatrix_t *matrix;
+struct tristar_dmatrix_schur_s {
+  tristar_t *ts;
+  tristar_dmatrix_t *matrix;     /* a share */
+  int64_t generation;            /* of the values of the matrix that were factored; -1: none were */
   tristar_distributed_t *factor; /* of A_II */
   tsi_index count;               /* of S */
   tsi_index *place;              /* by row of the matrix: its number in I, or ~ its number in S */
@@ -25,34 +31,41 @@ typedef struct complement {
   tsi_index *number;             /* own: numbers in S */
   int64_t *first;                /* ranks + 1: where the rows of S of each rank begin, on rank 0 */
   tsi_index *number_all;         /* rank 0: numbers in S, rank after rank */
-  char *x;                       /* inner x columns: b, then x */
-  char *vector, *product;        /* rows here x columns */
-  char *rows, *rows_all;         /* own x columns, by rows; on rank 0 all of them */
-} complement;
+};
+typedef struct tristar_dmatrix_schur_s complement;
 
-static void release(complement *c) {
-  tristar_distributed_destroy(&c->factor);
-  tsi_release(c->place);
-  tsi_release(c->number);
-  tsi_release(c->first);
-  tsi_release(c->number_all);
-  tsi_release(c->x);
-  tsi_release(c->vector);
-  tsi_release(c->product);
-  tsi_release(c->rows);
-  tsi_release(c->rows_all);
+/* Vectors of some columns. */
+typedef struct work {
+  char *x;                /* inner x columns: b, then x */
+  char *vector, *product; /* rows here x columns */
+  char *rows, *rows_all;  /* own x columns, by rows; on rank 0 all of them */
+  char *known;            /* count x columns; NULL but for expanding */
+} work;
+
+static void finish(work *w) {
+  tsi_release(tsi_take(&w->x));
+  tsi_release(tsi_take(&w->vector));
+  tsi_release(tsi_take(&w->product));
+  tsi_release(tsi_take(&w->rows));
+  tsi_release(tsi_take(&w->rows_all));
+  tsi_release(tsi_take(&w->known));
 }
 
 /* ---- S and I ------------------------------------------------------------------------------------------- */
 
 /* Rank 0. */
-static tristar_status check_unknowns(const complement *c, int64_t count, const int64_t *unknowns,
-                                     const void *s, int64_t lds) {
-  tsi_env *env = &c->matrix->ts->env;
-  const int64_t n = c->matrix->stats.n;
-  if (unknowns == NULL || s == NULL || lds < count)
-    TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "unknowns or s is NULL, or lds is %lld, below count, %lld",
+static tristar_status check_s(const complement *c, int64_t count, const void *s, int64_t lds) {
+  if (s == NULL || lds < count)
+    TSI_FAIL(&c->ts->env, TRISTAR_ERR_ARGUMENT, "s is NULL, or lds is %lld, below count, %lld",
              (long long)lds, (long long)count);
+  return TRISTAR_OK;
+}
+
+/* Rank 0. */
+static tristar_status check_unknowns(const complement *c, int64_t count, const int64_t *unknowns) {
+  tsi_env *env = &c->ts->env;
+  const int64_t n = c->matrix->stats.n;
+  if (unknowns == NULL) TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "unknowns is NULL");
   TSI_SCRATCH_ZERO(env, bool, seen, n);
   for (int64_t k = 0; k < count; k++) {
     if (unknowns[k] < 0 || unknowns[k] >= n || seen[unknowns[k]])
@@ -63,21 +76,19 @@ static tristar_status check_unknowns(const complement *c, int64_t count, const i
   return TRISTAR_OK;
 }
 
-/* Collective. Which rows are of S. */
-static tristar_status take_unknowns(complement *c, int64_t count, const int64_t *unknowns, const void *s,
-                                    int64_t lds) {
+/* Collective. Which rows are of S. mine: what this rank has found before. */
+static tristar_status take_unknowns(complement *c, tristar_status mine, int64_t count,
+                                    const int64_t *unknowns) {
   static const char *const name[] = {"the number of unknowns"};
   tsi_transport *transport = c->matrix->transport;
   tsi_env *env = &c->matrix->ts->env;
   const int64_t n = c->matrix->stats.n;
-  tristar_status mine = TRISTAR_OK;
   TSI_OWNED int64_t *list = NULL;
-  if (count < 1 || count >= n)
+  if (mine == TRISTAR_OK && (count < 1 || count >= n))
     mine = tsi_fail(env, TRISTAR_ERR_ARGUMENT, __func__, __FILE__, __LINE__,
                     "count is %lld, and the matrix has %lld rows: at least one row must be eliminated",
                     (long long)count, (long long)n);
-  if (mine == TRISTAR_OK && tsi_transport_rank(transport) == 0)
-    mine = check_unknowns(c, count, unknowns, s, lds);
+  if (mine == TRISTAR_OK && tsi_transport_rank(transport) == 0) mine = check_unknowns(c, count, unknowns);
   TSI_TRY(tsi_transport_same(transport, mine, 1, name, &count, 0, NULL));
   mine = TSI_ALLOC(env, list, count);
   if (mine == TRISTAR_OK) mine = TSI_ALLOC_ZERO(env, c->place, n);
@@ -138,12 +149,10 @@ static tristar_status list_rows(const complement *c, inner_rows *r) {
   return TRISTAR_OK;
 }
 
-/* Collective. */
-static tristar_status factor(complement *c, const tristar_analysis_options *analysis,
-                             const tristar_distributed_options *options) {
+/* Collective. A_II as a matrix of its own. */
+static tristar_status make_inner(const complement *c, tristar_dmatrix_t **inner) {
   const tristar_dmatrix_t *m = c->matrix;
   TSI_CLEANUP(release_rows) inner_rows rows = {.ptr = NULL};
-  TSI_CLEANUP(tristar_dmatrix_destroy) tristar_dmatrix_t *inner = NULL;
   tristar_dmatrix_options plain;
   tristar_view view = tsi_dmatrix_view(m, m->stats.n - c->count);
   TSI_TRY(tsi_transport_agree(m->transport, list_rows(c, &rows)));
@@ -154,30 +163,33 @@ static tristar_status factor(complement *c, const tristar_analysis_options *anal
   view.ptr = rows.ptr;
   view.index = rows.index;
   view.values = rows.values;
-  TSI_TRY(tristar_dmatrix_create(m->ts, tsi_transport_comm(m->transport), &view, &plain, &inner));
-  release_rows(&rows);
-  rows = (inner_rows){.ptr = NULL};
-  return tristar_dmatrix_factor(inner, analysis, options, &c->factor);
+  return tristar_dmatrix_create(m->ts, tsi_transport_comm(m->transport), &view, &plain, inner);
 }
 
-/* ---- Columns of S -------------------------------------------------------------------------------------- */
+/* Collective. The rows of the matrix are in one piece. */
+static tristar_status factor(complement *c, const tristar_analysis_options *analysis,
+                             const tristar_distributed_options *options) {
+  TSI_CLEANUP(tristar_dmatrix_destroy) tristar_dmatrix_t *inner = NULL;
+  c->generation = -1;
+  TSI_TRY(make_inner(c, &inner));
+  if (c->factor == NULL)
+    TSI_TRY(tristar_dmatrix_factor(inner, analysis, options, &c->factor));
+  else
+    TSI_TRY(tristar_dmatrix_refactor(inner, c->factor));
+  c->generation = c->matrix->generation;
+  return TRISTAR_OK;
+}
 
-/* Collective. Room for vectors, and who has which rows of S. */
-static tristar_status prepare(complement *c) {
+/* Collective. Who has which rows of S. */
+static tristar_status find_owners(complement *c) {
   const tristar_dmatrix_t *m = c->matrix;
   tsi_env *env = &m->ts->env;
   MPI_Comm comm = tsi_transport_comm(m->transport);
   const bool root = tsi_transport_rank(m->transport) == 0;
   const int ranks = tsi_transport_size(m->transport);
   const tsi_index *own = c->place + tsi_dmatrix_first(m);
-  const size_t column = (size_t)tsi_index_min(COLUMNS_MOST, c->count) * m->bytes;
-  tristar_status mine = TSI_ALLOC_SIZED(env, c->x, c->inner, column);
-  if (mine == TRISTAR_OK) mine = TSI_ALLOC_SIZED(env, c->vector, m->n, column);
-  if (mine == TRISTAR_OK) mine = TSI_ALLOC_SIZED(env, c->product, m->n, column);
-  if (mine == TRISTAR_OK) mine = TSI_ALLOC_SIZED(env, c->rows, c->own, column);
-  if (mine == TRISTAR_OK) mine = TSI_ALLOC(env, c->number, c->own);
+  tristar_status mine = TSI_ALLOC(env, c->number, c->own);
   if (mine == TRISTAR_OK) mine = TSI_ALLOC_ZERO(env, c->first, ranks + 1);
-  if (mine == TRISTAR_OK && root) mine = TSI_ALLOC_SIZED(env, c->rows_all, c->count, column);
   if (mine == TRISTAR_OK && root) mine = TSI_ALLOC(env, c->number_all, c->count);
   TSI_TRY(tsi_transport_agree(m->transport, mine));
   tsi_index at = 0;
@@ -189,20 +201,95 @@ static tristar_status prepare(complement *c) {
   return tsi_transport_agree(m->transport, moved);
 }
 
+/* ---- Vectors ------------------------------------------------------------------------------------------- */
+
+/* Collective. Room for so many columns, COLUMNS_MOST at most. */
+static tristar_status prepare(const complement *c, int64_t columns, bool expands, work *w) {
+  const tristar_dmatrix_t *m = c->matrix;
+  tsi_env *env = &m->ts->env;
+  const size_t column = (size_t)tsi_count_min(COLUMNS_MOST, columns) * m->bytes;
+  tristar_status mine = TSI_ALLOC_SIZED(env, w->x, c->inner, column);
+  if (mine == TRISTAR_OK) mine = TSI_ALLOC_SIZED(env, w->vector, m->n, column);
+  if (mine == TRISTAR_OK) mine = TSI_ALLOC_SIZED(env, w->product, m->n, column);
+  if (mine == TRISTAR_OK) mine = TSI_ALLOC_SIZED(env, w->rows, c->own, column);
+  if (mine == TRISTAR_OK && tsi_transport_rank(m->transport) == 0)
+    mine = TSI_ALLOC_SIZED(env, w->rows_all, c->count, column);
+  if (mine == TRISTAR_OK && expands) mine = TSI_ALLOC_SIZED(env, w->known, c->count, column);
+  return tsi_transport_agree(m->transport, mine);
+}
+
+static const tsi_index *places_here(const complement *c) {
+  return c->place + tsi_dmatrix_first(c->matrix);
+}
+
+/* Local. The rows of I of vectors of this rank, to w->x or from there. */
+static void move_inner(const complement *c, const work *w, tsi_index columns, char *vectors, int64_t ld,
+                       bool back) {
+  const size_t bytes = c->matrix->bytes;
+  const tsi_index *own = places_here(c);
+  char *x = w->x;
+  for (tsi_index k = 0; k < columns; k++)
+    for (tsi_index i = 0; i < c->matrix->n; i++) {
+      if (own[i] < 0) continue;
+      char *row = vectors + (size_t)(k * ld + i) * bytes;
+      memcpy(back ? row : x, back ? x : row, bytes);
+      x += bytes;
+    }
+}
+
+static void copy_columns(const complement *c, tsi_index columns, const void *from, int64_t ld_from, char *to,
+                         int64_t ld_to) {
+  const size_t bytes = c->matrix->bytes;
+  for (int64_t k = 0; k < columns; k++)
+    memcpy(to + (size_t)(k * ld_to) * bytes, (const char *)from + (size_t)(k * ld_from) * bytes,
+           (size_t)c->matrix->n * bytes);
+}
+
+/* Local. The rows of S of vectors of this rank, from w->known. */
+static void put_known(const complement *c, const work *w, tsi_index columns, char *vectors, int64_t ld) {
+  const size_t bytes = c->matrix->bytes;
+  const tsi_index *own = places_here(c);
+  for (tsi_index k = 0; k < columns; k++)
+    for (tsi_index i = 0; i < c->matrix->n; i++)
+      if (own[i] < 0)
+        memcpy(vectors + (size_t)(k * ld + i) * bytes,
+               w->known + ((size_t)k * (size_t)c->count + (size_t)~own[i]) * bytes, bytes);
+}
+
+/* Collective. w->x = op(A)_II^-1 w->x. */
+static tristar_status solve_inner(const complement *c, const work *w, tristar_op op, tsi_index columns) {
+  const tsi_index ld = tsi_index_max(c->inner, 1);
+  return tristar_distributed_solve(c->factor, op, columns, w->x, ld, w->x, ld);
+}
+
+/* Collective. w->product = w->product - op(A) w->vector; fresh: = - op(A) w->vector. */
+static tristar_status subtract_product(const complement *c, const work *w, tristar_op op, tsi_index columns,
+                                       bool fresh) {
+  static const double minus_one[2] = {-1, 0}, one[2] = {1, 0};
+  tristar_dmatrix_t *m = c->matrix;
+  const tsi_index ld = tsi_index_max(m->n, 1);
+  double alpha[2], beta[2];
+  tsi_scalar_write((char)m->scalar, alpha, 0, minus_one);
+  tsi_scalar_write((char)m->scalar, beta, 0, one);
+  return tristar_dmatrix_multiply(m, op, columns, alpha, w->vector, ld, fresh ? NULL : beta, w->product, ld);
+}
+
+/* ---- Columns of S -------------------------------------------------------------------------------------- */
+
 /* Local. Columns begin .. begin + columns - 1 of A_IS. */
-static void fill_columns(const complement *c, tsi_index begin, tsi_index columns) {
+static void fill_columns(const complement *c, const work *w, tsi_index begin, tsi_index columns) {
   const tristar_dmatrix_t *m = c->matrix;
   const tsi_rows_matrix *whole = m->whole;
   const tsi_index *own = c->place + tsi_dmatrix_first(m);
   const size_t bytes = m->bytes;
   size_t row = 0;
-  memset(c->x, 0, (size_t)c->inner * (size_t)columns * bytes);
+  memset(w->x, 0, (size_t)c->inner * (size_t)columns * bytes);
   for (tsi_index i = 0; i < m->n; i++) {
     if (own[i] < 0) continue;
     for (tsi_count e = whole->ptr[i]; e < whole->ptr[i + 1]; e++) {
       const tsi_index k = ~c->place[m->column[e]] - begin;
       if (k >= 0 && k < columns)
-        memcpy(c->x + ((size_t)k * (size_t)c->inner + row) * bytes,
+        memcpy(w->x + ((size_t)k * (size_t)c->inner + row) * bytes,
                (const char *)whole->values + (size_t)e * bytes, bytes);
     }
     row++;
@@ -210,41 +297,41 @@ static void fill_columns(const complement *c, tsi_index begin, tsi_index columns
 }
 
 /* Local. [X; -1] from X. */
-static void fill_vectors(const complement *c, tsi_index begin, tsi_index columns) {
+static void fill_vectors(const complement *c, const work *w, tsi_index begin, tsi_index columns) {
   static const double minus_one[2] = {-1, 0}, zero[2] = {0, 0};
   const tristar_dmatrix_t *m = c->matrix;
   const tsi_index *own = c->place + tsi_dmatrix_first(m);
-  const char *from = c->x;
+  const char *from = w->x;
   for (tsi_index k = 0; k < columns; k++)
     for (tsi_index i = 0; i < m->n; i++) {
       const size_t at = (size_t)k * (size_t)m->n + (size_t)i;
       if (own[i] < 0)
-        tsi_scalar_write((char)m->scalar, c->vector, at, ~own[i] == begin + k ? minus_one : zero);
+        tsi_scalar_write((char)m->scalar, w->vector, at, ~own[i] == begin + k ? minus_one : zero);
       else {
-        memcpy(c->vector + at * m->bytes, from, m->bytes);
+        memcpy(w->vector + at * m->bytes, from, m->bytes);
         from += m->bytes;
       }
     }
 }
 
 /* Collective. The rows of S of the product, to rank 0 and there to s. */
-static tristar_status gather_rows(const complement *c, tsi_index begin, tsi_index columns, char *s,
-                                  int64_t lds) {
+static tristar_status gather_rows(const complement *c, const work *w, tsi_index begin, tsi_index columns,
+                                  char *s, int64_t lds) {
   const tristar_dmatrix_t *m = c->matrix;
   const tsi_index *own = c->place + tsi_dmatrix_first(m);
   const size_t bytes = m->bytes, row_bytes = (size_t)columns * bytes;
-  char *to = c->rows;
+  char *to = w->rows;
   for (tsi_index i = 0; i < m->n; i++)
     for (tsi_index k = 0; own[i] < 0 && k < columns; k++, to += bytes)
-      memcpy(to, c->product + ((size_t)k * (size_t)m->n + (size_t)i) * bytes, bytes);
+      memcpy(to, w->product + ((size_t)k * (size_t)m->n + (size_t)i) * bytes, bytes);
   const tristar_status moved = tsi_move_blocks(&m->ts->env, tsi_transport_comm(m->transport), c->first,
-                                               row_bytes, true, c->rows_all, c->own, c->rows);
+                                               row_bytes, true, w->rows_all, c->own, w->rows);
   TSI_TRY(tsi_transport_agree(m->transport, moved));
   if (tsi_transport_rank(m->transport) > 0) return TRISTAR_OK;
   for (tsi_index r = 0; r < c->count; r++)
     for (tsi_index k = 0; k < columns; k++)
       memcpy(s + ((size_t)(begin + k) * (size_t)lds + (size_t)c->number_all[r]) * bytes,
-             c->rows_all + (size_t)r * row_bytes + (size_t)k * bytes, bytes);
+             w->rows_all + (size_t)r * row_bytes + (size_t)k * bytes, bytes);
   return TRISTAR_OK;
 }
 
@@ -267,25 +354,111 @@ static void mirror(const complement *c, char *s, int64_t lds) {
   }
 }
 
-/* Collective. */
-static tristar_status compute(complement *c, char *s, int64_t lds) {
-  static const double minus_one[2] = {-1, 0};
-  tristar_dmatrix_t *m = c->matrix;
-  const tsi_index ld = tsi_index_max(c->inner, 1), ld_all = tsi_index_max(m->n, 1);
-  double alpha[2];
-  tsi_scalar_write((char)m->scalar, alpha, 0, minus_one);
-  TSI_TRY(prepare(c));
+/* Collective. The rows of the matrix are in one piece. */
+static tristar_status compute(const complement *c, char *s, int64_t lds) {
+  TSI_CLEANUP(finish) work w = {.x = NULL};
+  TSI_TRY(prepare(c, c->count, false, &w));
   for (tsi_index begin = 0, columns; begin < c->count; begin += columns) {
     columns = tsi_index_min(COLUMNS_MOST, c->count - begin);
-    fill_columns(c, begin, columns);
-    TSI_TRY(tristar_distributed_solve(c->factor, TRISTAR_N, columns, c->x, ld, c->x, ld));
-    fill_vectors(c, begin, columns);
-    TSI_TRY(
-        tristar_dmatrix_multiply(m, TRISTAR_N, columns, alpha, c->vector, ld_all, NULL, c->product, ld_all));
-    TSI_TRY(gather_rows(c, begin, columns, s, lds));
+    fill_columns(c, &w, begin, columns);
+    TSI_TRY(solve_inner(c, &w, TRISTAR_N, columns));
+    fill_vectors(c, &w, begin, columns);
+    TSI_TRY(subtract_product(c, &w, TRISTAR_N, columns, true));
+    TSI_TRY(gather_rows(c, &w, begin, columns, s, lds));
   }
-  if (tsi_transport_rank(m->transport) == 0) mirror(c, s, lds);
+  if (tsi_transport_rank(c->matrix->transport) == 0) mirror(c, s, lds);
   return TRISTAR_OK;
+}
+
+/* ---- The object ---------------------------------------------------------------------------------------- */
+
+/* Collective. */
+static void destroy(complement **schur) {
+  complement *c = tsi_take(schur);
+  if (c == NULL) return;
+  tristar_distributed_destroy(&c->factor);
+  tristar_dmatrix_destroy(&c->matrix);
+  tsi_release(tsi_take(&c->place));
+  tsi_release(tsi_take(&c->number));
+  tsi_release(tsi_take(&c->first));
+  tsi_release(tsi_take(&c->number_all));
+  tsi_release(c);
+}
+
+/* Collective. mine: what this rank has found before. */
+static tristar_status create(tristar_dmatrix_t *matrix, tristar_status mine, int64_t count,
+                             const int64_t *unknowns, const tristar_analysis_options *analysis,
+                             const tristar_distributed_options *options, complement **out) {
+  TSI_CLEANUP(destroy) complement *c = NULL;
+  const tristar_status allocated = TSI_ALLOC_ZERO(&matrix->ts->env, c, 1);
+  TSI_TRY(tsi_transport_agree(matrix->transport, allocated));
+  c->ts = matrix->ts;
+  c->matrix = tsi_dmatrix_share(matrix);
+  TSI_TRY(take_unknowns(c, mine, count, unknowns));
+  TSI_TRY(tsi_transport_agree(matrix->transport, tsi_dmatrix_need_whole(matrix)));
+  TSI_TRY(factor(c, analysis, options));
+  TSI_TRY(find_owners(c));
+  *out = tsi_take(&c);
+  return TRISTAR_OK;
+}
+
+tristar_status tristar_dmatrix_schur_create(tristar_dmatrix_t *matrix, int64_t count, const int64_t *unknowns,
+                                            const tristar_analysis_options *analysis,
+                                            const tristar_distributed_options *options,
+                                            tristar_dmatrix_schur_t **schur) {
+  tristar_status status = TRISTAR_OK;
+  if (schur != NULL) *schur = NULL;
+  TSI_ENTER(matrix, matrix->ts);
+  const bool lean = matrix->whole == NULL;
+  complement *c = NULL;
+  if (schur == NULL)
+    status = tsi_fail(&matrix->ts->env, TRISTAR_ERR_ARGUMENT, __func__, __FILE__, __LINE__, "schur is NULL");
+  status = create(matrix, status, count, unknowns, analysis, options, &c);
+  if (lean) tsi_dmatrix_release_whole(matrix);
+  if (schur != NULL) *schur = c;
+  return tsi_answer(&matrix->ts->env, status);
+}
+
+void tristar_dmatrix_schur_destroy(tristar_dmatrix_schur_t **schur) {
+  if (schur == NULL || *schur == NULL) return;
+  complement *c = tsi_take(schur);
+  if (tsi_env_abandon(&c->ts->env, c)) return;
+  destroy(&c);
+}
+
+tristar_status tristar_dmatrix_schur_refactor(tristar_dmatrix_schur_t *schur) {
+  tristar_status status = TRISTAR_OK;
+  TSI_ENTER(schur, schur->ts);
+  tristar_dmatrix_t *m = schur->matrix;
+  const bool lean = m->whole == NULL;
+  TSI_TRY_OUT(tsi_transport_agree(m->transport, tsi_dmatrix_need_whole(m)));
+  TSI_TRY_OUT(factor(schur, NULL, NULL));
+out:
+  if (lean) tsi_dmatrix_release_whole(m);
+  return tsi_answer(&m->ts->env, status);
+}
+
+/* Local. */
+static tristar_status need_values(const complement *c) {
+  if (c->generation == c->matrix->generation) return TRISTAR_OK;
+  TSI_FAIL(&c->ts->env, TRISTAR_ERR_STALE,
+           "the matrix has other values than those that were factored: call tristar_dmatrix_schur_refactor");
+}
+
+tristar_status tristar_dmatrix_schur_get(tristar_dmatrix_schur_t *schur, void *s, int64_t lds) {
+  tristar_status status = TRISTAR_OK;
+  TSI_ENTER(schur, schur->ts);
+  tristar_dmatrix_t *m = schur->matrix;
+  const bool lean = m->whole == NULL;
+  tristar_status mine = need_values(schur);
+  if (mine == TRISTAR_OK && tsi_transport_rank(m->transport) == 0)
+    mine = check_s(schur, schur->count, s, lds);
+  TSI_TRY_OUT(tsi_transport_agree(m->transport, mine));
+  TSI_TRY_OUT(tsi_transport_agree(m->transport, tsi_dmatrix_need_whole(m)));
+  TSI_TRY_OUT(compute(schur, s, lds));
+out:
+  if (lean) tsi_dmatrix_release_whole(m);
+  return tsi_answer(&m->ts->env, status);
 }
 
 tristar_status tristar_dmatrix_schur(tristar_dmatrix_t *matrix, int64_t count, const int64_t *unknowns,
@@ -293,13 +466,100 @@ tristar_status tristar_dmatrix_schur(tristar_dmatrix_t *matrix, int64_t count, c
                                      const tristar_distributed_options *options, void *s, int64_t lds) {
   tristar_status status = TRISTAR_OK;
   TSI_ENTER(matrix, matrix->ts);
-  TSI_CLEANUP(release) complement c = {.matrix = matrix};
+  TSI_CLEANUP(destroy) complement *c = NULL;
   const bool lean = matrix->whole == NULL;
-  TSI_TRY_OUT(take_unknowns(&c, count, unknowns, s, lds));
-  TSI_TRY_OUT(tsi_transport_agree(matrix->transport, tsi_dmatrix_need_whole(matrix)));
-  TSI_TRY_OUT(factor(&c, analysis, options));
-  TSI_TRY_OUT(compute(&c, s, lds));
+  const complement asked = {.ts = matrix->ts};
+  if (tsi_transport_rank(matrix->transport) == 0 && count > 0) status = check_s(&asked, count, s, lds);
+  TSI_TRY_OUT(create(matrix, status, count, unknowns, analysis, options, &c));
+  TSI_TRY_OUT(compute(c, s, lds));
 out:
   if (lean) tsi_dmatrix_release_whole(matrix);
   return tsi_answer(&matrix->ts->env, status);
+}
+
+/* ---- Condensing and expanding -------------------------------------------------------------------------- */
+
+/* An array of the caller's. */
+typedef struct columns_of {
+  const char *name;
+  const void *array;
+  int64_t rows, ld;
+} columns_of;
+
+/* Collective. */
+static tristar_status check_call(const complement *c, tristar_op op, int64_t nrhs, int arrays,
+                                 const columns_of *array) {
+  static const char *const name[] = {"nrhs", "op"};
+  const int64_t value[] = {nrhs, op};
+  tsi_env *env = &c->ts->env;
+  tristar_status mine = need_values(c);
+  if (mine == TRISTAR_OK) mine = tsi_check_op(env, op);
+  if (mine == TRISTAR_OK && nrhs < 0)
+    mine = tsi_fail(env, TRISTAR_ERR_ARGUMENT, __func__, __FILE__, __LINE__, "nrhs is %lld", (long long)nrhs);
+  for (int k = 0; k < arrays && mine == TRISTAR_OK; k++)
+    if (array[k].rows > 0 && nrhs > 0 && (array[k].array == NULL || array[k].ld < array[k].rows))
+      mine = tsi_fail(env, TRISTAR_ERR_ARGUMENT, __func__, __FILE__, __LINE__,
+                      "%s is NULL, or its leading dimension is %lld, below %lld", array[k].name,
+                      (long long)array[k].ld, (long long)array[k].rows);
+  return tsi_transport_same(c->matrix->transport, mine, 2, name, value, 0, NULL);
+}
+
+static int64_t rows_on_root(const complement *c) {
+  return tsi_transport_rank(c->matrix->transport) == 0 ? c->count : 0;
+}
+
+tristar_status tristar_dmatrix_schur_condense(tristar_dmatrix_schur_t *schur, tristar_op op, int64_t nrhs,
+                                              const void *b, int64_t ldb, void *g, int64_t ldg) {
+  tristar_status status = TRISTAR_OK;
+  TSI_ENTER(schur, schur->ts);
+  const complement *c = schur;
+  const tristar_dmatrix_t *m = c->matrix;
+  TSI_CLEANUP(finish) work w = {.x = NULL};
+  const columns_of arrays[] = {{"b", b, m->n, ldb}, {"g", g, rows_on_root(c), ldg}};
+  TSI_TRY_OUT(check_call(c, op, nrhs, 2, arrays));
+  TSI_TRY_OUT(prepare(c, nrhs, false, &w));
+  for (int64_t first = 0; first < nrhs; first += COLUMNS_MOST) {
+    const tsi_index columns = (tsi_index)tsi_count_min(COLUMNS_MOST, nrhs - first);
+    copy_columns(c, columns, (const char *)b + (size_t)(first * ldb) * m->bytes, ldb, w.product, m->n);
+    move_inner(c, &w, columns, w.product, m->n, false);
+    TSI_TRY_OUT(solve_inner(c, &w, op, columns));
+    memset(w.vector, 0, (size_t)m->n * (size_t)columns * m->bytes);
+    move_inner(c, &w, columns, w.vector, m->n, true);
+    TSI_TRY_OUT(subtract_product(c, &w, op, columns, false));
+    TSI_TRY_OUT(gather_rows(c, &w, (tsi_index)first, columns, g, ldg));
+  }
+out:
+  return tsi_answer(&m->ts->env, status);
+}
+
+tristar_status tristar_dmatrix_schur_expand(tristar_dmatrix_schur_t *schur, tristar_op op, int64_t nrhs,
+                                            const void *b, int64_t ldb, const void *x_s, int64_t ldxs,
+                                            void *x, int64_t ldx) {
+  tristar_status status = TRISTAR_OK;
+  TSI_ENTER(schur, schur->ts);
+  const complement *c = schur;
+  const tristar_dmatrix_t *m = c->matrix;
+  MPI_Comm comm = tsi_transport_comm(m->transport);
+  TSI_CLEANUP(finish) work w = {.x = NULL};
+  const size_t of_s = (size_t)c->count * m->bytes;
+  const columns_of arrays[] = {{"b", b, m->n, ldb}, {"x_s", x_s, rows_on_root(c), ldxs}, {"x", x, m->n, ldx}};
+  TSI_TRY_OUT(check_call(c, op, nrhs, 3, arrays));
+  TSI_TRY_OUT(prepare(c, nrhs, true, &w));
+  for (int64_t first = 0; first < nrhs; first += COLUMNS_MOST) {
+    const tsi_index columns = (tsi_index)tsi_count_min(COLUMNS_MOST, nrhs - first);
+    char *of_x = (char *)x + (size_t)(first * ldx) * m->bytes;
+    for (int64_t k = 0; k < columns && rows_on_root(c) > 0; k++)
+      memcpy(w.known + (size_t)k * of_s, (const char *)x_s + (size_t)((first + k) * ldxs) * m->bytes, of_s);
+    TSI_TRY_OUT(tsi_broadcast_bytes(&m->ts->env, comm, w.known, (size_t)columns * of_s));
+    copy_columns(c, columns, (const char *)b + (size_t)(first * ldb) * m->bytes, ldb, w.product, m->n);
+    memset(w.vector, 0, (size_t)m->n * (size_t)columns * m->bytes);
+    put_known(c, &w, columns, w.vector, m->n);
+    TSI_TRY_OUT(subtract_product(c, &w, op, columns, false));
+    move_inner(c, &w, columns, w.product, m->n, false);
+    TSI_TRY_OUT(solve_inner(c, &w, op, columns));
+    move_inner(c, &w, columns, of_x, ldx, true);
+    put_known(c, &w, columns, of_x, ldx);
+  }
+out:
+  return tsi_answer(&m->ts->env, status);
 }

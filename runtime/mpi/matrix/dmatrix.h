@@ -86,6 +86,7 @@ struct tristar_dmatrix_s {
   tsi_system system;      /* the same */
   tsi_index *origin;      /* n: rows here in the matrix that this one was made of; NULL: it is that matrix */
   double square;          /* the sum of |a_ij|^2 over the rows here; 0: not known yet */
+  int64_t generation;     /* of the values: the number of updates */
   tsi_halo *origins;      /* brings vectors from the blocks of that matrix; it had old_rows rows here */
   tsi_index old_rows;
   tristar_dmatrix_stats stats;

@@ -89,6 +89,7 @@ static void take_values(tristar_dmatrix_t *d, tristar_dmatrix_t *next) {
   }
   d->stats.symmetry = next->stats.symmetry;
   d->square = 0;
+  d->generation++;
 }
 
 tristar_status tsi_dmatrix_take_values(tristar_dmatrix_t *d, const tristar_view *rows) {
