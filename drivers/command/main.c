@@ -152,6 +152,10 @@ static const tsi_command commands[] = {
      "A_SS - A_SI A_II^-1 A_IS of the unknowns S that it names. The exit status is 1 if A_II is singular to "
      "working precision.\n"
      "\n"
+     "With --rhs B, --reduced G writes the right-hand sides of the complement. Solve with it by any program; "
+     "then "
+     "--known XS --solution X writes the solutions of A X = B whose rows S are XS.\n"
+     "\n"
      "mpiexec -n N tristar schur MATRIX --unknowns FILE --layout PXxPYxPZ factors on many processes. The "
      "first process reads FILE and writes the complement.\n",
      NULL, 1, tsi_command_schur},
@@ -159,8 +163,9 @@ static const tsi_command commands[] = {
      MATRIX_TEXT
      "\n"
      "Factors A and computes the diagonal of its inverse, the entries of the inverse where A has entries, or "
-     "entries that a file names. The exit status is 1 if A is singular to working precision, or if pivots "
-     "were perturbed, so that entries would be inaccurate.\n",
+     "entries that a file names. If pivots were perturbed, each column takes a refined solve. The exit "
+     "status is "
+     "1 if A is singular to working precision.\n",
      NULL, 1, tsi_command_inverse},
     {TSI_BATCH, "batch", "MATRIX VALUES...", "Solves many systems whose matrices have one pattern",
      MATRIX_TEXT

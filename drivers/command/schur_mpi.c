@@ -25,7 +25,8 @@ typedef struct complement_on_ranks {
   int rank, ranks;
   tristar_layout layout;
   tristar_dmatrix_stats matrix;
-  tristar_dense values; /* rank 0 */
+  tristar_dense values;      /* rank 0 */
+  tsi_schur_vectors vectors; /* rank 0 */
   double seconds;
 } complement_on_ranks;
 
@@ -56,7 +57,98 @@ static bool make_rows(tsi_session *s, int rank, tristar_dmatrix_t **matrix) {
 
 /* On rank 0. */
 static bool prepare(tsi_session *s, complement_on_ranks *h) {
-  return tsi_schur_read_unknowns(s) && tsi_dense_make(s, s->schur_count, s->schur_count, &h->values);
+  return tsi_schur_read_unknowns(s) && tsi_dense_make(s, s->schur_count, s->schur_count, &h->values) &&
+         tsi_schur_vectors_read(s, &h->vectors);
+}
+
+/* Rows of vectors of rank 0 to the ranks that have them, or back. Each rank: its rows, column-major. */
+typedef struct rows_on_ranks {
+  MPI_Datatype scalar;
+  int *count, *first; /* by rank, on rank 0 */
+  int rows;           /* of this rank */
+  size_t bytes;       /* of a scalar */
+} rows_on_ranks;
+
+static bool begin_rows(tsi_session *s, const complement_on_ranks *h, rows_on_ranks *r) {
+  r->bytes = tsi_precision_of(h->matrix.scalar)->bytes;
+  r->rows = (int)h->matrix.rows;
+  r->count = calloc((size_t)h->ranks, sizeof *r->count);
+  r->first = calloc((size_t)h->ranks, sizeof *r->first);
+  MPI_Type_contiguous((int)r->bytes, MPI_BYTE, &r->scalar);
+  MPI_Type_commit(&r->scalar);
+  const bool ok = tsi_all_ranks_say(
+      (r->count != NULL && r->first != NULL) ||
+      tsi_session_fail(s, TRISTAR_ERR_MEMORY, "%s: out of memory for numbers of rows", s->name));
+  if (!ok) return false;
+  MPI_Gather(&r->rows, 1, MPI_INT, r->count, 1, MPI_INT, 0, MPI_COMM_WORLD);
+  for (int k = 1; k < h->ranks; k++) r->first[k] = r->first[k - 1] + r->count[k - 1];
+  return true;
+}
+
+static void move_rows(const rows_on_ranks *r, const tristar_dense *all, int64_t nrhs, char *own, bool back) {
+  for (int64_t c = 0; c < nrhs; c++) {
+    char *column = all->values ? (char *)all->values + (size_t)(c * all->rows) * r->bytes : NULL,
+         *here = own + (size_t)c * (size_t)r->rows * r->bytes;
+    if (back)
+      MPI_Gatherv(here, r->rows, r->scalar, column, r->count, r->first, r->scalar, 0, MPI_COMM_WORLD);
+    else
+      MPI_Scatterv(column, r->count, r->first, r->scalar, here, r->rows, r->scalar, 0, MPI_COMM_WORLD);
+  }
+}
+
+/* Collective. Of nrhs right-hand sides: b and x are the rows of this rank. */
+static bool solve_columns(tsi_session *s, const complement_on_ranks *h, tristar_dmatrix_schur_t *schur,
+                          const rows_on_ranks *r, int64_t nrhs, char *b) {
+  const int64_t ld = r->rows > 0 ? r->rows : 1;
+  const tsi_schur_vectors *v = &h->vectors;
+  bool wanted[] = {v->g.values != NULL, v->x_s.values != NULL};
+  bool ok = true;
+  MPI_Bcast(wanted, sizeof wanted, MPI_BYTE, 0, MPI_COMM_WORLD);
+  move_rows(r, &v->b, nrhs, b, false);
+  if (wanted[0])
+    ok = tsi_session_check(
+        s, tristar_dmatrix_schur_condense(schur, TRISTAR_N, nrhs, b, ld, v->g.values, s->schur_count),
+        s->name);
+  if (!ok || !wanted[1]) return ok;
+  ok = tsi_session_check(
+      s, tristar_dmatrix_schur_expand(schur, TRISTAR_N, nrhs, b, ld, v->x_s.values, s->schur_count, b, ld),
+      s->name);
+  if (ok) move_rows(r, &v->x, nrhs, b, true);
+  return ok;
+}
+
+/* Collective. With --reduced or --known. */
+static bool solve_on_ranks(tsi_session *s, const complement_on_ranks *h, tristar_dmatrix_schur_t *schur) {
+  rows_on_ranks r = {.rows = 0};
+  int64_t nrhs = h->vectors.b.values != NULL ? h->vectors.b.cols : 0;
+  MPI_Bcast(&nrhs, 1, MPI_INT64_T, 0, MPI_COMM_WORLD);
+  if (nrhs == 0) return true;
+  bool ok = begin_rows(s, h, &r);
+  char *b = ok ? calloc((size_t)nrhs * (size_t)r.rows + 1, r.bytes) : NULL;
+  ok = ok && tsi_all_ranks_say(b != NULL || tsi_session_fail(s, TRISTAR_ERR_MEMORY,
+                                                             "%s: out of memory for %lld right-hand sides",
+                                                             s->name, (long long)nrhs));
+  ok = ok && solve_columns(s, h, schur, &r, nrhs, b);
+  MPI_Type_free(&r.scalar);
+  free(b);
+  free(r.count);
+  free(r.first);
+  return ok;
+}
+
+/* Collective. The factor of A_II, the complement, and solves. */
+static bool compute(tsi_session *s, complement_on_ranks *h, tristar_dmatrix_t *matrix,
+                    const tristar_analysis_options *analysis, const tristar_distributed_options *options) {
+  tristar_dmatrix_schur_t *schur = NULL;
+  const double begin = tsi_now();
+  bool ok = tsi_session_check(
+      s, tristar_dmatrix_schur_create(matrix, s->schur_count, s->schur, analysis, options, &schur), s->name);
+  ok =
+      ok && tsi_session_check(s, tristar_dmatrix_schur_get(schur, h->values.values, s->schur_count), s->name);
+  h->seconds = tsi_now() - begin;
+  ok = ok && solve_on_ranks(s, h, schur);
+  tristar_dmatrix_schur_destroy(&schur);
+  return ok;
 }
 
 /* Collective. */
@@ -74,15 +166,10 @@ static bool make_on_ranks(tsi_session *s, complement_on_ranks *h) {
     options.layout = h->layout;
     if (s->settings->algo == 2) options.grids = 1;
     MPI_Bcast(&s->schur_count, 1, MPI_INT64_T, 0, MPI_COMM_WORLD);
-    const double begin = tsi_now();
-    ok = tsi_session_check(s,
-                           tristar_dmatrix_schur(matrix, s->schur_count, s->schur, &analysis, &options,
-                                                 h->values.values, s->schur_count),
-                           s->name);
-    h->seconds = tsi_now() - begin;
+    ok = compute(s, h, matrix, &analysis, &options);
   }
   tristar_dmatrix_destroy(&matrix);
-  return ok && (h->rank > 0 || tsi_schur_write(s, &h->values));
+  return ok && (h->rank > 0 || (tsi_schur_write(s, &h->values) && tsi_schur_vectors_write(s, &h->vectors)));
 }
 
 static void report_on_ranks(const tsi_session *s, const complement_on_ranks *h) {
@@ -126,6 +213,7 @@ static int run_on_ranks(const tsi_settings *given, const void *none) {
     tsi_json_write(s, object);
   }
   free(h.values.values);
+  tsi_schur_vectors_free(&h.vectors);
   free(s->schur);
   return tsi_close_on_rank(s, h.rank, made);
 }

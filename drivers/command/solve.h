@@ -100,5 +100,13 @@ bool tsi_schur_read_unknowns(tsi_session *s);
 /* With --out. */
 bool tsi_schur_write(tsi_session *s, const tristar_dense *complement);
 void tsi_schur_report(const tsi_session *s);
+/* Vectors of --rhs, --reduced, --known and --solution; values NULL: not asked for. */
+typedef struct tsi_schur_vectors {
+  tristar_dense b, g, x_s, x;
+} tsi_schur_vectors;
+/* Is there anything to condense? The session knows the unknowns, and the rows of the matrix. */
+bool tsi_schur_vectors_read(tsi_session *s, tsi_schur_vectors *v);
+bool tsi_schur_vectors_write(tsi_session *s, const tsi_schur_vectors *v);
+void tsi_schur_vectors_free(tsi_schur_vectors *v);
 /* `tristar schur --layout`. */
 int tsi_schur_distributed(const tsi_settings *settings);

@@ -23,11 +23,13 @@ typedef struct tsi_settings {
   bool wants_factors; /* an option is given that `tristar solve` has, but `tristar trisolve` has not */
   /* the system */
   const char *rhs;
-  const char *rows;       /* file of the rows of x that are wanted */
-  const char *unknowns;   /* file of those of a Schur complement */
-  const char *entries;    /* file of entries of the inverse */
-  bool diagonal, pattern; /* those of the inverse */
-  int64_t nrhs;           /* 0: not given */
+  const char *rows;               /* file of the rows of x that are wanted */
+  const char *unknowns;           /* file of those of a Schur complement */
+  const char *known;              /* file of their values */
+  const char *reduced, *solution; /* files to be written: right-hand sides of the complement, solutions */
+  const char *entries;            /* file of entries of the inverse */
+  bool diagonal, pattern;         /* those of the inverse */
+  int64_t nrhs;                   /* 0: not given */
   bool laplacian;
   int precision; /* 0 ..: one of s, d, c, z; negative: what the file holds */
   /* analysis, factorization, plan: enumerators of tristar.h */

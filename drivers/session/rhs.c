@@ -25,15 +25,15 @@ bool tsi_dense_make(tsi_session *s, int64_t rows, int64_t cols, tristar_dense *d
                           s->name, cols);
 }
 
-static bool read_file(tsi_session *s, tristar_dense *b) {
-  const char *path = s->settings->rhs, *name = tsi_input_name(path);
+bool tsi_columns_read(tsi_session *s, const char *path, const char *what, int64_t rows, tristar_dense *b) {
+  const char *name = tsi_input_name(path);
   tristar_dense file;
   bool ok = tsi_session_check(
       s, tsi_dense_read(tsi_context_env(s->ts), path, s->precision->width == 2, &file), name);
-  if (ok && file.rows != s->view.rows)
+  if (ok && file.rows != rows)
     ok = tsi_session_fail(s, TRISTAR_ERR_ARGUMENT,
-                          "%s: the right-hand side has %" PRId64 " rows, but the matrix has %" PRId64, name,
-                          file.rows, s->view.rows);
+                          "%s: the right-hand side has %" PRId64 " rows, but the %s has %" PRId64, name,
+                          file.rows, what, rows);
   if (ok) ok = tsi_dense_make(s, file.rows, file.cols, b);
   if (ok)
     ok = tsi_session_convert(s, name, file.scalar, file.values, file.rows * file.cols, b->values) &&
@@ -44,7 +44,7 @@ static bool read_file(tsi_session *s, tristar_dense *b) {
 
 bool tsi_rhs_make(tsi_session *s, tristar_dense *b) {
   uint64_t state = 1;
-  if (s->settings->rhs != NULL) return read_file(s, b);
+  if (s->settings->rhs != NULL) return tsi_columns_read(s, s->settings->rhs, "matrix", s->view.rows, b);
   if (!tsi_dense_make(s, s->view.rows, s->settings->nrhs > 0 ? s->settings->nrhs : 1, b)) return false;
   const tsi_precision *exact =
       tsi_precision_of(s->precision->width == 2 ? TRISTAR_COMPLEX_DOUBLE : TRISTAR_DOUBLE);

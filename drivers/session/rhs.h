@@ -15,6 +15,10 @@ bool tsi_dense_make(tsi_session *s, int64_t rows, int64_t cols, tristar_dense *d
  * freed with free. */
 bool tsi_rhs_make(tsi_session *s, tristar_dense *b);
 
+/* Reads a dense matrix of so many rows, in the same way; what: in messages. Its values are to be freed with
+ * free. */
+bool tsi_columns_read(tsi_session *s, const char *path, const char *what, int64_t rows, tristar_dense *b);
+
 /* Writes X to the file --out, if there is one; format: of its comment. */
 __attribute__((format(printf, 3, 4))) bool tsi_solution_write(tsi_session *s, const tristar_dense *x,
                                                               const char *format, ...);

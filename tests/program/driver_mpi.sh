@@ -175,16 +175,23 @@ expect 2 'need --layout$' solve gen:s2d9pt:20 --algo replicated
 
 # ---- Schur complements: as on one process, of rows on all processes and, where they cannot be read so, on the first
 printf '2\n9 70\n' >unknowns.txt
+printf '1 2\n3 4\n5 6\n' >xs.txt
+for ((k = 0; k < 125; k++)); do echo "$((k % 7 - 3)) $((k % 5))"; done >b.txt
 for of in "" --laplacian; do
-  expect 0 '^schur +3 unknowns, ' schur gen:convdiff3d:5 $of --unknowns unknowns.txt --out one.mtx
-  ranks 2 0 '^schur +3 unknowns, ' schur gen:convdiff3d:5 $of --unknowns unknowns.txt --layout 1x1x2 --out two.mtx
+  expect 0 '^schur +3 unknowns, ' schur gen:convdiff3d:5 $of --unknowns unknowns.txt --out one.mtx --rhs b.txt --reduced one_g.mtx \
+    --known xs.txt --solution one_x.mtx
+  ranks 2 0 '^schur +3 unknowns, ' schur gen:convdiff3d:5 $of --unknowns unknowns.txt --layout 1x1x2 --out two.mtx --rhs b.txt \
+    --reduced two_g.mtx --known xs.txt --solution two_x.mtx
   python3 - <<'EOF' || fail "complements of one process and of two differ"
-one, two = ([float(l) for l in open(f) if l[0] != "%" and len(l.split()) == 1] for f in ("one.mtx", "two.mtx"))
-assert len(one) == len(two) == 9 and all(abs(a - b) <= 1e-14 * max(map(abs, one)) for a, b in zip(one, two)), (one, two)
+for name, count in (("%s.mtx", 9), ("%s_g.mtx", 6), ("%s_x.mtx", 250)):
+    one, two = ([float(l) for l in open(name % f) if l[0] != "%" and len(l.split()) == 1] for f in ("one", "two"))
+    assert len(one) == len(two) == count and all(abs(a - b) <= 1e-13 * max(map(abs, one)) for a, b in zip(one, two)), (name, one, two)
 EOF
 done
 ranks 2 0 ' double \(single factors\)' schur gen:convdiff3d:5 --laplacian --precision sd --unknowns unknowns.txt --layout 2x1x1
 ranks 2 - '^tristar: schur: 2 processes need --layout ' schur gen:s2d9pt:9 --unknowns unknowns.txt
+ranks 2 - 'b.txt: the right-hand side has 125 rows, but the matrix has 100' schur gen:s2d9pt:10 --unknowns unknowns.txt --layout 2x1x1 \
+  --rhs b.txt --reduced g.mtx
 ranks 2 - 'unknowns.txt:2: row 70 is outside 1 .. 49' schur gen:s2d9pt:7 --unknowns unknowns.txt --layout auto
 expect 2 '--algo, --map and --message-tree need --layout' schur gen:s2d9pt:9 --unknowns unknowns.txt --map cyclic
 
