@@ -154,7 +154,7 @@ static const tsi_command commands[] = {
      "\n"
      "With --rhs B, --reduced G writes the right-hand sides of the complement. Solve with it by any program; "
      "then "
-     "--known XS --solution X writes the solutions of A X = B whose rows S are XS.\n"
+     "--interface XS --solution X writes the solutions of A X = B whose rows S are XS.\n"
      "\n"
      "mpiexec -n N tristar schur MATRIX --unknowns FILE --layout PXxPYxPZ factors on many processes. The "
      "first process reads FILE and writes the complement.\n",

@@ -29,14 +29,14 @@ void tsi_schur_report(const tsi_session *s) {
 
 bool tsi_schur_vectors_read(tsi_session *s, tsi_schur_vectors *v) {
   const tsi_settings *o = s->settings;
-  if (o->reduced == NULL && o->known == NULL) return true;
+  if (o->reduced == NULL && o->interface == NULL) return true;
   if (!tsi_rhs_make(s, &v->b)) return false;
   if (o->reduced != NULL && !tsi_dense_make(s, s->schur_count, v->b.cols, &v->g)) return false;
-  if (o->known == NULL) return true;
-  if (!tsi_columns_read(s, o->known, "Schur complement", s->schur_count, &v->x_s)) return false;
+  if (o->interface == NULL) return true;
+  if (!tsi_columns_read(s, o->interface, "Schur complement", s->schur_count, &v->x_s)) return false;
   if (v->x_s.cols != v->b.cols)
     return tsi_session_fail(s, TRISTAR_ERR_ARGUMENT, "%s: %lld columns, but there are %lld right-hand sides",
-                            tsi_input_name(o->known), (long long)v->x_s.cols, (long long)v->b.cols);
+                            tsi_input_name(o->interface), (long long)v->x_s.cols, (long long)v->b.cols);
   return tsi_dense_make(s, s->view.rows, v->b.cols, &v->x);
 }
 
@@ -91,10 +91,12 @@ int tsi_command_schur(const tsi_settings *settings) {
   tsi_schur_vectors vectors = {.b = {.values = NULL}};
   if (settings->operand[0] == NULL) return tsi_usage_error("schur", "no MATRIX given");
   if (settings->unknowns == NULL) return tsi_usage_error("schur", "--unknowns FILE is missing");
-  if ((settings->reduced != NULL || settings->known != NULL) && settings->rhs == NULL)
-    return tsi_usage_error("schur", "--reduced and --known need --rhs FILE");
-  if ((settings->known == NULL) != (settings->solution == NULL))
-    return tsi_usage_error("schur", "--known FILE and --solution FILE need each other");
+  if (settings->rhs != NULL && settings->reduced == NULL && settings->interface == NULL)
+    return tsi_usage_error("schur", "--rhs needs --reduced FILE or --interface FILE");
+  if ((settings->reduced != NULL || settings->interface != NULL) && settings->rhs == NULL)
+    return tsi_usage_error("schur", "--reduced and --interface need --rhs FILE");
+  if ((settings->interface == NULL) != (settings->solution == NULL))
+    return tsi_usage_error("schur", "--interface FILE and --solution FILE need each other");
   if (settings->layout != NULL || tsi_launched().processes > 1) return tsi_schur_distributed(settings);
   if (settings->algo >= 0 || settings->map >= 0 || settings->message_tree >= 0)
     return tsi_usage_error("schur", "--algo, --map and --message-tree need --layout");

@@ -117,7 +117,7 @@ static bool solve_columns(tsi_session *s, const complement_on_ranks *h, tristar_
   return ok;
 }
 
-/* Collective. With --reduced or --known. */
+/* Collective. With --reduced or --interface. */
 static bool solve_on_ranks(tsi_session *s, const complement_on_ranks *h, tristar_dmatrix_schur_t *schur) {
   rows_on_ranks r = {.rows = 0};
   int64_t nrhs = h->vectors.b.values != NULL ? h->vectors.b.cols : 0;

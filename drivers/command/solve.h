@@ -100,7 +100,7 @@ bool tsi_schur_read_unknowns(tsi_session *s);
 /* With --out. */
 bool tsi_schur_write(tsi_session *s, const tristar_dense *complement);
 void tsi_schur_report(const tsi_session *s);
-/* Vectors of --rhs, --reduced, --known and --solution; values NULL: not asked for. */
+/* Vectors of --rhs, --reduced, --interface and --solution; values NULL: not asked for. */
 typedef struct tsi_schur_vectors {
   tristar_dense b, g, x_s, x;
 } tsi_schur_vectors;

@@ -25,7 +25,7 @@ typedef struct tsi_settings {
   const char *rhs;
   const char *rows;               /* file of the rows of x that are wanted */
   const char *unknowns;           /* file of those of a Schur complement */
-  const char *known;              /* file of their values */
+  const char *interface;          /* file of their values */
   const char *reduced, *solution; /* files to be written: right-hand sides of the complement, solutions */
   const char *entries;            /* file of entries of the inverse */
   bool diagonal, pattern;         /* those of the inverse */

@@ -179,9 +179,9 @@ printf '1 2\n3 4\n5 6\n' >xs.txt
 for ((k = 0; k < 125; k++)); do echo "$((k % 7 - 3)) $((k % 5))"; done >b.txt
 for of in "" --laplacian; do
   expect 0 '^schur +3 unknowns, ' schur gen:convdiff3d:5 $of --unknowns unknowns.txt --out one.mtx --rhs b.txt --reduced one_g.mtx \
-    --known xs.txt --solution one_x.mtx
+    --interface xs.txt --solution one_x.mtx
   ranks 2 0 '^schur +3 unknowns, ' schur gen:convdiff3d:5 $of --unknowns unknowns.txt --layout 1x1x2 --out two.mtx --rhs b.txt \
-    --reduced two_g.mtx --known xs.txt --solution two_x.mtx
+    --reduced two_g.mtx --interface xs.txt --solution two_x.mtx
   python3 - <<'EOF' || fail "complements of one process and of two differ"
 for name, count in (("%s.mtx", 9), ("%s_g.mtx", 6), ("%s_x.mtx", 250)):
     one, two = ([float(l) for l in open(name % f) if l[0] != "%" and len(l.split()) == 1] for f in ("one", "two"))

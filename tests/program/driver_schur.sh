@@ -22,16 +22,16 @@ expect 0 '^schur +1 unknown, ' schur general.mtx --unknowns second.txt --out s.m
 printf '%s\n' '2 0' '3 1' '4 0' >b.txt
 printf '%s\n' '1 2' '0 -1' >xs.txt
 for method in llt ldlt lu; do
-  expect 0 '^written +x.mtx' schur path.mtx --unknowns ends.txt --rhs b.txt --reduced g.mtx --known xs.txt --solution x.mtx --method $method
+  expect 0 '^written +x.mtx' schur path.mtx --unknowns ends.txt --rhs b.txt --reduced g.mtx --interface xs.txt --solution x.mtx --method $method
   [ "$(values g.mtx)" = '2 2 5.5 3.5 0.5 0.5 ' ] || fail "$method: $(cat g.mtx)"
   [ "$(values x.mtx)" = '3 2 0 2 1 -1 1 2 ' ] || fail "$method: $(cat x.mtx)"
 done
-expect 2 '--reduced and --known need --rhs FILE' schur path.mtx --unknowns ends.txt --reduced g.mtx
-expect 2 '--known FILE and --solution FILE need each other' schur path.mtx --unknowns ends.txt --rhs b.txt --known xs.txt
+expect 2 '--reduced and --interface need --rhs FILE' schur path.mtx --unknowns ends.txt --reduced g.mtx
+expect 2 '--interface FILE and --solution FILE need each other' schur path.mtx --unknowns ends.txt --rhs b.txt --interface xs.txt
 expect 1 'xs.txt: the right-hand side has 2 rows, but the matrix has 3' schur path.mtx --unknowns ends.txt --rhs xs.txt --reduced g.mtx
-expect 1 'b.txt: the right-hand side has 3 rows, but the Schur complement has 2' schur path.mtx --unknowns ends.txt --rhs b.txt --known b.txt --solution x.mtx
+expect 1 'b.txt: the right-hand side has 3 rows, but the Schur complement has 2' schur path.mtx --unknowns ends.txt --rhs b.txt --interface b.txt --solution x.mtx
 printf '1\n2\n' >column.txt
-expect 1 'column.txt: 1 columns, but there are 2 right-hand sides' schur path.mtx --unknowns ends.txt --rhs b.txt --known column.txt --solution x.mtx
+expect 1 'column.txt: 1 columns, but there are 2 right-hand sides' schur path.mtx --unknowns ends.txt --rhs b.txt --interface column.txt --solution x.mtx
 
 # ---- Singular: the matrix may be, the rows that are eliminated may not
 matrix neumann.mtx 'real symmetric' '3 3 5' '1 1 1' '2 1 -1' '2 2 2' '3 2 -1' '3 3 1'

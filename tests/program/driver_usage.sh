@@ -72,7 +72,7 @@ expect 2 '--load needs a file, not standard input' solve --load -
 echo 2 >second.txt
 expect 0 '^schur +1 unknown, ' solve saddle.mtx --schur second.txt --out schur.mtx
 [ "$(tail -n 1 schur.mtx | awk '{ printf "%.12f", $1 }')" = -3.500000000000 ] || fail "the Schur complement: $(cat schur.mtx)"
-expect 2 'schur: unknown or ambiguous option --rhs' solve saddle.mtx --schur second.txt --rhs balanced2.txt
+expect 2 'schur: --rhs needs --reduced FILE or --interface FILE' solve saddle.mtx --schur second.txt --rhs balanced2.txt
 "$tristar" solve saddle.mtx --schur - --out schur.mtx <second.txt >output.txt 2>&1 || fail "--schur -: $(cat output.txt)"
 
 # ---- Several processes: what runs on one refuses on all of them, with one message; every launcher is detected
