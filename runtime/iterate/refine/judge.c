@@ -83,10 +83,14 @@ static double expect(const tristar_factor_t *factor, double error, double missed
   return error / pow(epsilon_of(factor), missed);
 }
 
+/* Are units so far apart that no trial has to show it? */
+static bool are_remote(const tristar_analysis_t *an, int spread) {
+  return spread > (an->imported ? REMOTE_IMPORT : REMOTE) * tsi_apart_units(an->factor_scalar);
+}
+
 /* What errors of solves are at least where units are so far apart. */
 static double least_error(const tristar_factor_t *factor, int spread) {
-  const int remote = factor->analysis->imported ? REMOTE_IMPORT : REMOTE;
-  return spread > remote * tsi_apart_units(factor->analysis->factor_scalar) ? 1 : 0;
+  return are_remote(factor->analysis, spread) ? 1 : 0;
 }
 
 /* Can units cost digits? Rounding errors of the largest rows are eps 2^spread times the terms of the smallest
@@ -323,7 +327,7 @@ tsi_index tsi_judge_foreseen(const tristar_analysis_t *an) {
   const tsi_index n = an->pattern->n;
   const int spread = tsi_scaling_spread_of(n, an->row_scale, an->col_scale);
   if (!are_uneven(an, spread)) return 0;
-  return tries_all(an, n, spread) ? TSI_TRIAL_COLUMNS : FEW_TRIALS;
+  return tries_all(an, n, spread) && !are_remote(an, spread) ? TSI_TRIAL_COLUMNS : FEW_TRIALS;
 }
 
 tristar_status tsi_judge_solves(const tsi_system *system, const tristar_factor_t *factor, double *error) {
