@@ -155,13 +155,13 @@ int tsi_command_info(const tsi_settings *settings) {
   histogram h = {0};
   tsi_gpu_report gpu = {0};
   if (settings->operand[0] == NULL) return tsi_usage_error("info", "no MATRIX given");
-  if (settings->layout != NULL && settings->gpu >= 0)
-    return tsi_usage_error("info", "--gpu is for one process, not for a --layout");
-  if (settings->layout != NULL && settings->ranks > 0)
-    return tsi_usage_error("info", "--layout and --ranks exclude each other");
+  if (settings->layout != NULL && settings->fsai != NULL)
+    return tsi_usage_error("info", "--fsai needs --ranks, without --layout");
+  if (settings->layout != NULL) return tsi_info_layout(settings);
+  if (settings->gpu >= 0 && settings->ranks > 0)
+    return tsi_usage_error("info", "--gpu with --ranks needs --layout auto");
   if (settings->ranks > 0) return tsi_info_fsai(settings);
   if (settings->fsai != NULL) return tsi_usage_error("info", "--fsai needs --ranks");
-  if (settings->layout != NULL) return tsi_info_layout(settings);
   if (settings->devices > 0 && settings->gpu < 0) return tsi_usage_error("info", "--devices needs --gpu");
   if (settings->nrhs > 0 || settings->algo >= 0 || settings->map >= 0 || settings->message_tree >= 0)
     return tsi_usage_error("info", "--nrhs, --algo, --map and --message-tree need --layout");

@@ -58,6 +58,7 @@ write lower-1.json info lower.mtx
 write trisolve-3.json solve lower.mtx --report
 write gpu-1.json info gen:s2d9pt:40 --gpu MI250X --devices 2
 write layout-1.json info gen:s2d9pt:40 --layout 2x1x2
+write gpus-1.json info gen:s2d9pt:40 --gpu A100 --layout 2x1x2
 write counts-1.json info gen:poisson3d7:8 --ranks 8
 write layout-2.json info missing.mtx --layout 2x1x2
 write simulated-1.json simulate gen:s2d9pt:40 --ranks 4
@@ -116,6 +117,7 @@ PARTS = {"solve": ("Common to solve and info", "Common to plans", "solve"),
          "info": ("Common to solve and info", "Common to plans", "info"),
          "gpu": ("Common to solve and info", "Common to plans", "info", "info --gpu"),
          "layout": ("Common to solve and info", "info --layout"),
+         "gpus": ("Common to solve and info", "info --layout", "info --gpu --layout"),
          "simulated": ("Common to solve and info", "simulate --ranks"),
          "curves": ("Common to solve and info", "simulate --ranks P,Q"),
          "counts": ("Common to solve and info", "info --ranks"),
