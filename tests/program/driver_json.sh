@@ -56,6 +56,7 @@ write info-2.json info gen:s2d9pt:40 --variant spmv
 printf '%s\n' '%%MatrixMarket matrix coordinate real general' '3 3 4' '1 1 2' '2 1 1' '2 2 4' '3 3 1' >lower.mtx
 write lower-1.json info lower.mtx
 write trisolve-3.json solve lower.mtx --report
+write spread-1.json info lower.mtx --gpu V100 --devices 2 --tasks-per-gpu 1
 write gpu-1.json info gen:s2d9pt:40 --gpu MI250X --devices 2
 write layout-1.json info gen:s2d9pt:40 --layout 2x1x2
 write gpus-1.json info gen:s2d9pt:40 --gpu A100 --layout 2x1x2
@@ -108,6 +109,7 @@ LISTS = ("cases[].contenders[].rounds", "triangles[].contenders[].rounds", "case
 PARTS = {"solve": ("Common to solve and info", "Common to plans", "solve"),
          "trisolve": ("Common to solve and info", "trisolve"),
          "lower": ("Common to solve and info", "trisolve"),
+         "spread": ("Common to solve and info", "trisolve", "info of a triangle"),
          "krylov": ("Common to solve and info", "krylov"),
          "ranks": ("Common to solve and info", "krylov", "krylov on many processes"),
          "schur": ("Common to solve and info", "schur"),
