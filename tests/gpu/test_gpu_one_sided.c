@@ -2,11 +2,12 @@
  * of the cores, up to rounding, for each scalar type and method, forward and backward, with 1 and 17
  * right-hand sides, whole and one sweep alone; the same bits in many solves one after the other, each in
  * another schedule; messages and bytes are those that are counted from the analysis alone, with the chunks of
- * GPUs, as `tristar info --gpu --layout` has them. New values reach the devices. Lists and traces are
- * refused; a rank that does not come makes all ranks return an error.
+ * GPUs, as `tristar info --gpu --layout` has them. A layout is chosen by the simulation of GPUs. New values
+ * reach the devices. Lists and traces are refused; a rank that does not come makes all ranks return an error.
  *
  *   test_gpu_one_sided PX PY PZ */
 #include "runtime/mpi/solve/distributed.h"
+#include "runtime/machine/devices.h"
 #include "runtime/process/traffic.h"
 #include "tests/support/gpu/device_problem.h"
 #include "tests/support/subtests.h"
@@ -125,6 +126,27 @@ static void check_errors(const world *w, tristar_factor_t *factor) {
   tristar_distributed_destroy(&d);
 }
 
+/* The layout of the library's choice: the fastest one by the simulation of GPUs. */
+static void check_choice(const world *w, tristar_factor_t *factor, const tristar_analysis_t *an) {
+  world chosen = *w;
+  tristar_distributed_stats stats;
+  chosen.layout.px = 0;
+  tristar_distributed_t *d = distribute(&chosen, factor, true, 100);
+  CHECK_OK(tristar_distributed_get_stats(d, &stats));
+  const tristar_layout *layout = &stats.layout;
+  CHECK(layout->px * layout->py * layout->pz == w->ranks);
+  if (w->rank == 0) {
+    tristar_simulated s;
+    tristar_cluster cluster = tsi_device_cluster(tsi_device_get(0));
+    cluster.ranks_per_node = w->ranks;
+    CHECK_OK(tristar_layout_predict(an, layout, 1, &cluster, &s));
+    CHECK_MSG(stats.predicted.simulated > 0 && !(stats.predicted.solve_seconds > s.seconds) &&
+                  !(stats.predicted.solve_seconds < s.seconds),
+              "%g s, simulated %g s", stats.predicted.solve_seconds, s.seconds);
+  }
+  tristar_distributed_destroy(&d);
+}
+
 static void check_problem(const world *w, const example *p) {
   tristar_matrix_t *matrix = NULL;
   tristar_analysis_t *an = NULL;
@@ -147,6 +169,7 @@ static void check_problem(const world *w, const example *p) {
   compare(p, cores, device, n, TRISTAR_N, TRISTAR_PART_U, 1);
   tristar_distributed_destroy(&cores);
   tristar_distributed_destroy(&device);
+  if (p == &examples[0]) check_choice(w, factor, an);
   if (p == &examples[0]) check_errors(w, factor);
   tristar_factor_destroy(&factor);
   tristar_analysis_destroy(&an);
