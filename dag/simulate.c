@@ -13,6 +13,11 @@ static tsi_index cores_of(const tsi_simulation *s) {
   return s->world->ranks * s->cluster.cores;
 }
 
+/* Does each free core take the next step, ready or not? */
+static bool draws(const tsi_simulation *s) {
+  return s->cluster.drawn && !tsi_cluster_in_order(&s->cluster);
+}
+
 /* 0: inside grids; 1: between them. */
 static int class_of(tsi_message_kind kind) {
   return tsi_traffic_class_of(kind) == TSI_TRAFFIC_GRIDS;
@@ -34,7 +39,11 @@ static tristar_status create_rank(tsi_simulation *s, tsi_index number, double re
   TSI_TRY(TSI_ALLOC_IN(s, own->cause, r->steps));
   TSI_TRY(TSI_ALLOC_IN(s, own->waits, r->steps));
   TSI_TRY(TSI_ALLOC_IN(s, own->left, r->sends));
-  TSI_TRY(TSI_ALLOC_IN(s, own->ready.entry, r->steps));
+  if (draws(s)) {
+    TSI_TRY(TSI_ALLOC_IN(s, own->drawn_by, r->steps));
+    for (tsi_index k = 0; k < r->steps; k++) own->drawn_by[k] = TSI_NONE;
+  } else
+    TSI_TRY(TSI_ALLOC_IN(s, own->ready.entry, r->steps));
   own->cached = r->bytes * resident <= s->cluster.cache_bytes;
   for (tsi_index k = 0; k < r->steps; k++)
     own->waits[k] = (r->step[k].receive != TSI_NONE) + (tsi_cluster_in_order(&s->cluster) && k > 0);
@@ -76,11 +85,6 @@ tristar_status tsi_simulation_create(tsi_env *env, const tsi_world *world, const
 
 /* ---- What happens ------------------------------------------------------------------------------------- */
 
-static void release(tsi_simulation *s, tsi_index r, tsi_index step) {
-  if (--s->rank[r].waits[step] == 0)
-    tsi_heap_push(&s->rank[r].ready, s->world->rank[r].step[step].priority, step);
-}
-
 /* Stands for messages of collective calls, of a grid or of all. Steps of these kinds that work have no
  * seconds. */
 static bool agrees(const tsi_world_step *step) {
@@ -110,19 +114,47 @@ static tristar_status begin_work(tsi_simulation *s, tsi_index r, tsi_index core,
   return s->clock->work(s->clock->context, r, work, core);
 }
 
-/* Free cores begin what is ready. cause: what has just happened. */
+/* cause: what has just happened. */
+static tristar_status begin_step(tsi_simulation *s, tsi_index r, tsi_index core, tsi_index step,
+                                 tsi_index cause) {
+  tsi_simulated_rank *own = &s->rank[r];
+  const tsi_work work = work_of(s, r, step);
+  own->begin[step] = s->now;
+  own->cause[step] = cause;
+  if (own->working++ == 0) own->since = s->now;
+  s->core[core].step = step;
+  s->core[core].next_send = s->world->rank[r].step[step].send;
+  return begin_work(s, r, core, &work);
+}
+
+/* One of those that the step waits for has happened. */
+static tristar_status release(tsi_simulation *s, tsi_index r, tsi_index step, tsi_index cause) {
+  tsi_simulated_rank *own = &s->rank[r];
+  if (--own->waits[step] > 0) return TRISTAR_OK;
+  if (!draws(s))
+    tsi_heap_push(&own->ready, s->world->rank[r].step[step].priority, step);
+  else if (own->drawn_by[step] != TSI_NONE)
+    return begin_step(s, r, own->drawn_by[step], step, cause);
+  return TRISTAR_OK;
+}
+
+static tristar_status draw(tsi_simulation *s, tsi_index r, tsi_index core, tsi_index cause) {
+  tsi_simulated_rank *own = &s->rank[r];
+  const tsi_index step = own->next++;
+  own->drawn_by[step] = core;
+  s->core[core].step = step;
+  return own->waits[step] == 0 ? begin_step(s, r, core, step, cause) : TRISTAR_OK;
+}
+
+/* Free cores begin what is ready, or draw. */
 static tristar_status dispatch(tsi_simulation *s, tsi_index r, tsi_index cause) {
   tsi_simulated_rank *own = &s->rank[r];
-  for (tsi_index core = r * s->cluster.cores; core < (r + 1) * s->cluster.cores && own->ready.count > 0;
-       core++) {
+  const tsi_index end = (r + 1) * s->cluster.cores;
+  for (tsi_index core = r * s->cluster.cores; core < end; core++) {
+    if (draws(s) ? own->next == s->world->rank[r].steps : own->ready.count == 0) break;
     if (s->core[core].step != TSI_NONE) continue;
-    const tsi_index step = tsi_heap_pop(&own->ready).item;
-    const tsi_work work = work_of(s, r, step);
-    own->begin[step] = s->now;
-    own->cause[step] = cause;
-    s->core[core].step = step;
-    s->core[core].next_send = s->world->rank[r].step[step].send;
-    TSI_TRY(begin_work(s, r, core, &work));
+    TSI_TRY(draws(s) ? draw(s, r, core, cause)
+                     : begin_step(s, r, core, tsi_heap_pop(&own->ready).item, cause));
   }
   return TRISTAR_OK;
 }
@@ -138,14 +170,16 @@ static tristar_status end_step(tsi_simulation *s, tsi_index r, tsi_simulated_cor
   const tsi_world_rank *program = &s->world->rank[r];
   const tsi_index step = core->step;
   core->step = TSI_NONE;
+  core->streaming = 0;
   s->rank[r].end[step] = s->now;
   s->rank[r].done++;
+  if (--s->rank[r].working == 0) s->rank[r].active += s->now - s->rank[r].since;
   s->seconds = fmax(s->seconds, s->now);
   if (tsi_cluster_in_order(&s->cluster)) {
-    if (step + 1 < program->steps) release(s, r, step + 1);
+    if (step + 1 < program->steps) TSI_TRY(release(s, r, step + 1, step));
   } else
     for (tsi_count e = program->after->ptr[step]; e < program->after->ptr[step + 1]; e++)
-      release(s, r, program->after->list[e]);
+      TSI_TRY(release(s, r, program->after->list[e], step));
   return dispatch(s, r, step);
 }
 
@@ -184,7 +218,7 @@ static tristar_status message_happens(tsi_simulation *s, tsi_index number) {
   const tsi_traffic_class class = tsi_traffic_class_of(send->kind);
   count(&s->traffic->rank[from].sent[class], send->rows);
   count(&s->traffic->rank[send->peer].received[class], send->rows);
-  release(s, send->peer, send->arrival);
+  TSI_TRY(release(s, send->peer, send->arrival, TSI_CAUSE_MESSAGE));
   return dispatch(s, send->peer, TSI_CAUSE_MESSAGE);
 }
 
@@ -200,11 +234,22 @@ typedef struct loggp {
   tsi_heap events; /* keys: negative times */
 } loggp;
 
+/* The rate of a core that reads: its share among the cores of its process that read when it begins. */
+static double shared_rate(const tsi_simulation *s, tsi_index rank, const tsi_work *work, tsi_index item) {
+  const double most = s->cluster.process_bytes_per_second;
+  const double rate = fmin(work->rate, tsi_cluster_share(&s->cluster)), alone = work->bytes / rate;
+  double reading = alone / (work->seconds + alone);
+  if (most <= 0) return rate;
+  for (tsi_index core = rank * s->cluster.cores; core < (rank + 1) * s->cluster.cores; core++)
+    if (core != item) reading += s->core[core].streaming;
+  return fmin(rate, most / fmax(1, reading));
+}
+
 static tristar_status loggp_work(void *context, tsi_index rank, const tsi_work *work, tsi_index item) {
   loggp *l = context;
-  (void)rank;
-  double seconds = work->seconds;
-  if (work->bytes > 0) seconds += work->bytes / fmin(work->rate, tsi_cluster_share(&l->simulation->cluster));
+  const double reads = work->bytes > 0 ? work->bytes / shared_rate(l->simulation, rank, work, item) : 0;
+  const double seconds = work->seconds + reads;
+  l->simulation->core[item].streaming = reads > 0 ? reads / seconds : 0;
   tsi_heap_push(&l->events, -(l->simulation->now + seconds), item);
   return TRISTAR_OK;
 }
@@ -233,7 +278,7 @@ static tristar_status loggp_run(void *context, tsi_simulation *s) {
 static tristar_status run(tsi_simulation *s, const tsi_simulation_clock *clock) {
   s->clock = clock;
   for (tsi_index r = 0; r < s->world->ranks; r++) {
-    for (tsi_index k = 0; k < s->world->rank[r].steps; k++)
+    for (tsi_index k = 0; k < s->world->rank[r].steps && !draws(s); k++)
       if (s->rank[r].waits[k] == 0) tsi_heap_push(&s->rank[r].ready, s->world->rank[r].step[k].priority, k);
     TSI_TRY(dispatch(s, r, TSI_CAUSE_START));
   }

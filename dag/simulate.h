@@ -5,7 +5,8 @@
  * program has it with SimGrid. What a process does is the same with each of them:
  *
  *   - a process with one core runs its steps in their order; one with more, or with by_priority, runs what is
- *     ready, the highest priority first
+ *     ready, the highest priority first. With `drawn` each free core takes the next step of the order, and
+ *     waits until that can run
  *   - a step takes its work; then each message that it sends takes the overhead of a message, and leaves
  *   - an ARRIVAL begins once its message is there, and takes the overhead of a message
  *
@@ -34,7 +35,8 @@ enum { TSI_CAUSE_START = -1, TSI_CAUSE_MESSAGE = -2 }; /* of a step: else the st
 
 typedef struct tsi_simulated_core {
   tsi_index step, next_send;
-  double begin; /* of what it does now */
+  double begin;     /* of what it does now */
+  double streaming; /* LogGP: the part of that time in which it reads; 0: it does not */
 } tsi_simulated_core;
 
 typedef struct tsi_simulated_rank {
@@ -45,7 +47,11 @@ typedef struct tsi_simulated_rank {
   double *left;         /* sends: when they left */
   tsi_index first_send; /* number of its first message among those of all */
   tsi_index done;
-  tsi_heap ready;
+  tsi_heap ready;       /* not with `drawn` */
+  tsi_index next;       /* with `drawn`: the step that is drawn next */
+  tsi_index *drawn_by;  /* steps: the core that has drawn it; TSI_NONE. NULL: without `drawn` */
+  tsi_index working;    /* cores that work now */
+  double since, active; /* when the first of them began; seconds in which any worked */
   bool cached;
   double arithmetic, message[2]; /* seconds; messages inside and between grids */
 } tsi_simulated_rank;

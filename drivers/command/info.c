@@ -155,14 +155,16 @@ int tsi_command_info(const tsi_settings *settings) {
   histogram h = {0};
   tsi_gpu_report gpu = {0};
   if (settings->operand[0] == NULL) return tsi_usage_error("info", "no MATRIX given");
-  if (settings->layout != NULL && settings->gpu >= 0)
-    return tsi_usage_error("info", "--gpu is for one process, not for a --layout");
-  if (settings->layout != NULL && settings->ranks > 0)
-    return tsi_usage_error("info", "--layout and --ranks exclude each other");
+  if (settings->layout != NULL && settings->fsai != NULL)
+    return tsi_usage_error("info", "--fsai needs --ranks, without --layout");
+  if (settings->layout != NULL) return tsi_info_layout(settings);
+  if (settings->gpu >= 0 && settings->ranks > 0)
+    return tsi_usage_error("info", "--gpu with --ranks needs --layout auto");
   if (settings->ranks > 0) return tsi_info_fsai(settings);
   if (settings->fsai != NULL) return tsi_usage_error("info", "--fsai needs --ranks");
-  if (settings->layout != NULL) return tsi_info_layout(settings);
   if (settings->devices > 0 && settings->gpu < 0) return tsi_usage_error("info", "--devices needs --gpu");
+  if (settings->tasks_per_gpu > 0 && settings->devices == 0)
+    return tsi_usage_error("info", "--tasks-per-gpu needs --gpu and --devices");
   if (settings->nrhs > 0 || settings->algo >= 0 || settings->map >= 0 || settings->message_tree >= 0)
     return tsi_usage_error("info", "--nrhs, --algo, --map and --message-tree need --layout");
   const int status = tsi_picture_check("info", "tree", settings->tree);
@@ -170,6 +172,10 @@ int tsi_command_info(const tsi_settings *settings) {
   tsi_found_triangle found;
   bool ok = tsi_session_open(s, settings, settings->operand[0]) && tsi_session_read(s);
   if (ok && tsi_goes_without_factors(s, &found)) return tsi_trisolve_info(s, &found);
+  if (ok && settings->tasks_per_gpu > 0) {
+    s->usage = true;
+    ok = tsi_session_fail(s, TRISTAR_ERR_ARGUMENT, "%s: --tasks-per-gpu is for a triangle", s->name);
+  }
   if (ok && settings->forecast) return forecast_only(s);
   ok = ok && tsi_session_analyze(s) && tsi_session_forecast(s, 1, false) &&
        tsi_bandwidth_measure(s, tsi_expected_workers(s->settings), &bandwidth) && tsi_session_factor(s) &&

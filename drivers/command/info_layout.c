@@ -1,11 +1,18 @@
 /* `tristar info MATRIX --layout PXxPYxPZ`: counts the messages and the memory of the processes of a
- * distributed solve from the analysis alone. */
+ * distributed solve from the analysis alone. With --gpu each process is a GPU, and the time is predicted,
+ * too.
+ */
 #include <stdio.h>
+#include <stdlib.h>
 
+#include "drivers/command/info_gpus.h"
 #include "drivers/session/commands.h"
 #include "drivers/session/console.h"
 #include "drivers/session/layout.h"
 #include "drivers/report/report.h"
+#include "runtime/process/traffic.h"
+
+#define GRIDS_MOST 64 /* with --layout auto */
 
 static void print_row(const char *label, const tristar_range *messages, const tristar_range *bytes) {
   printf("  %-10s %9.0f %11.1f %9.0f   %9s %9s %9s   %9s\n", label, messages->min, messages->mean,
@@ -14,7 +21,7 @@ static void print_row(const char *label, const tristar_range *messages, const tr
 }
 
 static void print_report(const tsi_session *s, const tristar_layout *layout, int64_t nrhs,
-                         const tristar_traffic *t) {
+                         const tristar_traffic *t, const tsi_info_gpus *gpus) {
   tsi_console_clear();
   tsi_report_matrix(s);
   tsi_report_analysis(s);
@@ -26,6 +33,7 @@ static void print_report(const tsi_session *s, const tristar_layout *layout, int
   tsi_report("", "each process holds %s to %s of a triangular factor, %s on average: balance %.2f",
              tsi_text_bytes(t->factor_bytes.min), tsi_text_bytes(t->factor_bytes.max),
              tsi_text_bytes(t->factor_bytes.mean), t->balance);
+  if (gpus->solve.ranks > 0) tsi_info_gpus_print(gpus);
   printf("\nWhat a process sends in a solve with %s\n", tsi_text_many(nrhs, "right-hand side"));
   printf("  %-10s %9s %11s %9s   %9s %9s %9s   %9s\n", "", "messages:", "", "", "bytes:", "", "", "");
   printf("  %-10s %9s %11s %9s   %9s %9s %9s   %9s\n", "", "least", "mean", "most", "least", "mean", "most",
@@ -43,7 +51,7 @@ static void print_report(const tsi_session *s, const tristar_layout *layout, int
 }
 
 static cJSON *make_json(const tsi_session *s, const tristar_layout *layout, int64_t nrhs,
-                        const tristar_traffic *t) {
+                        const tristar_traffic *t, const tsi_info_gpus *gpus) {
   cJSON *object = tsi_json_session(s), *o;
   if (t->ranks == 0) return object; /* it failed */
   o = tsi_json_add_layout(object, s, layout);
@@ -59,25 +67,52 @@ static cJSON *make_json(const tsi_session *s, const tristar_layout *layout, int6
   tsi_json_add_range(o, "factor_flops", &t->factor_flops);
   cJSON_AddNumberToObject(o, "factor_path_flops", t->factor_path_flops);
   tsi_json_add_range(o, "front_bytes", &t->front_bytes);
+  tsi_info_gpus_add_json(object, gpus);
   return object;
+}
+
+/* The separator tree has as many leaves as the layout may have grids. */
+static int choose_leaves(const tsi_settings *settings, const tristar_layout *layout) {
+  int leaves = 1;
+  if (layout->px > 0) return layout->pz;
+  while (leaves < GRIDS_MOST && settings->ranks % (2 * leaves) == 0 && settings->algo != 2) leaves *= 2;
+  return leaves;
+}
+
+static int check_words(const tsi_settings *settings, tristar_layout *layout) {
+  const bool gpu = settings->gpu >= 0;
+  const int status = tsi_layout_read("info", settings, layout);
+  if (status != TSI_EXIT_OK) return status;
+  if (settings->ranks > 0 && !(gpu && layout->px == 0))
+    return tsi_usage_error("info",
+                           "--layout and --ranks exclude each other, but for --gpu with --layout auto");
+  if (layout->px == 0 && !gpu)
+    return tsi_usage_error("info", "--layout auto works with --gpu, and with `tristar solve` under mpiexec");
+  if (layout->px == 0 && settings->ranks == 0)
+    return tsi_usage_error("info", "--layout auto needs --ranks, the number of GPUs");
+  if (settings->devices > 0)
+    return tsi_usage_error("info", "--devices is for one process, not for a --layout");
+  if (settings->tree != NULL || settings->dot != NULL)
+    return tsi_usage_error("info", "--tree and --dot cannot be combined with --layout");
+  return TSI_EXIT_OK;
 }
 
 int tsi_info_layout(const tsi_settings *settings) {
   tsi_session session, *s = &session;
+  tsi_info_gpus gpus = {.gpu = NULL};
   tristar_layout layout;
   tristar_traffic traffic = {0};
   const int64_t nrhs = settings->nrhs > 0 ? settings->nrhs : 1;
-  const int status = tsi_layout_read("info", settings, &layout);
+  const int status = check_words(settings, &layout);
   if (status != TSI_EXIT_OK) return status;
-  if (layout.px == 0)
-    return tsi_usage_error("info", "--layout auto works with `tristar solve` under mpiexec only");
-  if (settings->tree != NULL || settings->dot != NULL)
-    return tsi_usage_error("info", "--tree and --dot cannot be combined with --layout");
   bool ok = tsi_session_open(s, settings, settings->operand[0]) && tsi_session_read(s);
-  s->leaf_parts = layout.pz;
-  ok = ok && tsi_session_analyze(s) &&
-       tsi_session_check(s, tristar_layout_traffic(s->analysis, &layout, nrhs, &traffic), s->name);
-  if (ok && !settings->to_stdout) print_report(s, &layout, nrhs, &traffic);
-  tsi_json_write(s, make_json(s, &layout, nrhs, &traffic));
+  s->leaf_parts = choose_leaves(settings, &layout);
+  ok = ok && tsi_session_analyze(s) && (layout.px > 0 || tsi_info_gpus_choose(s, nrhs, &layout, &gpus)) &&
+       tsi_session_check(s, tsi_layout_count(s->analysis, &layout, nrhs, settings->gpu >= 0, &traffic),
+                         s->name) &&
+       (settings->gpu < 0 || tsi_info_gpus_make(s, nrhs, &layout, &gpus));
+  if (ok && !settings->to_stdout) print_report(s, &layout, nrhs, &traffic, &gpus);
+  tsi_json_write(s, make_json(s, &layout, nrhs, &traffic, &gpus));
+  free(gpus.gpu);
   return tsi_session_close(s);
 }

@@ -69,6 +69,7 @@ void tsi_curves_add_json(cJSON *object, const tsi_simulate_curves *c) {
     tsi_json_add_range(o, "intra_grid_s", &f->inside);
     tsi_json_add_range(o, "inter_grid_s", &f->between);
     tsi_json_add_range(o, "waiting_s", &f->waiting);
+    tsi_json_add_range(o, "active_s", &f->active);
   }
 }
 

@@ -232,8 +232,12 @@ static void print_head(const simulated *m) {
   tsi_console_clear();
   tsi_report_matrix(&m->session);
   tsi_report_analysis(&m->session);
-  tsi_report("cluster", "%s: %d process%s a node, %s each", m->cluster.name, c->ranks_per_node,
-             c->ranks_per_node == 1 ? "" : "es", tsi_text_many(c->cores, "core"));
+  if (m->cluster.device != NULL)
+    tsi_report("cluster", "%s: %s a node, a process each, with %s", m->cluster.name,
+               tsi_text_many(c->ranks_per_node, "GPU"), tsi_text_many(c->cores, "resident block"));
+  else
+    tsi_report("cluster", "%s: %d process%s a node, %s each", m->cluster.name, c->ranks_per_node,
+               c->ranks_per_node == 1 ? "" : "es", tsi_text_many(c->cores, "core"));
 }
 
 static void print_report(const simulated *m) {
@@ -318,6 +322,7 @@ static cJSON *make_json(const simulated *m) {
   tsi_json_add_range(object, "intra_grid_s", &b->inside);
   tsi_json_add_range(object, "inter_grid_s", &b->between);
   tsi_json_add_range(object, "waiting_s", &b->waiting);
+  tsi_json_add_range(object, "active_s", &b->active);
   if (m->nrhs > 0) tsi_json_add_range(object, "forward_s", &b->forward);
   if (m->nrhs > 0) tsi_json_add_range(object, "backward_s", &b->backward);
   add_rivals(object, m);

@@ -69,6 +69,10 @@ tristar_status tsi_simulate_by_simgrid(const tristar_analysis_t *analysis, const
                                          .rate = {m->local_bytes_per_second, m->bytes_per_second}};
   tsi_simgrid_create_fn *create;
   const char *why = NULL;
+  if (m->process_bytes_per_second > 0)
+    TSI_FAIL(a.env, TRISTAR_ERR_UNSUPPORTED,
+             "--network simgrid: %s: cores that share the rate of a process are not simulated there",
+             cluster->name);
   TSI_TRY(load(a.env, &create));
   if (!create(&described, happen, &a, &a.clock, &why)) return answer(&a, why);
   return tsi_layout_simulate(analysis, layout, nrhs, m, &(tsi_simulation_clock){&a, work, send, run}, out,

@@ -20,6 +20,7 @@
 #include "drivers/report/repeat.h"
 #include "drivers/report/report.h"
 #include "drivers/session/rhs.h"
+#include "drivers/command/info_spread.h"
 #include "drivers/command/solve.h"
 #include "runtime/matrix/view.h"
 
@@ -386,14 +387,20 @@ int tsi_trisolve_info(tsi_session *s, const tsi_found_triangle *found) {
   const char *dot = s->settings->dot;
   const bool tree = s->settings->tree != NULL;
   bool ok = true;
-  if (tree || s->settings->gpu >= 0)
-    ok = tsi_session_fail(s, TRISTAR_ERR_UNSUPPORTED, "%s: %s; for %s of its factors give --method lu",
-                          s->name, tsi_triangle_text(found), tree ? "the tree" : "the prediction");
+  const bool spread = s->settings->gpu >= 0 && s->settings->devices > 0;
+  tsi_info_spread predicted = {.gpus = 0};
+  if (tree || (s->settings->gpu >= 0 && !spread))
+    ok = tsi_session_fail(s, TRISTAR_ERR_UNSUPPORTED, "%s: %s; for %s of its factors give --method lu%s",
+                          s->name, tsi_triangle_text(found), tree ? "the tree" : "the prediction",
+                          tree ? "" : "; --devices N predicts a solve with its rows on N GPUs");
   ok = ok && prepare(s, &z) && explain(s, &z);
+  if (ok && spread) ok = tsi_info_spread_make(s, z.sweep[0].factor, &predicted);
   if (ok && dot != NULL) ok = tsi_session_check(s, tristar_plan_write_dot(z.sweep[0].plan, dot), dot);
   if (ok && !s->settings->to_stdout) report_plan(s, &z);
+  if (ok && !s->settings->to_stdout) tsi_info_spread_print(&predicted);
   cJSON *object = tsi_json_session(s);
   if (ok) add_plan_json(s, &z, object);
+  if (ok) tsi_info_spread_add_json(object, &predicted);
   tsi_json_write(s, object);
   release(&z);
   return tsi_session_close(s);

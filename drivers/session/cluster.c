@@ -33,6 +33,10 @@ static const struct {
     KEY(local_bytes_per_second, false),
     KEY(dense_flops_per_second, false),
     KEY(by_priority, true),
+    KEY(drawn, true),
+    KEY(process_bytes_per_second, false),
+    KEY(panel_seconds, false),
+    KEY(gpu_chunks, true),
 #undef KEY
 };
 #define KEYS (sizeof keys / sizeof *keys)
@@ -77,6 +81,20 @@ static bool take_topology(const cJSON *item, tsi_cluster *cluster) {
   return false;
 }
 
+/* "gpu": the fields of that device, before those that the file has. */
+static bool take_device(const cJSON *item, tsi_cluster *cluster) {
+  const tsi_device *device = cJSON_IsString(item) ? tsi_device_find(item->valuestring) : NULL;
+  if (device == NULL) return item == NULL;
+  tsi_cluster_of_device(device, cluster);
+  return true;
+}
+
+void tsi_cluster_of_device(const tsi_device *device, tsi_cluster *cluster) {
+  *cluster = (tsi_cluster){.topology = TSI_TOPOLOGY_CROSSBAR, .device = device};
+  cluster->model = tsi_device_cluster(device);
+  snprintf(cluster->name, sizeof cluster->name, "nodes with %s", device->title);
+}
+
 void tsi_cluster_read(const cJSON *object, tsi_cluster *cluster, char *wrong, size_t size) {
   const cJSON *item;
   *wrong = '\0';
@@ -84,11 +102,14 @@ void tsi_cluster_read(const cJSON *object, tsi_cluster *cluster, char *wrong, si
   tristar_cluster_init(&cluster->model);
   snprintf(cluster->name, sizeof cluster->name, "a common cluster");
   if (object != NULL && !cJSON_IsObject(object)) snprintf(wrong, size, "not an object");
+  if (*wrong == '\0' && !take_device(cJSON_GetObjectItemCaseSensitive(object, "gpu"), cluster))
+    snprintf(wrong, size, "gpu: not one of the names of tristar info --gpu");
   cJSON_ArrayForEach(item, object) {
     if (*wrong != '\0') return;
     if (strcmp(item->string, "name") == 0 && cJSON_IsString(item))
       snprintf(cluster->name, sizeof cluster->name, "%s", item->valuestring);
-    else if (strcmp(item->string, "source") == 0 && cJSON_IsString(item))
+    else if ((strcmp(item->string, "source") == 0 && cJSON_IsString(item)) ||
+             strcmp(item->string, "gpu") == 0)
       continue;
     else if (strcmp(item->string, "topology") == 0 ? !take_topology(item, cluster)
                                                    : !take_number(item, &cluster->model))

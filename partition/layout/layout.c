@@ -162,6 +162,7 @@ tristar_status tsi_layout_create(tsi_env *env, const tsi_symbolic *symbolic, con
   TSI_TRY(label_supernodes(env, symbolic, panels, options, node, label));
   const tsi_chunk_options chunk_options = {.floor_bytes = options->floor_bytes,
                                            .ceiling_bytes = options->ceiling_bytes,
+                                           .panel_bytes = options->panel_bytes,
                                            .slice_bytes = options->slice_bytes,
                                            .scalar_bytes = options->scalar_bytes,
                                            .label = label,

@@ -44,6 +44,7 @@ typedef struct tsi_layout_options {
   tsi_map map;
   bool replicated;
   double floor_bytes, ceiling_bytes, slice_bytes; /* of whole chunks, as in chunks.h */
+  double panel_bytes;                             /* likewise */
   size_t scalar_bytes;
   const tsi_index *device; /* supernodes: as in chunks.h; subtrees of what is whole on one process, which has
                               the device; NULL: none */

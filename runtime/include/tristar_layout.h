@@ -90,28 +90,34 @@ TRISTAR_API TRISTAR_CHECKED tristar_status tristar_layout_traffic(const tristar_
  * bytes at bytes_per_second, then overhead_seconds of a core of the receiver (the model LogGP, without
  * contention); the fields local_... are those of messages within a node. */
 typedef struct tristar_cluster {
-  size_t size;                    /* Set by tristar_cluster_init. */
-  int ranks_per_node;             /* Processes of a node. Default: 1. */
-  int cores;                      /* Cores of a process. 1: it runs its steps in the order of its program,
-                                     as the serial engine does. More: by priority. Default: 1. */
-  double core_bytes_per_second;   /* Rate at which a core reads memory. Default: 12e9. */
-  double node_bytes_per_second;   /* Rate of all cores of a node; its processes have equal shares. 0: no
-                                     limit. Default: 0. */
-  double cache_bytes;             /* Cache of a process: a factor of at most so many bytes is read from it.
-                                     0: none. Default: 0. */
-  double cached_bytes_per_second; /* Rate at which a core reads from that cache. Default: 40e9. */
-  double flops_per_second;        /* Arithmetic of a core, in real operations. Default: 20e9. */
-  double step_seconds;            /* Seconds of a step besides the bytes that it reads. Default: 1e-6. */
-  double latency_seconds;         /* Between nodes. Default: 1.5e-6. */
-  double overhead_seconds;        /* Between nodes. Default: 5e-7. */
-  double bytes_per_second;        /* Between nodes. Default: 10e9. */
-  double local_latency_seconds;   /* Default: 5e-7. */
-  double local_overhead_seconds;  /* Default: 3e-7. */
-  double local_bytes_per_second;  /* Default: 5e9. */
-  double dense_flops_per_second;  /* Arithmetic of a core in products of large matrices of doubles, for
-                                     factorizations. Default: 40e9. */
-  int by_priority;                /* 1: a process with one core runs what is ready, by priority, too.
-                                     Default: 0. */
+  size_t size;                     /* Set by tristar_cluster_init. */
+  int ranks_per_node;              /* Processes of a node. Default: 1. */
+  int cores;                       /* Cores of a process. 1: it runs its steps in the order of its program,
+                                      as the serial engine does. More: by priority. Default: 1. */
+  double core_bytes_per_second;    /* Rate at which a core reads memory. Default: 12e9. */
+  double node_bytes_per_second;    /* Rate of all cores of a node; its processes have equal shares. 0: no
+                                      limit. Default: 0. */
+  double cache_bytes;              /* Cache of a process: a factor of at most so many bytes is read from it.
+                                      0: none. Default: 0. */
+  double cached_bytes_per_second;  /* Rate at which a core reads from that cache. Default: 40e9. */
+  double flops_per_second;         /* Arithmetic of a core, in real operations. Default: 20e9. */
+  double step_seconds;             /* Seconds of a step besides the bytes that it reads. Default: 1e-6. */
+  double latency_seconds;          /* Between nodes. Default: 1.5e-6. */
+  double overhead_seconds;         /* Between nodes. Default: 5e-7. */
+  double bytes_per_second;         /* Between nodes. Default: 10e9. */
+  double local_latency_seconds;    /* Default: 5e-7. */
+  double local_overhead_seconds;   /* Default: 3e-7. */
+  double local_bytes_per_second;   /* Default: 5e9. */
+  double dense_flops_per_second;   /* Arithmetic of a core in products of large matrices of doubles, for
+                                      factorizations. Default: 40e9. */
+  int by_priority;                 /* 1: a process with one core runs what is ready, by priority, too.
+                                      Default: 0. */
+  int drawn;                       /* 1: a free core takes the next step of the program and waits until the
+                                      step can run, as the blocks of a GPU do. Default: 0. */
+  double process_bytes_per_second; /* Rate of all cores of a process that read at the same time. 0: no limit.
+                                      Default: 0. */
+  double panel_seconds;            /* Seconds of each panel of a chunk, besides step_seconds. Default: 0. */
+  int gpu_chunks; /* 1: chunks are as small as those of one-sided solves on GPUs. Default: 0. */
 } tristar_cluster;
 
 /* The defaults of the comments. */
@@ -170,6 +176,7 @@ typedef struct tristar_simulated {
   tristar_range inside;           /* Overheads of messages inside grids. */
   tristar_range between;          /* Overheads of messages between grids. */
   tristar_range waiting;          /* Nothing to do: messages are on their way, or the process has ended. */
+  tristar_range active;           /* Seconds in which at least one core of a process works. */
   tristar_range forward;          /* Of solves: until the last forward step of a process has ended. */
   tristar_range backward;         /* Of solves: from its first backward step until all have ended. */
   double balance;                 /* arithmetic.max / arithmetic.mean. */
@@ -185,7 +192,8 @@ typedef struct tristar_simulated {
  * programs, as a real solve runs them, step by step. No process is started. The time is the same to the last
  * bit in each call. layout NULL: the default; cluster NULL: its defaults. Memory grows with the steps of all
  * processes. Errors: those of tristar_layout_traffic; ARGUMENT: a number of *cluster is negative, or 0 where
- * it divides. Model: Alexandrov, Ionescu, Schauser, Scheiman, "LogGP", SPAA 1995. */
+ * it divides, or `drawn` and by_priority are both 1. Model: Alexandrov, Ionescu, Schauser, Scheiman, "LogGP",
+ * SPAA 1995. */
 TRISTAR_API TRISTAR_CHECKED tristar_status tristar_layout_predict(const tristar_analysis_t *analysis,
                                                                   const tristar_layout *layout, int64_t nrhs,
                                                                   const tristar_cluster *cluster,
@@ -196,7 +204,8 @@ TRISTAR_API TRISTAR_CHECKED tristar_status tristar_layout_predict(const tristar_
  * analysis, the scaling and the way of the entries. In *out, broadcast counts stripes of shared fronts and
  * panels, reduction counts contribution blocks, both inside grids; grids counts all of these between grids.
  * Collective calls count in between (inside, if there is one grid), but not as messages. Otherwise as
- * tristar_layout_predict. Errors: the same; UNSUPPORTED: imported factors. */
+ * tristar_layout_predict. Errors: the same; UNSUPPORTED: imported factors, or a cluster with `drawn`: its
+ * processes are GPUs, which do not factor together. */
 TRISTAR_API TRISTAR_CHECKED tristar_status tristar_layout_predict_factor(const tristar_analysis_t *analysis,
                                                                          const tristar_layout *layout,
                                                                          const tristar_cluster *cluster,

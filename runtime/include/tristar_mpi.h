@@ -84,7 +84,8 @@ typedef enum tristar_transport {
 typedef struct tristar_distributed_options {
   size_t size;           /* Set by tristar_distributed_options_init. */
   tristar_layout layout; /* Layout of the ranks. px = 0: rank 0 calls tristar_layout_choose, with the cluster
-                            as tristar_mpi_measure_cluster measures it. */
+                            as tristar_mpi_measure_cluster measures it; with ONE_SIDED and PLACE_GPU, with
+                            A100 of one node. */
   tristar_transport transport; /* Transport of messages. */
   tristar_engine engine;       /* AUTO: tasks, unless the context has no StarPU. */
   int64_t nrhs;                /* Number of right-hand sides the workspace is sized for. 0 means 1. */

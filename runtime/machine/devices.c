@@ -3,19 +3,24 @@
 
 #include <string.h>
 
-/* A board of two dies is two devices to a program. */
+/* A board of two dies is two devices to a program. Nodes: A100 as in Perlmutter (SC 2023: 300 and 12.5 GB/s);
+ * H100, H200 in a DGX with ConnectX-7; GH200 with four superchips and Slingshot 11; MI250X as in Frontier,
+ * 50 GB/s of Infinity Fabric between neighbours, four Slingshot 11 adapters for 8 dies; V100 in a DGX-1 with
+ * four EDR adapters. */
 static const tsi_device devices[] = {
     {"A100", "NVIDIA A100 SXM 40 GB", "NVIDIA A100 Tensor Core GPU data sheet (2020)", 108, 1555e9, 0.9, 40e9,
-     32e9, 19.5e12},
+     32e9, 19.5e12, 4, 300e9, 12.5e9},
     {"H100", "NVIDIA H100 SXM 80 GB", "NVIDIA H100 Tensor Core GPU data sheet (2022)", 132, 3350e9, 0.9, 80e9,
-     64e9, 67e12},
+     64e9, 67e12, 8, 450e9, 50e9},
     {"GH200", "NVIDIA GH200 96 GB, with NVLink-C2C", "NVIDIA GH200 Grace Hopper Superchip data sheet (2023)",
-     132, 4000e9, 0.9, 96e9, 450e9, 67e12},
+     132, 4000e9, 0.9, 96e9, 450e9, 67e12, 4, 450e9, 25e9},
     {"H200", "NVIDIA H200 SXM 141 GB", "NVIDIA H200 Tensor Core GPU data sheet (2023)", 132, 4800e9, 0.9,
-     141e9, 64e9, 67e12},
+     141e9, 64e9, 67e12, 8, 450e9, 50e9},
     {"MI250X", "AMD Instinct MI250X 128 GB, one of its two dies",
      "AMD CDNA 2 white paper (2021): half of 220 compute units and of 3277 GB/s", 110, 1638e9, 0.85, 64e9,
-     32e9, 47.9e12},
+     32e9, 47.9e12, 8, 50e9, 12.5e9},
+    {"V100", "NVIDIA V100 SXM2 32 GB", "NVIDIA V100 Tensor Core GPU data sheet (2020)", 80, 900e9, 0.9, 32e9,
+     16e9, 7.8e12, 8, 150e9, 6.25e9},
 };
 
 /* Blocks of 256 threads, each with its share of registers and shared memory. */
@@ -33,6 +38,12 @@ static const tsi_device devices[] = {
 #define BLOCK_BANDWIDTH 40e9
 #define WARP_BANDWIDTH 5e9
 
+/* Of messages. A block fences for the system and raises a flag, or has drawn an arrival and polls its flag:
+ * one access each that the next one waits for. Between nodes the flag follows the data through an adapter. */
+#define OVERHEAD_SECONDS 1e-6
+#define LINK_SECONDS 1e-6
+#define NETWORK_SECONDS 4e-6
+
 const tsi_device *tsi_device_get(int number) {
   return number >= 0 && number < (int)(sizeof devices / sizeof *devices) ? &devices[number] : NULL;
 }
@@ -42,6 +53,33 @@ const tsi_device *tsi_device_named(const char *text) {
   for (int k = 0; (device = tsi_device_get(k)) != NULL; k++)
     if (strstr(text, device->name) != NULL) return device;
   return tsi_device_get(0);
+}
+
+const tsi_device *tsi_device_find(const char *name) {
+  const tsi_device *device;
+  for (int k = 0; (device = tsi_device_get(k)) != NULL; k++)
+    if (strcmp(name, device->name) == 0) return device;
+  return NULL;
+}
+
+tristar_cluster tsi_device_cluster(const tsi_device *device) {
+  const tsi_device_costs costs = tsi_device_costs_of(device);
+  tristar_cluster c;
+  tristar_cluster_init(&c);
+  c.ranks_per_node = device->per_node;
+  c.cores = costs.blocks;
+  c.drawn = c.gpu_chunks = 1;
+  c.core_bytes_per_second = costs.block_bandwidth;
+  c.process_bytes_per_second = costs.bandwidth;
+  c.flops_per_second = device->flops / costs.blocks;
+  c.step_seconds = costs.node_seconds;
+  c.panel_seconds = costs.panel_seconds;
+  c.overhead_seconds = c.local_overhead_seconds = OVERHEAD_SECONDS;
+  c.local_latency_seconds = LINK_SECONDS;
+  c.latency_seconds = NETWORK_SECONDS;
+  c.local_bytes_per_second = device->link;
+  c.bytes_per_second = device->network;
+  return c;
 }
 
 tsi_device_costs tsi_device_costs_of(const tsi_device *device) {

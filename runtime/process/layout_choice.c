@@ -16,6 +16,7 @@
 #include "runtime/machine/predict.h"
 #include "runtime/process/layout_words.h"
 #include "runtime/process/predict.h"
+#include "runtime/process/traffic.h"
 
 /* What a task costs beside its message, where counts estimate. */
 #define TASK_SECONDS 4e-6
@@ -122,7 +123,8 @@ static void note_rival(tristar_layout_prediction *least, const tristar_layout *l
 /* Simulates a factorization; *seconds is left as it is if there is no memory for that. */
 static tristar_status simulate_factor(const choice *c, const tristar_layout *layout, double *seconds) {
   tristar_simulated simulated;
-  if ((int64_t)layout->px * layout->py * layout->pz > FACTORED_MOST || c->analysis->imported)
+  if ((int64_t)layout->px * layout->py * layout->pz > FACTORED_MOST || c->analysis->imported ||
+      c->cluster.drawn)
     return TRISTAR_OK;
   const tristar_status status = tristar_layout_predict_factor(c->analysis, layout, &c->cluster, &simulated);
   if (status == TRISTAR_OK) *seconds = simulated.seconds;
@@ -142,7 +144,7 @@ static tristar_status try_layout(choice *c, const tristar_layout *layout, bool *
   const int64_t processes = (int64_t)layout->px * layout->py * layout->pz;
   tristar_traffic traffic;
   tristar_simulated simulated = {0};
-  TSI_TRY(tristar_layout_traffic(c->analysis, layout, c->costs->nrhs, &traffic));
+  TSI_TRY(tsi_layout_count(c->analysis, layout, c->costs->nrhs, c->cluster.gpu_chunks, &traffic));
   tristar_layout_prediction now = count(&traffic, c);
   if (fits(&now, c->costs) && processes <= SIMULATED_MOST) {
     const tristar_status status =

@@ -12,19 +12,31 @@ tristar_status tsi_layout_check_words(tsi_env *env, const tristar_layout *layout
            (int)layout->map, (int)layout->message_tree);
 }
 
+/* Chunks of GPUs. A panel takes a block about as long as 80 KB of factor, but chunks of single panels would
+ * take too many blocks at the bottom of the tree: these figures had the least simulated times for the six
+ * families of matrices on 1 to 64 A100. */
+#define GPU_CHUNK_BYTES 512e3
+#define GPU_PANEL_BYTES 20e3
+#define GPU_SLICE_BYTES 32e3
+
 tsi_layout_options tsi_layout_options_of(const tristar_layout *layout, double floor_bytes, tsi_count entries,
                                          size_t scalar_bytes) {
   tsi_chunk_options chunks;
   tsi_chunk_options_init(&chunks, floor_bytes, entries, scalar_bytes);
-  return (tsi_layout_options){.px = layout->px,
-                              .py = layout->py,
-                              .pz = layout->pz,
-                              .map = layout->map == TRISTAR_MAP_CYCLIC ? TSI_MAP_CYCLIC : TSI_MAP_SUBTREE,
-                              .replicated = layout->algorithm == TRISTAR_ALGORITHM_REPLICATED,
-                              .floor_bytes = chunks.floor_bytes,
-                              .ceiling_bytes = chunks.ceiling_bytes,
-                              .slice_bytes = chunks.slice_bytes,
-                              .scalar_bytes = scalar_bytes};
+  tsi_layout_options options = {.px = layout->px,
+                                .py = layout->py,
+                                .pz = layout->pz,
+                                .map = layout->map == TRISTAR_MAP_CYCLIC ? TSI_MAP_CYCLIC : TSI_MAP_SUBTREE,
+                                .replicated = layout->algorithm == TRISTAR_ALGORITHM_REPLICATED,
+                                .floor_bytes = chunks.floor_bytes,
+                                .ceiling_bytes = chunks.ceiling_bytes,
+                                .slice_bytes = chunks.slice_bytes,
+                                .scalar_bytes = scalar_bytes};
+  if (floor_bytes > TSI_GPU_FLOOR_BYTES) return options;
+  options.ceiling_bytes = GPU_CHUNK_BYTES;
+  options.panel_bytes = GPU_PANEL_BYTES;
+  options.slice_bytes = GPU_SLICE_BYTES;
+  return options;
 }
 
 tsi_tree tsi_tree_of(const tristar_layout *layout) {
@@ -41,13 +53,20 @@ bool tsi_layout_is_squarest(const tristar_layout *layout) {
 static tristar_status check_cluster(const tsi_env *env, const tristar_cluster *c) {
   const double positive[] = {c->core_bytes_per_second, c->cached_bytes_per_second, c->flops_per_second,
                              c->bytes_per_second,      c->local_bytes_per_second,  c->dense_flops_per_second};
-  const double others[] = {c->node_bytes_per_second, c->cache_bytes,      c->step_seconds,
-                           c->latency_seconds,       c->overhead_seconds, c->local_latency_seconds,
-                           c->local_overhead_seconds};
+  const double others[] = {c->node_bytes_per_second,  c->cache_bytes,      c->step_seconds,
+                           c->latency_seconds,        c->overhead_seconds, c->local_latency_seconds,
+                           c->local_overhead_seconds, c->panel_seconds,    c->process_bytes_per_second};
   if (c->ranks_per_node < 1 || c->cores < 1)
     TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "cluster: ranks_per_node %d, cores %d", c->ranks_per_node, c->cores);
   if (c->by_priority != 0 && c->by_priority != 1)
     TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "cluster: by_priority is %d, not 0 or 1", c->by_priority);
+  if (c->drawn != 0 && c->drawn != 1)
+    TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "cluster: drawn is %d, not 0 or 1", c->drawn);
+  if (c->gpu_chunks != 0 && c->gpu_chunks != 1)
+    TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "cluster: gpu_chunks is %d, not 0 or 1", c->gpu_chunks);
+  if (c->drawn && c->by_priority)
+    TSI_FAIL(env, TRISTAR_ERR_ARGUMENT,
+             "cluster: steps are drawn in their order, or run by priority, not both");
   if ((int64_t)c->ranks_per_node * c->cores > 1 << 20)
     TSI_FAIL(env, TRISTAR_ERR_TOO_LARGE, "cluster: %d processes of %d cores on a node", c->ranks_per_node,
              c->cores);

@@ -10,7 +10,11 @@
 /* Errors: ARGUMENT: an unknown enumerator. */
 TRISTAR_CHECKED tristar_status tsi_layout_check_words(tsi_env *env, const tristar_layout *layout);
 
-/* floor_bytes: of the calibration; the same on all processes of a solve. entries: of one triangle. */
+/* The floor that stands for the chunks of GPUs, through which blocks of threads work, not cores. */
+#define TSI_GPU_FLOOR_BYTES 1.0
+
+/* floor_bytes: of the calibration, or TSI_GPU_FLOOR_BYTES; the same on all processes of a solve. entries: of
+ * one triangle. */
 tsi_layout_options tsi_layout_options_of(const tristar_layout *layout, double floor_bytes, tsi_count entries,
                                          size_t scalar_bytes);
 tsi_tree tsi_tree_of(const tristar_layout *layout);

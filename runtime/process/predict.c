@@ -27,9 +27,18 @@ void tristar_cluster_init_sized(tristar_cluster *cluster, size_t size) {
 
 /* ---- The programs of all processes -------------------------------------------------------------------- */
 
+/* Panels that a step walks through. */
+static tsi_index panels_of(const tsi_chunks *chunks, const tsi_step *step) {
+  const tsi_index c = step->argument;
+  if (step->kind == TSI_STEP_FORWARD_SLICE || step->kind == TSI_STEP_BACKWARD_SLICE) return 1;
+  if (step->kind != TSI_STEP_FORWARD_CHUNK && step->kind != TSI_STEP_BACKWARD_CHUNK) return 0;
+  return chunks->panel[c + 1] - chunks->panel[c];
+}
+
 static tristar_status add_rank(tsi_env *env, const tristar_analysis_t *an, const tsi_layout *layout,
                                const tsi_participants *participants, const tsi_share_options *options,
-                               tsi_tree tree, tsi_index rank, bool edges, tsi_world *world) {
+                               tsi_tree tree, tsi_index rank, const tristar_cluster *cluster,
+                               tsi_world *world) {
   TSI_OWNED tsi_share *share = NULL;
   TSI_OWNED tsi_sweep *sweep = NULL;
   TSI_OWNED tsi_program *program = NULL;
@@ -38,15 +47,19 @@ static tristar_status add_rank(tsi_env *env, const tristar_analysis_t *an, const
   const tsi_program_source source = {
       .layout = layout, .participants = participants, .share = share, .sweep = sweep, .tree = tree};
   TSI_TRY(tsi_program_create(env, &source, &program));
-  return tsi_world_add(env, world, program, edges);
+  TSI_TRY(tsi_world_add(env, world, program, !tsi_cluster_in_order(cluster)));
+  for (tsi_index s = 0; s < program->steps->count; s++)
+    world->rank[rank].step[s].seconds =
+        cluster->panel_seconds * panels_of(share->chunks, &program->steps->step[s]);
+  return TRISTAR_OK;
 }
 
 static tristar_status make_world(tsi_env *env, const tristar_analysis_t *an, const tristar_layout *words,
-                                 int64_t nrhs, bool edges, tsi_world **out) {
+                                 int64_t nrhs, const tristar_cluster *cluster, tsi_world **out) {
   TSI_OWNED tsi_layout *layout = NULL;
   TSI_OWNED tsi_world *world = NULL;
-  TSI_TRY(tsi_layout_make(env, an, words, nrhs, &layout));
-  const tsi_layout_options options = tsi_analysis_layout_options(an, words);
+  TSI_TRY(tsi_layout_make(env, an, words, nrhs, cluster->gpu_chunks, &layout));
+  const tsi_layout_options options = tsi_analysis_layout_options(an, words, cluster->gpu_chunks);
   const tsi_share_options share = tsi_share_options_of(&options);
   const tsi_index grid = layout->px * layout->py;
   TSI_TRY(tsi_world_create(env, tsi_layout_ranks(layout), &world));
@@ -54,7 +67,7 @@ static tristar_status make_world(tsi_env *env, const tristar_analysis_t *an, con
     TSI_OWNED tsi_participants *participants = NULL;
     TSI_TRY(tsi_participants_create(env, layout, z, &participants));
     for (tsi_index r = grid * z; r < grid * (z + 1); r++)
-      TSI_TRY(add_rank(env, an, layout, participants, &share, tsi_tree_of(words), r, edges, world));
+      TSI_TRY(add_rank(env, an, layout, participants, &share, tsi_tree_of(words), r, cluster, world));
   }
   TSI_TRY(tsi_world_join(env, world));
   *out = tsi_take(&world);
@@ -63,8 +76,7 @@ static tristar_status make_world(tsi_env *env, const tristar_analysis_t *an, con
 
 /* ---- Figures over all processes ----------------------------------------------------------------------- */
 
-/* The times of both sweeps of a process. The sums between grids count for neither sweep. */
-static void add_sweeps(const tsi_simulation *s, tsi_index r, tristar_simulated *out) {
+tsi_simulated_sweeps tsi_simulation_sweeps(const tsi_simulation *s, tsi_index r) {
   const tsi_world_rank *program = &s->world->rank[r];
   double forward_end = 0, backward_begin = s->seconds;
   for (tsi_index k = 0; k < program->steps; k++) {
@@ -74,8 +86,13 @@ static void add_sweeps(const tsi_simulation *s, tsi_index r, tristar_simulated *
     else if (kind != TSI_STEP_EXCHANGE && kind != TSI_STEP_ARRIVAL)
       backward_begin = tsi_double_min(backward_begin, s->rank[r].begin[k]);
   }
-  tsi_range_add(&out->forward, forward_end, r);
-  tsi_range_add(&out->backward, s->seconds - backward_begin, r);
+  return (tsi_simulated_sweeps){forward_end, s->seconds - backward_begin};
+}
+
+static void add_sweeps(const tsi_simulation *s, tsi_index r, tristar_simulated *out) {
+  const tsi_simulated_sweeps sweeps = tsi_simulation_sweeps(s, r);
+  tsi_range_add(&out->forward, sweeps.forward, r);
+  tsi_range_add(&out->backward, sweeps.backward, r);
 }
 
 static void summarize(const tsi_simulation *s, bool sweeps, tristar_simulated *out) {
@@ -89,6 +106,7 @@ static void summarize(const tsi_simulation *s, bool sweeps, tristar_simulated *o
     tsi_range_add(&out->inside, own->message[0], r);
     tsi_range_add(&out->between, own->message[1], r);
     tsi_range_add(&out->waiting, s->seconds * s->cluster.cores - busy, r);
+    tsi_range_add(&out->active, own->active, r);
     if (sweeps) add_sweeps(s, r, out);
   }
   tsi_traffic_summarize(s->traffic, 0, s->row_bytes, &traffic);
@@ -110,11 +128,14 @@ static void summarize(const tsi_simulation *s, bool sweeps, tristar_simulated *o
 
 static tristar_status prepare(tsi_env *env, const tristar_analysis_t *an, const tristar_layout *layout,
                               int64_t nrhs, const tristar_cluster *cluster, tsi_predicted *p) {
+  if (nrhs == 0 && cluster->drawn)
+    TSI_FAIL(env, TRISTAR_ERR_UNSUPPORTED,
+             "the processes of the cluster are GPUs, which do not factor together");
   if (nrhs == 0) return tsi_predict_factor_world(env, an, layout, cluster, p);
   const tsi_sparse_kernels *kernels = tsi_sparse_kernels_select(an->factor_scalar);
   const double scalar_bytes = (double)kernels->scalar_bytes, columns = (double)nrhs;
   const double flops = columns * (kernels->is_complex ? 8 : 2) / scalar_bytes;
-  TSI_TRY(make_world(env, an, layout, nrhs, !tsi_cluster_in_order(cluster), &p->world));
+  TSI_TRY(make_world(env, an, layout, nrhs, cluster, &p->world));
   return tsi_simulation_create(env, p->world, cluster, scalar_bytes * columns, flops,
                                tsi_analysis_is_lu(an) ? 1 : 0.5, &p->simulation);
 }

@@ -21,6 +21,12 @@ TRISTAR_CHECKED tristar_status tsi_layout_simulate(const tristar_analysis_t *ana
                                                    const tristar_cluster *cluster,
                                                    const tsi_simulation_clock *clock, tristar_simulated *out,
                                                    tsi_predicted *predicted);
+/* The times of both sweeps of process r of a solve: until its last forward step has ended, and from its first
+ * backward step on. The sums between grids count for neither sweep. */
+typedef struct tsi_simulated_sweeps {
+  double forward, backward; /* seconds */
+} tsi_simulated_sweeps;
+tsi_simulated_sweeps tsi_simulation_sweeps(const tsi_simulation *s, tsi_index r);
 void tsi_predicted_release(const tristar_analysis_t *analysis, tsi_predicted *predicted);
 /* The programs of a factorization, which has yet to run (predict_factor.c). Errors: those of
  * tristar_layout_predict_factor. */

@@ -66,10 +66,10 @@ static tristar_status make_world(tsi_env *env, const tristar_analysis_t *an, con
   TSI_SCRATCH_ZERO(env, maker, m, 1);
   *m = (maker){.edges = !tsi_cluster_in_order(cluster)};
   m->fronts = (tsi_front_structure){an->symbolic, an->panels, an->stats.method, &an->ts->fronts};
-  TSI_TRY(tsi_layout_make(env, an, words, 1, &m->layout));
+  TSI_TRY(tsi_layout_make(env, an, words, 1, false, &m->layout));
   tsi_own(m, m->layout);
   const tsi_index ranks = tsi_layout_ranks(m->layout);
-  const tsi_layout_options options = tsi_analysis_layout_options(an, words);
+  const tsi_layout_options options = tsi_analysis_layout_options(an, words, false);
   const tsi_share_options share = tsi_share_options_of(&options);
   const tsi_sparse_kernels *kernels = tsi_sparse_kernels_select(an->factor_scalar);
   m->rates = tsi_front_rates_of(cluster->dense_flops_per_second, cluster->core_bytes_per_second,

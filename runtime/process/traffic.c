@@ -328,42 +328,48 @@ static size_t scalar_bytes_of(const tristar_analysis_t *analysis) {
   return tsi_sparse_kernels_select(analysis->factor_scalar)->scalar_bytes;
 }
 
+double tsi_layout_floor(const tristar_analysis_t *analysis, bool gpu_chunks) {
+  return gpu_chunks ? TSI_GPU_FLOOR_BYTES : tsi_calibration_now(&analysis->ts->machine).floor_bytes;
+}
+
 tsi_layout_options tsi_analysis_layout_options(const tristar_analysis_t *analysis,
-                                               const tristar_layout *layout) {
-  return tsi_layout_options_of(layout, tsi_calibration_now(&analysis->ts->machine).floor_bytes,
-                               analysis->symbolic->nnz_stored, scalar_bytes_of(analysis));
+                                               const tristar_layout *layout, bool gpu_chunks) {
+  return tsi_layout_options_of(layout, tsi_layout_floor(analysis, gpu_chunks), analysis->symbolic->nnz_stored,
+                               scalar_bytes_of(analysis));
 }
 
 tristar_status tsi_layout_make(tsi_env *env, const tristar_analysis_t *analysis, const tristar_layout *layout,
-                               int64_t nrhs, tsi_layout **made) {
+                               int64_t nrhs, bool gpu_chunks, tsi_layout **made) {
   TSI_TRY(check_arguments(env, analysis, layout, nrhs));
-  const tsi_layout_options options = tsi_analysis_layout_options(analysis, layout);
+  const tsi_layout_options options = tsi_analysis_layout_options(analysis, layout, gpu_chunks);
   return tsi_layout_create(env, analysis->symbolic, analysis->panels, &options, made);
 }
 
 tristar_status tristar_layout_traffic(const tristar_analysis_t *analysis, const tristar_layout *layout,
                                       int64_t nrhs, tristar_traffic *out) {
-  tristar_status status = TRISTAR_OK;
   if (out == NULL) return TSI_NULL(out);
   memset(out, 0, sizeof *out);
   TSI_ENTER(analysis, analysis->ts);
+  return tsi_answer(tsi_context_env(analysis->ts), tsi_layout_count(analysis, layout, nrhs, false, out));
+}
+
+tristar_status tsi_layout_count(const tristar_analysis_t *analysis, const tristar_layout *layout,
+                                int64_t nrhs, bool gpu_chunks, tristar_traffic *out) {
   tsi_env *env = tsi_context_env(analysis->ts);
   const double scalar_bytes = (double)scalar_bytes_of(analysis);
   tristar_layout fallback;
-  tsi_layout *made = NULL;
-  tsi_traffic *traffic = NULL;
+  TSI_OWNED tsi_layout *made = NULL;
+  TSI_OWNED tsi_traffic *traffic = NULL;
+  memset(out, 0, sizeof *out);
   tristar_layout_init(&fallback);
   if (layout == NULL) layout = &fallback;
-  TSI_TRY_OUT(tsi_layout_make(env, analysis, layout, nrhs, &made));
-  TSI_TRY_OUT(tsi_traffic_create(env, made, analysis->panels, tsi_tree_of(layout), &traffic));
+  TSI_TRY(tsi_layout_make(env, analysis, layout, nrhs, gpu_chunks, &made));
+  TSI_TRY(tsi_traffic_create(env, made, analysis->panels, tsi_tree_of(layout), &traffic));
   tsi_traffic_summarize(traffic, scalar_bytes, scalar_bytes * (double)nrhs, out);
-  if (!analysis->imported) TSI_TRY_OUT(summarize_fronts(env, analysis, made, out));
+  if (!analysis->imported) TSI_TRY(summarize_fronts(env, analysis, made, out));
   out->chunks = made->chunks->count;
   for (tsi_index c = 0; c < made->chunks->count; c++) out->spread_chunks += !made->whole[c];
-out:
-  TSI_FREE(env, traffic);
-  TSI_FREE(env, made);
-  return tsi_answer(env, status);
+  return TRISTAR_OK;
 }
 
 tristar_status tsi_layout_pairs(const tristar_analysis_t *analysis, const tristar_layout *layout,
@@ -372,7 +378,7 @@ tristar_status tsi_layout_pairs(const tristar_analysis_t *analysis, const trista
   TSI_OWNED tsi_layout *made = NULL;
   *out = NULL;
   *row_bytes = (double)scalar_bytes_of(analysis) * (double)nrhs;
-  TSI_TRY(tsi_layout_make(env, analysis, layout, nrhs, &made));
+  TSI_TRY(tsi_layout_make(env, analysis, layout, nrhs, false, &made));
   return tsi_pairs_create(env, made, analysis->panels, tsi_tree_of(layout), cells, out);
 }
 

@@ -56,8 +56,10 @@ write info-2.json info gen:s2d9pt:40 --variant spmv
 printf '%s\n' '%%MatrixMarket matrix coordinate real general' '3 3 4' '1 1 2' '2 1 1' '2 2 4' '3 3 1' >lower.mtx
 write lower-1.json info lower.mtx
 write trisolve-3.json solve lower.mtx --report
+write spread-1.json info lower.mtx --gpu V100 --devices 2 --tasks-per-gpu 1
 write gpu-1.json info gen:s2d9pt:40 --gpu MI250X --devices 2
 write layout-1.json info gen:s2d9pt:40 --layout 2x1x2
+write gpus-1.json info gen:s2d9pt:40 --gpu A100 --layout 2x1x2
 write counts-1.json info gen:poisson3d7:8 --ranks 8
 write layout-2.json info missing.mtx --layout 2x1x2
 write simulated-1.json simulate gen:s2d9pt:40 --ranks 4
@@ -107,6 +109,7 @@ LISTS = ("cases[].contenders[].rounds", "triangles[].contenders[].rounds", "case
 PARTS = {"solve": ("Common to solve and info", "Common to plans", "solve"),
          "trisolve": ("Common to solve and info", "trisolve"),
          "lower": ("Common to solve and info", "trisolve"),
+         "spread": ("Common to solve and info", "trisolve", "info of a triangle"),
          "krylov": ("Common to solve and info", "krylov"),
          "ranks": ("Common to solve and info", "krylov", "krylov on many processes"),
          "schur": ("Common to solve and info", "schur"),
@@ -116,6 +119,7 @@ PARTS = {"solve": ("Common to solve and info", "Common to plans", "solve"),
          "info": ("Common to solve and info", "Common to plans", "info"),
          "gpu": ("Common to solve and info", "Common to plans", "info", "info --gpu"),
          "layout": ("Common to solve and info", "info --layout"),
+         "gpus": ("Common to solve and info", "info --layout", "info --gpu --layout"),
          "simulated": ("Common to solve and info", "simulate --ranks"),
          "curves": ("Common to solve and info", "simulate --ranks P,Q"),
          "counts": ("Common to solve and info", "info --ranks"),

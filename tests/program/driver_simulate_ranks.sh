@@ -42,6 +42,7 @@ expect 0 '^layout +4 x 2 x 4: 32 processes, replicated algorithm, subtree map, b
 expect 0 ' the fastest of [0-9]+ layouts$' simulate gen:s2d9pt:60 --ranks 8
 command -v python3 >/dev/null || { echo "skipped: no python3"; exit 77; }
 for machine in "$machines"/*.json; do
+  gpu=$(sed -n 's/^ *"gpu": "\(.*\)",$/--gpu \1/p' "$machine")
   for way in '' '--map cyclic' '--algo levelwise --message-tree flat'; do
     # shellcheck disable=SC2086 # options and their values
     for run in first again; do
@@ -49,7 +50,7 @@ for machine in "$machines"/*.json; do
       cp output.txt $run.json
     done
     # shellcheck disable=SC2086
-    expect 0 '"layout":' info gen:s2d9pt:100 --layout 4x2x4 --nrhs 2 $way --json -
+    expect 0 '"layout":' info gen:s2d9pt:100 --layout 4x2x4 --nrhs 2 $way $gpu --json -
     python3 - <<'END' || fail "$machine $way: figures of simulate and info"
 import json
 first, again, info = json.load(open("first.json")), json.load(open("again.json")), json.load(open("output.txt"))
@@ -64,6 +65,50 @@ assert abs(path - (first.get("predicted_solve_s") or first["predicted_factor_s"]
 END
   done
 done
+
+# ---- GPUs: one simulation behind `info --gpu --layout` and `simulate --machine`; a grid stops paying beyond a node or two
+expect 2 '--layout auto needs --ranks, the number of GPUs' info gen:s2d9pt:20 --gpu A100 --layout auto
+expect 2 '--gpu with --ranks needs --layout auto' info gen:s2d9pt:20 --gpu A100 --ranks 4
+expect 2 '--layout and --ranks exclude each other, but' info gen:s2d9pt:20 --gpu A100 --ranks 4 --layout 2x1x2
+expect 2 '--layout auto works with --gpu' info gen:s2d9pt:20 --layout auto
+expect 2 '--devices is for one process, not for a --layout' info gen:s2d9pt:20 --gpu A100 --layout 2x1x2 --devices 2
+expect 2 '--gpu P100: not one of ' info gen:s2d9pt:20 --gpu P100 --layout 2x1x2
+expect 1 '128 GPUs for 100 rows' info gen:s2d9pt:10 --gpu A100 --layout 128x1x1
+echo '{"gpu": "P100"}' >wrong.json
+expect 1 'wrong.json: gpu: not one of the names of tristar info --gpu' simulate gen:s2d9pt:20 --ranks 2 --machine wrong.json
+expect 1 'the processes of the cluster are GPUs, which do not factor together' simulate gen:s2d9pt:20 --ranks 2 --machine dgx1 --factorization
+expect 0 '^cluster +Perlmutter, GPU nodes .*: 4 GPUs a node, a process each, with 216 resident blocks$' simulate gen:s2d9pt:40 --layout 2x1x2 --machine perlmutter_gpu
+expect 0 '^gpus +NVIDIA A100 .*: 4 a node, 216 blocks each; links of 300 GB/s in a node, 12.5 GB/s to others$' info gen:s2d9pt:60 --gpu A100 --layout 2x2x8
+grep -q '^  and 16 more GPUs: --json lists them$' output.txt || fail "info --gpu --layout: $(cat output.txt)"
+for run in gpus again; do expect 0 '^gpus ' info gen:s2d9pt:150 --gpu A100 --layout 4x2x4 --json $run.json; done
+expect 0 '^solve ' simulate gen:s2d9pt:150 --layout 4x2x4 --machine perlmutter_gpu --json one.json
+expect 0 'the fastest layout of so many GPUs$' info gen:s2d9pt:256 --gpu A100 --layout auto --ranks 16 --json auto.json
+expect 0 '^solves ' simulate gen:s2d9pt:256 --ranks 1,4,16,64 --machine perlmutter_gpu --json curves.json
+python3 - <<'END' || fail "GPUs: figures"
+import json
+gpus, again, one, auto, curves = (json.load(open(f + ".json")) for f in ("gpus", "again", "one", "auto", "curves"))
+assert gpus["gpus"] == again["gpus"] and gpus["layout"] == again["layout"]
+g, all = gpus["gpus"], gpus["layout"]["all"]
+assert g["predicted_solve_s"] == one["predicted_solve_s"] and all == one["layout"]["all"]
+assert len(g["list"]) == 32 and [p["node"] for p in g["list"]] == [k // 4 for k in range(32)]
+assert sum(p["messages"] for p in g["list"]) == all["sent"]["total"]
+assert sum(p["bytes"] for p in g["list"]) == all["sent_bytes"]["total"]
+for p in g["list"]:
+    assert p["solve_s"] > 0 and abs(p["solve_s"] + p["wait_s"] - g["predicted_solve_s"]) < 1e-12 and p["forward_s"] > 0 and p["backward_s"] > 0
+path = g["path_steps_s"] + g["path_inside_s"] + g["path_between_s"]
+assert abs(path - g["predicted_solve_s"]) < 1e-9 * path and g["path_messages"] > 0
+points = {(p["ranks"], p["pz"]): p["simulated_s"] for p in curves["points"]}
+best = {r: min(s for (ranks, _), s in points.items() if ranks == r) for r in (1, 4, 16, 64)}
+assert auto["gpus"]["predicted_solve_s"] == best[16] and auto["layout"]["ranks"] == 16
+single = [p["simulated_s"] for p in auto["gpus"]["single_grids"]]  # of 1, 2, 4, 8, 16 GPUs
+assert [p["px"] * p["py"] for p in auto["gpus"]["single_grids"]] == [1, 2, 4, 8, 16]
+assert single[2] == points[4, 1] and single[4] == points[16, 1]
+assert single[2] < single[0] and single[4] > min(single[2:4])  # a grid pays in a node, not on four nodes
+assert best[16] < best[4] < best[1] and best[16] < points[16, 1] / 1.25 and points[64, 1] > points[16, 1]
+END
+if "$tristar" simulate gen:s2d9pt:20 --ranks 2 --network simgrid >output.txt 2>&1; then
+  expect 1 'cores that share the rate of a process are not simulated there' simulate gen:s2d9pt:20 --ranks 2 --machine dgx1 --network simgrid
+fi
 
 # ---- Factorizations
 expect 2 '--nrhs is of solves, --factorization simulates none' simulate gen:s2d9pt:20 --ranks 2 --factorization --nrhs 2

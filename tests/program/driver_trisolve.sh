@@ -127,6 +127,13 @@ expect 0 '^analysis ' info upper.mtx --method lu
 no_row 'nothing is factored'
 expect 1 'upper.mtx: upper triangular: nothing is factored; for the tree of its factors give --method lu' info upper.mtx --tree t.svg
 expect 1 'upper.mtx: upper triangular: nothing is factored; for the prediction' info upper.mtx --gpu H100
+for triangle in upper.mtx lower.mtx; do
+  expect 0 '^gpus +NVIDIA V100 .*: its rows on 4 GPUs of a node, in tasks for each: 1$' info "$triangle" --gpu V100 --devices 4 --tasks-per-gpu 1
+  expect 0 ' times as fast as one GPU, [0-9.]+ times as fast as with managed memory$' info "$triangle" --gpu A100 --devices 2
+done
+expect 1 'a triangle on 34 GPUs: 1 to 33' info upper.mtx --gpu V100 --devices 34
+expect 2 '--tasks-per-gpu needs --gpu and --devices' info upper.mtx --tasks-per-gpu 4
+expect 2 '--tasks-per-gpu is for a triangle' info gen:s2d9pt:5 --gpu V100 --devices 2 --tasks-per-gpu 4
 for picture in gantt dag spy tree rhs reuse refinement memory; do
   expect 0 'warning: upper.mtx: upper triangular: nothing is factored by tristar solve; the picture' plot $picture upper.mtx --out p.svg
 done

@@ -1,9 +1,10 @@
 /* A layout that the library chooses: see distributed.h.
  *
- * Reads   the analysis of rank 0, the cluster as measured.   Writes  the layout of the options, the same on
- * all.
+ * Reads   the analysis of rank 0, the cluster as measured, or the first GPU of runtime/machine/devices.c
+ * where GPUs run the sweeps.   Writes  the layout of the options, the same on all.
  */
 #include "runtime/exec/starpu/workers.h"
+#include "runtime/machine/devices.h"
 #include "runtime/mpi/comm/bytes.h"
 #include "runtime/mpi/solve/distributed.h"
 
@@ -30,7 +31,11 @@ tristar_status tsi_distributed_choose_layout(tristar_distributed_t *d, const tri
   costs.grids = d->options.grids;
   if (d->options.nrhs > 0) costs.nrhs = d->options.nrhs;
   costs.cluster = &cluster;
-  TSI_TRY(tsi_measure_cluster(d->ts, d->transport, cores, &cluster));
+  if (d->on_device) { /* GPUs of a node, whose make no process may know yet */
+    cluster = tsi_device_cluster(tsi_device_get(0));
+    cluster.ranks_per_node = tsi_transport_size(d->transport);
+  } else
+    TSI_TRY(tsi_measure_cluster(d->ts, d->transport, cores, &cluster));
   if (analysis != NULL)
     status =
         tristar_layout_choose(analysis, tsi_transport_size(d->transport), &costs, &c.layout, &c.predicted);

@@ -252,7 +252,8 @@ static tristar_status make_placed(tristar_distributed_t *d, const tsi_known *kno
 tristar_status tsi_distributed_lay_out(tristar_distributed_t *d, const tristar_factor_t *factor,
                                        double floor_bytes, tsi_known *known) {
   tsi_env *env = &d->ts->env;
-  if (floor_bytes == 0) floor_bytes = tsi_calibration_now(&d->ts->machine).floor_bytes;
+  if (floor_bytes == 0)
+    floor_bytes = d->on_device ? TSI_GPU_FLOOR_BYTES : tsi_calibration_now(&d->ts->machine).floor_bytes;
   if (factor != NULL) d->structure = fingerprint(factor);
   TSI_TRY(tsi_distributed_choose_layout(d, factor != NULL ? factor->analysis : NULL));
   TSI_TRY(tsi_know_structure(env, d->transport, factor, known));

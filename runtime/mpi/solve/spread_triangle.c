@@ -18,7 +18,7 @@
 #include "runtime/mpi/comm/bytes.h"
 #include "runtime/mpi/comm/mailbox.h"
 #include "runtime/mpi/solve/device_heap.h"
-#include "runtime/rows/row_factor.h"
+#include "runtime/process/predict_spread.h"
 #include "runtime/solve/device_split_options.h"
 #include "runtime/solve/request.h"
 #include "tristar_mpi.h"
@@ -107,22 +107,11 @@ static void release_rows(tsi_env *env, sweep_rows *rows, int pe) {
 /* On rank 0: rows of T^-1's sweep are lines of the factor, or their transpose. */
 static tristar_status take_rows(tsi_env *env, const tristar_factor_t *factor, tristar_op op,
                                 sweep_rows *rows) {
-  tsi_row_factor *f = factor->rows;
+  const tsi_row_factor *f = factor->rows;
   const bool upper = factor->lower == NULL, backward = upper != (op != TRISTAR_N);
   rows->scalar = factor->analysis->factor_scalar;
-  rows->lines = f->lines;
-  rows->values = f->values;
   rows->inverse = f->inverse;
-  if (f->lines.columns == backward) return TRISTAR_OK;
-  const tsi_entries given = {f->lines.n, f->scalar_bytes, (tsi_count *)f->lines.ptr,
-                             (tsi_index *)f->lines.index, (void *)f->values};
-  TSI_TRY(tsi_entries_begin(env, given.n, given.bytes, &rows->own));
-  rows->own.ptr[given.n] = given.ptr[given.n];
-  TSI_TRY(tsi_entries_allocate(env, &rows->own));
-  tsi_entries_transpose(&given, &rows->own);
-  rows->lines = (tsi_lines){given.n, rows->own.ptr, rows->own.index, backward};
-  rows->values = rows->own.item;
-  return TRISTAR_OK;
+  return tsi_sweep_lines(env, f, backward, &rows->own, &rows->lines, &rows->values);
 }
 
 /* Collective. All ranks get the rows of the sweep. */

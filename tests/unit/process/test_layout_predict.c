@@ -1,6 +1,10 @@
 /* tristar_layout_predict and tristar_layout_predict_factor: messages are those that tristar_layout_traffic
  * counts, times add up, and bits are the same again. */
+#include <math.h>
+
+#include "runtime/machine/devices.h"
 #include "runtime/process/predict.h"
+#include "runtime/process/traffic.h"
 #include "tests/support/allocations.h"
 #include "tests/support/context.h"
 #include "tests/support/flow.h"
@@ -144,6 +148,88 @@ static void check_latency(const tristar_analysis_t *an) {
   }
 }
 
+static void check_seconds(const char *what, double seconds, double expected) {
+  CHECK_MSG(near(seconds, expected), "%s: %g s, not %g s", what, seconds, expected);
+}
+
+/* Cores that draw their steps: one core runs them in order; cores enough, when they are ready. Cores of a
+ * process that share a rate are no faster, and a rate that nothing exceeds changes nothing. */
+static void check_drawn(const tristar_analysis_t *an) {
+  tristar_layout layout = DEFAULTS(tristar_layout);
+  tristar_cluster cluster = DEFAULTS(tristar_cluster), drawn;
+  layout.px = 2;
+  layout.py = 3;
+  layout.pz = 4;
+  for (cluster.cores = 1; cluster.cores <= 4096; cluster.cores *= 4096) {
+    drawn = cluster;
+    drawn.drawn = 1;
+    const tristar_simulated s = predict(an, &layout, 2, &drawn), again = predict(an, &layout, 2, &drawn);
+    CHECK(memcmp(&s, &again, sizeof s) == 0);
+    check_times(&s, &drawn);
+    check_seconds("drawn", s.seconds, predict(an, &layout, 2, &cluster).seconds);
+  }
+  drawn.cores = 5;
+  const double seconds = predict(an, &layout, 2, &drawn).seconds;
+  drawn.process_bytes_per_second = 6 * drawn.core_bytes_per_second;
+  check_seconds("a rate that nothing exceeds", predict(an, &layout, 2, &drawn).seconds, seconds);
+  drawn.process_bytes_per_second = drawn.core_bytes_per_second / 2;
+  const tristar_simulated s = predict(an, &layout, 2, &drawn);
+  CHECK_MSG(s.seconds > seconds, "%g s with a shared rate, %g s without", s.seconds, seconds);
+  CHECK(s.active.min >= 0 && s.active.max <= s.seconds * (1 + 1e-9));
+  CHECK(s.active.max * drawn.cores >= s.arithmetic.max);
+}
+
+/* One process with one core: each panel of a chunk takes panel_seconds, in both sweeps. */
+static void check_panels(const tristar_analysis_t *an) {
+  tristar_cluster cluster = DEFAULTS(tristar_cluster);
+  const double before = predict(an, NULL, 1, &cluster).seconds;
+  cluster.panel_seconds = 1e-3;
+  const double more = (predict(an, NULL, 1, &cluster).seconds - before) / cluster.panel_seconds;
+  CHECK_MSG(more >= 2.0 * an->panels->count && near(more, nearbyint(more)), "%g panels of %d", more,
+            an->panels->count);
+}
+
+/* The chunks of GPUs: smaller, so more steps; messages are those that are counted with them. */
+static void check_gpus(const tristar_analysis_t *an) {
+  tristar_layout layout = DEFAULTS(tristar_layout);
+  tristar_cluster cluster = tsi_device_cluster(tsi_device_get(0)), cores = cluster;
+  tristar_traffic traffic;
+  layout.px = 2;
+  layout.pz = 4;
+  cores.gpu_chunks = 0;
+  const tristar_simulated s = predict(an, &layout, 1, &cluster);
+  CHECK(s.steps > predict(an, &layout, 1, &cores).steps);
+  CHECK_OK(tsi_layout_count(an, &layout, 1, true, &traffic));
+  check_messages(&s.all, &traffic.all);
+  check_messages(&s.grids, &traffic.grids);
+  check_times(&s, &cluster);
+  tristar_layout_costs costs = DEFAULTS(tristar_layout_costs);
+  tristar_layout_prediction predicted;
+  costs.cluster = &cluster;
+  CHECK_OK(tristar_layout_choose(an, 8, &costs, &layout, &predicted));
+  CHECK(predicted.solve_seconds <= s.seconds && predicted.simulated > 1);
+  check_seconds("the choice", predict(an, &layout, 1, &cluster).seconds, predicted.solve_seconds);
+}
+
+static void check_drawn_errors(const tristar_analysis_t *an) {
+  tristar_simulated s;
+  tristar_cluster cluster = DEFAULTS(tristar_cluster);
+  cluster.drawn = 2;
+  CHECK_STATUS(tristar_layout_predict(an, NULL, 1, &cluster, &s), TRISTAR_ERR_ARGUMENT);
+  cluster.drawn = cluster.by_priority = 1;
+  CHECK_STATUS(tristar_layout_predict(an, NULL, 1, &cluster, &s), TRISTAR_ERR_ARGUMENT);
+  cluster.by_priority = 0;
+  CHECK_STATUS(tristar_layout_predict_factor(an, NULL, &cluster, &s), TRISTAR_ERR_UNSUPPORTED);
+  cluster.panel_seconds = -1;
+  CHECK_STATUS(tristar_layout_predict(an, NULL, 1, &cluster, &s), TRISTAR_ERR_ARGUMENT);
+  cluster.panel_seconds = 0;
+  cluster.gpu_chunks = -1;
+  CHECK_STATUS(tristar_layout_predict(an, NULL, 1, &cluster, &s), TRISTAR_ERR_ARGUMENT);
+  cluster.gpu_chunks = 1;
+  cluster.process_bytes_per_second = INFINITY;
+  CHECK_STATUS(tristar_layout_predict(an, NULL, 1, &cluster, &s), TRISTAR_ERR_ARGUMENT);
+}
+
 static void check_errors(const tristar_analysis_t *an) {
   tristar_simulated s;
   tristar_cluster cluster = DEFAULTS(tristar_cluster);
@@ -198,6 +284,10 @@ int test_layout_predict(int argc, char **argv) {
   options.leaf_parts = 4;
   CLEANUP(tristar_analysis_destroy) tristar_analysis_t *an = NEW_ANALYSIS(ts, &view, &options);
   RUN(check_layouts(an));
+  RUN(check_drawn(an));
+  RUN(check_panels(an));
+  RUN(check_gpus(an));
+  RUN(check_drawn_errors(an));
   RUN(check_one(an));
   RUN(check_latency(an));
   RUN(check_errors(an));

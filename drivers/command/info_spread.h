@@ -1,0 +1,20 @@
+/* `tristar info TRIANGLE --gpu NAME --devices N`: the time of a solve whose rows are spread over N GPUs.
+ *
+ * A header of its own because a prediction is no part of a solve with the triangle.
+ *
+ * Reads   a factor by rows, the table of devices.   Writes  a report; lines on stdout; JSON. */
+#pragma once
+
+#include "drivers/report/report.h"
+#include "runtime/process/predict_spread.h"
+
+typedef struct tsi_info_spread {
+  int gpus; /* 0: nothing was predicted */
+  int tasks;
+  const tsi_device *device;
+  tsi_spread_predicted one, spread, unified; /* on one GPU, on `gpus`, and on these with managed memory */
+} tsi_info_spread;
+
+bool tsi_info_spread_make(tsi_session *s, const tristar_factor_t *factor, tsi_info_spread *r);
+void tsi_info_spread_print(const tsi_info_spread *r);
+void tsi_info_spread_add_json(cJSON *object, const tsi_info_spread *r);
