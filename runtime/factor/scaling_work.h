@@ -28,8 +28,6 @@ typedef struct tsi_scaling {
 
 #define TSI_SPREAD 60 /* binary orders of magnitude between the largest entries of rows, or of columns */
 #define TSI_FAR 400   /* from one */
-#define TSI_FITTING                                                                                          \
-  20 /* binary orders of magnitude that largest entries in the scaling of a matching may be from one */
 #define TSI_SMALL_DIAGONAL 10 /* binary orders of magnitude of a pivot below the largest entry */
 #define TSI_RUIZ_SWEEPS 4     /* of one scaling for rows and columns */
 #define TSI_UNEVEN 10         /* binary orders of magnitude between the largest entries of rows that differ */
@@ -60,6 +58,12 @@ static inline double tsi_scaling_power(int e) {
 /* Exponents up to this one need no scaling for the range of the factors. */
 static inline int tsi_scaling_limit(char factor_scalar) {
   return tsi_sparse_kernels_select(factor_scalar)->epsilon > 1e-10 ? 40 : 300;
+}
+
+/* Binary orders of magnitude that largest entries in the scaling of a matching may be from one: what remains
+ * of the digits of single factors would not do beyond 9. */
+static inline int tsi_scaling_fitting(char factor_scalar) {
+  return tsi_sparse_kernels_select(factor_scalar)->epsilon > 1e-10 ? 9 : 20;
 }
 
 /* Half an exponent, rounded up, also a negative one. */
