@@ -96,6 +96,30 @@ static inline void tsi_scaling_unite_sums(tsi_scaling *s, tsi_count count, doubl
   if (s->united == TRISTAR_OK) s->united = status;
 }
 
+/* Normal equations in exponents of lines: the scaled exponents of the entries of each line have the mean
+ * zero. A process has all of the lines, or some of them; then `sum` and `largest` unite numbers. */
+typedef struct tsi_scaling_squares {
+  tsi_count lines;  /* Lines here. */
+  double *all;      /* The arrays below, in one piece: TSI_SCALING_SQUARES times `lines`. */
+  double *x;        /* Exponents. */
+  double *residual; /* Sums of scaled exponents, negative. */
+  double *direction, *image;
+  double *count; /* Entries of each line. */
+  void *context;
+  /* image, zeros before, becomes the sums over the entries of each line: of the exponents `of` of both lines
+   * of an entry, or, if of is NULL, of the exponents of the entries. count, unless NULL: entries. */
+  void (*add_sums)(void *context, const double *of, double *image, double *count);
+  double (*sum)(void *context, double mine);     /* NULL: all lines are here. */
+  double (*largest)(void *context, double mine); /* NULL: likewise. */
+} tsi_scaling_squares;
+
+enum { TSI_SCALING_SQUARES = 5 };
+
+/* Sets the arrays of zeros in q->all. */
+void tsi_scaling_divide_squares(tsi_scaling_squares *q);
+/* Solves the equations: q->x, zeros before. */
+void tsi_scaling_solve_squares(const tsi_scaling_squares *q);
+
 /* Sets the exponents of rows and columns, whatever they are, by means of logarithms. Errors: MEMORY, those of
  * the team. */
 TRISTAR_CHECKED tristar_status tsi_scaling_bring_together(tsi_scaling *s);
