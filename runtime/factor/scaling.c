@@ -175,14 +175,24 @@ static void take_matching(const tsi_scaling *s) {
 
 /* The values may be others than those that were matched. */
 static bool matching_fits(const tsi_scaling *s) {
+  const int most = tsi_scaling_fitting(s->lines->factor_scalar);
   for (tsi_index i = 0; i < s->lines->n; i++)
-    if (abs(s->of_row[i]) > TSI_FITTING || abs(s->of_column[i]) > TSI_FITTING) return false;
+    if (abs(s->of_row[i]) > most || abs(s->of_column[i]) > most) return false;
   return true;
 }
 
-/* The same of one size: is its exponent within these limits? */
-static bool is_fitting(double largest) {
-  return largest >= 0x1p-21 && largest < 0x1p20; /* TSI_FITTING */
+/* The sizes whose exponents are within these limits: from low, and below high. */
+typedef struct fitting {
+  double low, high;
+} fitting;
+
+static fitting fitting_sizes(char factor_scalar) {
+  const int most = tsi_scaling_fitting(factor_scalar);
+  return (fitting){ldexp(1, -most - 1), ldexp(1, most)};
+}
+
+static bool is_fitting(fitting sizes, double largest) {
+  return largest >= sizes.low && largest < sizes.high;
 }
 
 static void scale_by_largest(tsi_scaling *s) {
@@ -497,6 +507,7 @@ static bool lines_fit(const tsi_scaling_lines *lines, line_size *crossing, doubl
   const double *other = lines->by_rows ? lines->col_scale : lines->row_scale;
   const tsi_index *const index = lines->index;
   const double *const magnitude = lines->magnitude;
+  const fitting sizes = fitting_sizes(lines->factor_scalar);
   double low = INFINITY, high = 0;
   for (tsi_index j = 0; j < lines->n; j++) {
     const double of_own = own[j];
@@ -510,7 +521,7 @@ static bool lines_fit(const tsi_scaling_lines *lines, line_size *crossing, doubl
       of_other->plain = larger(plain, of_other->plain);
       of_other->scaled = larger(scaled, of_other->scaled);
     }
-    if (!is_fitting(most_scaled)) return false;
+    if (!is_fitting(sizes, most_scaled)) return false;
     low = smaller(most_plain, low);
     high = larger(most_plain, high);
     own_size[j] = most_scaled;
@@ -525,6 +536,7 @@ tristar_status tsi_scaling_take_matching(tristar_factor_t *factor, const double 
   tsi_env *env = &factor->ts->env;
   const tsi_scaling_lines lines = lines_of(an, magnitude);
   const size_t n = (size_t)lines.n;
+  const fitting sizes = fitting_sizes(lines.factor_scalar);
   TSI_OWNED line_size *crossing = NULL;
   TSI_OWNED double *own = NULL;
   range r;
@@ -536,7 +548,7 @@ tristar_status tsi_scaling_take_matching(tristar_factor_t *factor, const double 
   if (!lines_fit(&lines, crossing, own, &r)) return TRISTAR_OK;
   double low = INFINITY, high = 0;
   for (size_t i = 0; i < n; i++) {
-    if (!is_fitting(crossing[i].scaled)) return TRISTAR_OK;
+    if (!is_fitting(sizes, crossing[i].scaled)) return TRISTAR_OK;
     low = smaller(crossing[i].plain, low);
     high = larger(crossing[i].plain, high);
   }

@@ -16,6 +16,7 @@ typedef struct sweep {
 struct tsi_scaling_facts {
   kind kind;
   int low, high;
+  int fitting; /* Of scaled exponents, from zero: what keeps the scaling of a matching. */
   bool mirror;
   int *row, *column;            /* n, by the user's rows and columns: of the scaling */
   sweep sweep[TSI_RUIZ_SWEEPS]; /* ROOTS; LARGEST: the first one */
@@ -156,6 +157,7 @@ tristar_status tsi_scaling_facts_create(const tristar_factor_t *factor, tsi_scal
   TSI_TRY(TSI_ALLOC_ZERO(env, facts, 1));
   facts->low = INT32_MAX;
   facts->high = INT32_MIN;
+  facts->fitting = tsi_scaling_fitting(an->factor_scalar);
   facts->mirror = pattern->symmetry != TRISTAR_GENERAL;
   if (factor->row_scale != NULL && an->stats.method != TRISTAR_METHOD_LLT) {
     TSI_SCRATCH(env, int, work, 2 * (tsi_count)pattern->n);
@@ -194,8 +196,8 @@ static bool is_small(const tsi_scaling_facts *facts, tsi_index row, tsi_index co
 
 static bool is_harmless(const tsi_scaling_facts *facts, tsi_index row, tsi_index column, int before,
                         int now) {
-  const int scaled = now == TSI_NO_ENTRY ? now : now + facts->row[row] + facts->column[column];
-  if (facts->kind == MATCHED) return scaled > -TSI_FITTING && scaled < TSI_FITTING;
+  const int scaled = now == TSI_NO_ENTRY ? -TSI_LARGEST_SCALE : now + facts->row[row] + facts->column[column];
+  if (facts->kind == MATCHED) return abs(scaled) < facts->fitting;
   if (row == column && scaled < -TSI_SMALL_DIAGONAL) return false;
   return is_small(facts, row, column, before) && is_small(facts, row, column, now);
 }

@@ -6,18 +6,9 @@
 #define ITERATIONS 100 /* of conjugate gradients */
 #define SETTLED 0.01   /* means of exponents that are zero */
 
-/* The normal equations in the exponents of rows and columns, or of both at once: for each of these lines the
- * scaled exponents of its entries have the mean zero. They are solved by conjugate gradients, preconditioned
- * by the numbers of entries (Curtis and Reid 1972). The gauge, rows by 2 and columns by 1/2, stays where it
- * is. */
-typedef struct squares {
-  tsi_count lines;  /* n if one scaling serves rows and columns, else 2 n: columns after rows */
-  double *all;      /* what follows, in one piece */
-  double *x;        /* exponents */
-  double *residual; /* sums of scaled exponents, negative */
-  double *direction, *image;
-  double *count; /* entries */
-} squares;
+/* The normal equations in the exponents of rows and columns, or of both at once (one scaling serves both),
+ * are solved by conjugate gradients, preconditioned by the numbers of entries (Curtis and Reid 1972). The
+ * gauge, rows by 2 and columns by 1/2, stays where it is. Lines are rows, and columns after them. */
 
 /* add_sums without the sums over processes, if no entry is zero and none has a mirror image. The sums are
  * exact (round_off), so their order does not matter. */
@@ -41,7 +32,8 @@ static void add_plain_sums(const tsi_scaling *s, const double *of, double *image
 
 /* image, zeros before, becomes what the normal equations make of `of`, or of the exponents of the entries
  * where that is NULL; counts them in `count` if there is one. */
-static void add_sums(tsi_scaling *s, const double *of, double *image, double *count) {
+static void add_sums(void *context, const double *of, double *image, double *count) {
+  tsi_scaling *s = context;
   const tsi_scaling_lines *lines = s->lines;
   const tsi_count column_line = s->symmetric ? 0 : lines->n, all = column_line + lines->n;
   const bool plain = of != NULL && s->whole && !lines->mirror;
@@ -66,7 +58,7 @@ static void add_sums(tsi_scaling *s, const double *of, double *image, double *co
 }
 
 /* r^T D^-1 r for the numbers D of entries; *largest: the largest mean. */
-static double weigh_residual(const squares *q, double *largest) {
+static double weigh_residual(const tsi_scaling_squares *q, double *largest) {
   double sum = 0;
   *largest = 0;
   for (tsi_count i = 0; i < q->lines; i++) {
@@ -75,7 +67,8 @@ static double weigh_residual(const squares *q, double *largest) {
     sum += q->residual[i] * mean;
     *largest = fmax(*largest, fabs(mean));
   }
-  return sum;
+  if (q->largest) *largest = q->largest(q->context, *largest);
+  return q->sum ? q->sum(q->context, sum) : sum;
 }
 
 /* Sums of such numbers are exact: they do not depend on the order of the entries, nor on who has them. */
@@ -83,7 +76,7 @@ static double round_off(double x) {
   return rint(x * 0x1p20) * 0x1p-20;
 }
 
-static void iterate(tsi_scaling *s, const squares *q) {
+static void iterate(const tsi_scaling_squares *q) {
   double largest, before = 1, size = weigh_residual(q, &largest);
   for (int iteration = 0; iteration < ITERATIONS && largest > SETTLED; iteration++) {
     double curvature = 0;
@@ -92,8 +85,9 @@ static void iterate(tsi_scaling *s, const squares *q) {
       q->direction[i] = round_off(mean + (iteration > 0 ? size / before * q->direction[i] : 0));
       q->image[i] = 0;
     }
-    add_sums(s, q->direction, q->image, NULL);
+    q->add_sums(q->context, q->direction, q->image, NULL);
     for (tsi_count i = 0; i < q->lines; i++) curvature += q->direction[i] * q->image[i];
+    if (q->sum) curvature = q->sum(q->context, curvature);
     if (!(curvature > 0)) break;
     const double step = size / curvature;
     for (tsi_count i = 0; i < q->lines; i++) {
@@ -105,21 +99,29 @@ static void iterate(tsi_scaling *s, const squares *q) {
   }
 }
 
+void tsi_scaling_divide_squares(tsi_scaling_squares *q) {
+  const size_t lines = (size_t)q->lines;
+  q->x = q->all;
+  q->residual = q->x + lines;
+  q->direction = q->residual + lines;
+  q->image = q->direction + lines;
+  q->count = q->image + lines;
+}
+
+void tsi_scaling_solve_squares(const tsi_scaling_squares *q) {
+  q->add_sums(q->context, NULL, q->residual, q->count);
+  for (tsi_count i = 0; i < q->lines; i++) q->residual[i] = -q->residual[i];
+  iterate(q);
+}
+
 /* Sets the exponents, whatever they are. */
 tristar_status tsi_scaling_bring_together(tsi_scaling *s) {
   tristar_status status = TRISTAR_OK;
   const tsi_index n = s->lines->n;
-  squares q = {.lines = s->symmetric ? n : 2 * (tsi_count)n};
-  const size_t lines = (size_t)q.lines;
-  TSI_TRY_OUT(tsi_scaling_agree(s, TSI_ALLOC_ZERO(s->env, q.all, 5 * lines)));
-  q.x = q.all;
-  q.residual = q.x + lines;
-  q.direction = q.residual + lines;
-  q.image = q.direction + lines;
-  q.count = q.image + lines;
-  add_sums(s, NULL, q.residual, q.count);
-  for (tsi_count i = 0; i < q.lines; i++) q.residual[i] = -q.residual[i];
-  iterate(s, &q);
+  tsi_scaling_squares q = {.lines = s->symmetric ? n : 2 * (tsi_count)n, .context = s, .add_sums = add_sums};
+  TSI_TRY_OUT(tsi_scaling_agree(s, TSI_ALLOC_ZERO(s->env, q.all, TSI_SCALING_SQUARES * (size_t)q.lines)));
+  tsi_scaling_divide_squares(&q);
+  tsi_scaling_solve_squares(&q);
   for (tsi_index i = 0; i < n; i++) {
     s->row[i] = tsi_scaling_clamp((int)lrint(q.x[i]));
     if (!s->symmetric) s->column[i] = tsi_scaling_clamp((int)lrint(q.x[n + i]));

@@ -28,8 +28,6 @@ typedef struct tsi_scaling {
 
 #define TSI_SPREAD 60 /* binary orders of magnitude between the largest entries of rows, or of columns */
 #define TSI_FAR 400   /* from one */
-#define TSI_FITTING                                                                                          \
-  20 /* binary orders of magnitude that largest entries in the scaling of a matching may be from one */
 #define TSI_SMALL_DIAGONAL 10 /* binary orders of magnitude of a pivot below the largest entry */
 #define TSI_RUIZ_SWEEPS 4     /* of one scaling for rows and columns */
 #define TSI_UNEVEN 10         /* binary orders of magnitude between the largest entries of rows that differ */
@@ -62,6 +60,12 @@ static inline int tsi_scaling_limit(char factor_scalar) {
   return tsi_sparse_kernels_select(factor_scalar)->epsilon > 1e-10 ? 40 : 300;
 }
 
+/* Binary orders of magnitude that largest entries in the scaling of a matching may be from one: what remains
+ * of the digits of single factors would not do beyond 9. */
+static inline int tsi_scaling_fitting(char factor_scalar) {
+  return tsi_sparse_kernels_select(factor_scalar)->epsilon > 1e-10 ? 9 : 20;
+}
+
 /* Half an exponent, rounded up, also a negative one. */
 static inline int tsi_scaling_half(int e) {
   return (e + (e & 1)) / 2;
@@ -91,6 +95,30 @@ static inline void tsi_scaling_unite_sums(tsi_scaling *s, tsi_count count, doubl
   const tristar_status status = team ? team->sum(team->context, count, sums) : TRISTAR_OK;
   if (s->united == TRISTAR_OK) s->united = status;
 }
+
+/* Normal equations in exponents of lines: the scaled exponents of the entries of each line have the mean
+ * zero. A process has all of the lines, or some of them; then `sum` and `largest` unite numbers. */
+typedef struct tsi_scaling_squares {
+  tsi_count lines;  /* Lines here. */
+  double *all;      /* The arrays below, in one piece: TSI_SCALING_SQUARES times `lines`. */
+  double *x;        /* Exponents. */
+  double *residual; /* Sums of scaled exponents, negative. */
+  double *direction, *image;
+  double *count; /* Entries of each line. */
+  void *context;
+  /* image, zeros before, becomes the sums over the entries of each line: of the exponents `of` of both lines
+   * of an entry, or, if of is NULL, of the exponents of the entries. count, unless NULL: entries. */
+  void (*add_sums)(void *context, const double *of, double *image, double *count);
+  double (*sum)(void *context, double mine);     /* NULL: all lines are here. */
+  double (*largest)(void *context, double mine); /* NULL: likewise. */
+} tsi_scaling_squares;
+
+enum { TSI_SCALING_SQUARES = 5 };
+
+/* Sets the arrays of zeros in q->all. */
+void tsi_scaling_divide_squares(tsi_scaling_squares *q);
+/* Solves the equations: q->x, zeros before. */
+void tsi_scaling_solve_squares(const tsi_scaling_squares *q);
 
 /* Sets the exponents of rows and columns, whatever they are, by means of logarithms. Errors: MEMORY, those of
  * the team. */

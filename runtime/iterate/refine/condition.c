@@ -110,11 +110,14 @@ static tristar_status choose_scaling(scaled_inverse *inverse, double *sum) {
 /* ---- Null vectors -------------------------------------------------------------------------------------- */
 
 #define NULL_STEPS 2
+#define MORE_STEPS 2  /* where 1 / condition is nearly that of a singular matrix, as pivots were perturbed */
+#define NEARLY 32     /* times that */
 #define SINGULAR 0.85 /* exponent of eps: the largest 1 / condition of a singular matrix */
 
 /* Vectors of the user's scalar type. */
 typedef struct null_search {
-  const scaled_inverse *inverse;
+  scaled_inverse *inverse;
+  tsi_multiply_columns well; /* Solves as accurate as possible. */
   char *u, *r, *product, *zero;
 } null_search;
 
@@ -161,6 +164,14 @@ static tristar_status find_distance(const null_search *s, double *real, double *
   return measure_distance(s, real, distance);
 }
 
+/* Is there a doubt that solves leave which are no more accurate than need be? They leave so much of other
+ * vectors, or fail where nothing but rounding errors is to be solved for. */
+static bool is_undecided(const null_search *s, double reciprocal) {
+  const tsi_system *system = s->inverse->system;
+  const double most = pow(system->kernels->epsilon, SINGULAR);
+  return system->perturbed && reciprocal > most && reciprocal <= NEARLY * most;
+}
+
 /* Lowers *reciprocal to |B u| / (|B| |u|), or to the rounding errors of B u, which no reciprocal condition
  * exceeds, of a u that approaches a null vector of B if there is one: where pivots were perturbed, B^-1 is
  * not the inverse, but u - B^-1 (B u) has the null vectors that u has, and little else. norm: of B; real:
@@ -180,22 +191,24 @@ static tristar_status search_null_vector(const null_search *s, double norm, doub
                  left = tsi_team_sum(team, kernels->one_norm(n, s->r));
     if (!(size > 0) || !isfinite(left)) break; /* B is not singular, or its solves fail */
     *reciprocal = fmin(*reciprocal, fmax(left / size / norm, kernels->epsilon));
-    if (step == NULL_STEPS && *reciprocal <= pow(kernels->epsilon, SINGULAR))
+    if (step >= NULL_STEPS && *reciprocal <= pow(kernels->epsilon, SINGULAR))
       return find_distance(s, real, distance);
-    if (step == NULL_STEPS) break;
-    TSI_TRY(solve_scaled((void *)(uintptr_t)s->inverse, false, 1, s->r));
+    if (step >= NULL_STEPS && (step == NULL_STEPS + MORE_STEPS || !is_undecided(s, *reciprocal))) break;
+    if (is_undecided(s, *reciprocal)) s->inverse->solve = s->well;
+    TSI_TRY(solve_scaled(s->inverse, false, 1, s->r));
     kernels->add(n, s->u, s->r);
   }
   return team->failure;
 }
 
-static tristar_status find_null_vector(const scaled_inverse *inverse, double norm, double *real,
-                                       double *reciprocal, double *distance) {
+static tristar_status find_null_vector(scaled_inverse *inverse, tsi_multiply_columns well, double norm,
+                                       double *real, double *reciprocal, double *distance) {
   const tsi_system *system = inverse->system;
   const size_t column = (size_t)system->n * system->kernels->scalar_bytes;
   TSI_OWNED char *vectors = NULL;
   TSI_TRY(tsi_team_agree(system->team, TSI_ALLOC_SIZED(system->env, vectors, 4, column)));
-  const null_search search = {inverse, vectors, vectors + column, vectors + 2 * column, vectors + 3 * column};
+  const null_search search = {
+      inverse, well, vectors, vectors + column, vectors + 2 * column, vectors + 3 * column};
   return search_null_vector(&search, norm, real, reciprocal, distance);
 }
 
@@ -297,8 +310,8 @@ static tristar_status estimate_equilibrated(scaled_inverse *inverse, double *sum
   return TRISTAR_OK;
 }
 
-tristar_status tsi_condition(const tsi_system *system, tsi_multiply_columns solve, void *arg,
-                             double *reciprocal, double *distance) {
+tristar_status tsi_condition(const tsi_system *system, tsi_multiply_columns solve, tsi_multiply_columns well,
+                             void *arg, double *reciprocal, double *distance) {
   scaled_inverse inverse = {.system = system, .solve = solve, .arg = arg};
   double norm;
   TSI_OWNED double *sum = NULL;
@@ -313,6 +326,6 @@ tristar_status tsi_condition(const tsi_system *system, tsi_multiply_columns solv
   if (inverse.is_given && *reciprocal < sqrt(system->kernels->epsilon))
     TSI_TRY(estimate_equilibrated(&inverse, sum, &norm, reciprocal));
   const bool doubtful = system->perturbed || *reciprocal < sqrt(system->kernels->epsilon);
-  if (doubtful && *reciprocal > 0) TSI_TRY(find_null_vector(&inverse, norm, sum, reciprocal, distance));
+  if (doubtful && *reciprocal > 0) TSI_TRY(find_null_vector(&inverse, well, norm, sum, reciprocal, distance));
   return TRISTAR_OK;
 }

@@ -9,11 +9,13 @@
 #include "runtime/iterate/refine/norm_estimate.h"
 #include "runtime/iterate/refine/system.h"
 
-/* solve: x := A^-1 x or, adjoint, A^-H x; one column. 1 for an empty matrix, 0 where a solve is not finite.
+/* solve: x := A^-1 x or, adjoint, A^-H x; one column. well: the same as accurate as possible, for few more
+ * steps to a null vector. 1 for an empty matrix, 0 where a solve is not finite.
  * *distance: the matrix becomes singular if its entries change by that share of themselves; infinite: no such
  * number was found. Errors: MEMORY, those of solve. */
-TRISTAR_CHECKED tristar_status tsi_condition(const tsi_system *system, tsi_multiply_columns solve, void *arg,
-                                             double *reciprocal, double *distance);
+TRISTAR_CHECKED tristar_status tsi_condition(const tsi_system *system, tsi_multiply_columns solve,
+                                             tsi_multiply_columns well, void *arg, double *reciprocal,
+                                             double *distance);
 
 /* |B^-1 v| / |v|, largest entries, for a v without a pattern: seldom far below |B^-1|. Infinite where the
  * solve is not finite. One solve without refinement. Errors: MEMORY, those of tristar_solve. */

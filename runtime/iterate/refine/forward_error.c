@@ -77,11 +77,12 @@ static tristar_status refine(const tsi_forward_error *e, const tsi_refinement *r
   tristar_refine_options options;
   tristar_refine_result result = {0};
   tristar_refine_options_init(&options);
-  options.tolerance = e->enough;
+  options.tolerance = e->lenient ? 0 : e->enough;
   tristar_status status = tsi_refine(r, v, y, &options, &result);
   const bool left_range = status == TRISTAR_ERR_NOT_FINITE;
   if (!left_range) TSI_TRY(status);
-  if (left_range || !(result.backward_error <= 10 * e->enough)) e->kernels->multiply(e->n, y, NAN);
+  if (left_range || !(e->lenient || result.backward_error <= 10 * e->enough))
+    e->kernels->multiply(e->n, y, NAN);
   return TRISTAR_OK;
 }
 
@@ -117,10 +118,19 @@ static tristar_status solve_columns(void *arg, bool adjoint, tsi_index count, vo
   return solve(e, adjoint == (e->op == TRISTAR_C), count, x);
 }
 
+/* The same with all digits that refinement reaches, whether or not it reaches enough. */
+static tristar_status solve_columns_well(void *arg, bool adjoint, tsi_index count, void *x) {
+  tsi_forward_error *e = arg;
+  e->lenient = true;
+  const tristar_status status = solve_columns(e, adjoint, count, x);
+  e->lenient = false;
+  return status;
+}
+
 tristar_status tsi_forward_error_condition(tsi_forward_error *e, const tristar_refine_result *result,
                                            double *reciprocal) {
   TSI_TRY(prepare(e, result));
-  return tsi_condition(e->system, solve_columns, e, reciprocal, &e->distance);
+  return tsi_condition(e->system, solve_columns, solve_columns_well, e, reciprocal, &e->distance);
 }
 
 tristar_status tsi_forward_error_estimate(tsi_forward_error *e, tristar_refine_result *result) {

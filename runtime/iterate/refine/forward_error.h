@@ -34,6 +34,7 @@ typedef struct tsi_forward_error {
   char *copy; /* room columns */
   tsi_refinement refinement, other_refinement;
   double enough;            /* the backward error that they are to reach */
+  bool lenient;             /* They go on as long as refinement helps, and none fails. */
   double distance;          /* of tsi_condition, after tsi_forward_error_condition */
   bool judged, meaningless; /* the condition: leaves it estimates a meaning? */
 } tsi_forward_error;

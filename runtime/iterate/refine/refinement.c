@@ -4,7 +4,6 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "runtime/factor/scaling_work.h"
 #include "runtime/iterate/refine/condition.h"
 #include "runtime/iterate/refine/fgmres.h"
 #include "runtime/base/options.h"
@@ -40,36 +39,6 @@ static double far_units(const tsi_system *system) {
   return pow(system->kernels->epsilon, -0.4);
 }
 
-/* row, column: 2^e for the exponents e that bring all entries near one (scaling.h), whatever the units. */
-static tristar_status bring_together(const tsi_system *system, double *row, double *column) {
-  const tsi_sparse *a = &system->a;
-  const tsi_index n = a->n;
-  TSI_OWNED double *magnitude = NULL;
-  TSI_OWNED int *exponent = NULL;
-  const tsi_scaling_lines lines = {.n = n,
-                                   .count = n,
-                                   .by_rows = a->by_rows,
-                                   .mirror = a->symmetry != TRISTAR_GENERAL,
-                                   .ptr = a->ptr,
-                                   .index = a->index};
-  TSI_TRY(TSI_ALLOC(system->env, magnitude, a->ptr[n]));
-  TSI_TRY(TSI_ALLOC(system->env, exponent, a->ptr[n] + 2 * (tsi_count)n));
-  system->kernels->part(a->ptr[n], a->values, TSI_PART_MAGNITUDE, magnitude);
-  for (tsi_count p = 0; p < a->ptr[n]; p++) exponent[p] = tsi_scaling_exponent(magnitude[p]);
-  tsi_scaling s = {.env = system->env,
-                   .lines = &lines,
-                   .exponent = exponent,
-                   .symmetric = lines.mirror,
-                   .row = exponent + a->ptr[n],
-                   .column = exponent + a->ptr[n] + (lines.mirror ? 0 : n)};
-  TSI_TRY(tsi_scaling_bring_together(&s));
-  for (tsi_index i = 0; i < n; i++) {
-    row[i] = tsi_scaling_power(s.row[i]);
-    column[i] = tsi_scaling_power(s.column[i]);
-  }
-  return TRISTAR_OK;
-}
-
 #define EVEN 4 /* exponents of sums that are near enough to one */
 
 /* Is the scaling of the factors one of these values, and free of units? sum: n of scratch. */
@@ -77,32 +46,34 @@ static tristar_status is_even(const tsi_system *system, double *sum, bool *even)
   const double *scale[] = {system->row_scale, system->col_scale};
   *even = !(fmax(spread_of(system, scale[0]), spread_of(system, scale[1])) > far_units(system));
   for (int k = 0; k < 2 && *even; k++) {
+    bool uneven = false;
     TSI_TRY(tsi_system_weigh(system, k == 0 ? TRISTAR_N : TRISTAR_T, scale[1 - k], sum));
     for (tsi_index i = 0; i < system->n; i++) {
       const double size = sum[i] * (scale[k] ? scale[k][i] : 1);
-      *even = *even && (size == 0 || abs(ilogb(size)) <= EVEN);
+      uneven = uneven || (size != 0 && abs(ilogb(size)) > EVEN);
     }
+    *even = !tsi_team_any(system->team, uneven);
   }
   return TRISTAR_OK;
 }
 
 /* The scaling of the factors depends on the matching, and may bring a block of a singular matrix to any size
  * beside the others. So sizes of x and b are compared in a scaling that depends on nothing but the values
- * without their units. Many processes keep that of the factors. */
+ * without their units. */
 static tristar_status make_even(const tsi_system *system, tsi_refinement *r) {
   const tsi_index n = system->n;
   TSI_OWNED double *sum = NULL;
   bool even;
-  if (!system->singular || system->functions->take != NULL) return TRISTAR_OK;
-  TSI_TRY(TSI_ALLOC(system->env, sum, 2 * (tsi_count)n));
+  if (!system->singular) return TRISTAR_OK;
+  TSI_TRY(tsi_team_agree(system->team, TSI_ALLOC(system->env, sum, 2 * (tsi_count)n)));
   TSI_TRY(is_even(system, sum, &even));
   if (even) return TRISTAR_OK;
-  TSI_TRY(TSI_ALLOC(system->env, r->scales, 2 * (tsi_count)n));
+  TSI_TRY(tsi_team_agree(system->team, TSI_ALLOC(system->env, r->scales, 2 * (tsi_count)n)));
   r->even = *system;
   r->even.row_scale = r->scales;
   r->even.col_scale = r->scales + n;
   r->system = &r->even;
-  TSI_TRY(bring_together(system, r->scales, r->scales + n));
+  TSI_TRY(tsi_system_bring_together(system, r->scales, r->scales + n));
   return tsi_equilibrate(system, r->scales, r->scales + n, sum);
 }
 

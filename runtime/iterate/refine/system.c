@@ -4,6 +4,8 @@
  * Columns that are here read x here, and give parts of results that other members have. */
 #include "runtime/iterate/refine/system.h"
 
+#include "runtime/factor/scaling_work.h"
+
 /* What the codelets make of a vector; b NULL but for a residual. */
 typedef void product(const tsi_system *system, tristar_op op, const void *b, const void *x, void *y);
 
@@ -95,4 +97,123 @@ tristar_status tsi_system_weigh(const tsi_system *system, tristar_op op, const d
 
 tristar_status tsi_system_count_terms(const tsi_system *system, tristar_op op, tsi_index *terms) {
   return multiply(system, count, op, NULL, (operand){NULL, 0}, terms, sizeof *terms, add_indices);
+}
+
+/* ---- Scaling without units ------------------------------------------------------------------------------
+ */
+
+/* All entries are here. */
+static tristar_status bring_all_together(const tsi_system *system, double *row, double *column) {
+  const tsi_sparse *a = &system->a;
+  const tsi_index n = a->n;
+  TSI_OWNED double *magnitude = NULL;
+  TSI_OWNED int *exponent = NULL;
+  const tsi_scaling_lines lines = {.n = n,
+                                   .count = n,
+                                   .by_rows = a->by_rows,
+                                   .mirror = a->symmetry != TRISTAR_GENERAL,
+                                   .ptr = a->ptr,
+                                   .index = a->index};
+  TSI_TRY(TSI_ALLOC(system->env, magnitude, a->ptr[n]));
+  TSI_TRY(TSI_ALLOC(system->env, exponent, a->ptr[n] + 2 * (tsi_count)n));
+  system->kernels->part(a->ptr[n], a->values, TSI_PART_MAGNITUDE, magnitude);
+  for (tsi_count p = 0; p < a->ptr[n]; p++) exponent[p] = tsi_scaling_exponent(magnitude[p]);
+  tsi_scaling s = {.env = system->env,
+                   .lines = &lines,
+                   .exponent = exponent,
+                   .symmetric = lines.mirror,
+                   .row = exponent + a->ptr[n],
+                   .column = exponent + a->ptr[n] + (lines.mirror ? 0 : n)};
+  TSI_TRY(tsi_scaling_bring_together(&s));
+  for (tsi_index i = 0; i < n; i++) {
+    row[i] = tsi_scaling_power(s.row[i]);
+    column[i] = tsi_scaling_power(s.column[i]);
+  }
+  return TRISTAR_OK;
+}
+
+/* Entries of some rows are here. Lines are these rows and, behind them, the columns that belong to the
+ * entries of vectors here. */
+typedef struct shared_squares {
+  const tsi_system *system;
+  const int *exponent; /* Of the entries. */
+  const double *count; /* Of the entries of lines. */
+  tristar_status failure;
+} shared_squares;
+
+/* What the entries of a line are counted by, or add to it. */
+typedef enum addend { ADD_ONES, ADD_EXPONENTS, ADD_CROSSING } addend;
+
+static double addend_of(const shared_squares *s, addend what, tsi_count p, const double *crossing,
+                        tsi_index i) {
+  if (s->exponent[p] == TSI_NO_ENTRY) return 0;
+  return what == ADD_ONES ? 1 : what == ADD_EXPONENTS ? s->exponent[p] : crossing[i];
+}
+
+/* sum: of the entries of each line. of: exponents of the lines that cross them; ADD_CROSSING only. Sums are
+ * exact (scaling_means.c). take and room may use the same memory: rows come first. */
+static tristar_status add_entries(const shared_squares *s, addend what, const double *of, double *sum) {
+  const tsi_system *system = s->system;
+  const tsi_system_functions *f = system->functions;
+  const tsi_sparse *a = &system->a;
+  const tsi_index n = system->n;
+  const void *all = NULL; /* Of the columns. */
+  if (what == ADD_CROSSING) TSI_TRY(f->take(system->context, sizeof *of, of + n, &all));
+  for (tsi_index j = 0; j < n; j++)
+    for (tsi_count p = a->ptr[j]; p < a->ptr[j + 1]; p++) sum[j] += addend_of(s, what, p, all, a->index[p]);
+  double *columns = f->room(system->context, sizeof *columns);
+  memset(columns, 0, (size_t)n * sizeof *columns);
+  for (tsi_index j = 0; j < n; j++)
+    for (tsi_count p = a->ptr[j]; p < a->ptr[j + 1]; p++)
+      columns[a->index[p]] += addend_of(s, what, p, of, j);
+  return f->give(system->context, sizeof *columns, sum + n, add_doubles);
+}
+
+static void add_shared_sums(void *context, const double *of, double *image, double *count) {
+  shared_squares *s = context;
+  if (count != NULL && s->failure == TRISTAR_OK) s->failure = add_entries(s, ADD_ONES, NULL, count);
+  if (s->failure == TRISTAR_OK) s->failure = add_entries(s, of ? ADD_CROSSING : ADD_EXPONENTS, of, image);
+  for (tsi_count i = 0; of && i < 2 * (tsi_count)s->system->n; i++) image[i] += s->count[i] * of[i];
+}
+
+static double sum_of_team(void *context, double mine) {
+  return tsi_team_sum(((const shared_squares *)context)->system->team, mine);
+}
+
+static double largest_of_team(void *context, double mine) {
+  return tsi_team_largest(((const shared_squares *)context)->system->team, mine);
+}
+
+static tristar_status bring_shared_together(const tsi_system *system, double *row, double *column) {
+  const tsi_sparse *a = &system->a;
+  const tsi_index n = system->n;
+  TSI_OWNED double *magnitude = NULL;
+  TSI_OWNED int *exponent = NULL;
+  TSI_OWNED double *all = NULL;
+  tristar_status status = TSI_ALLOC(system->env, magnitude, a->ptr[n]);
+  if (status == TRISTAR_OK) status = TSI_ALLOC(system->env, exponent, a->ptr[n]);
+  if (status == TRISTAR_OK) status = TSI_ALLOC_ZERO(system->env, all, 2 * TSI_SCALING_SQUARES * (size_t)n);
+  TSI_TRY(tsi_team_agree(system->team, status));
+  system->kernels->part(a->ptr[n], a->values, TSI_PART_MAGNITUDE, magnitude);
+  for (tsi_count p = 0; p < a->ptr[n]; p++) exponent[p] = tsi_scaling_exponent(magnitude[p]);
+  shared_squares s = {.system = system, .exponent = exponent};
+  tsi_scaling_squares q = {.lines = 2 * (tsi_count)n,
+                           .all = all,
+                           .context = &s,
+                           .add_sums = add_shared_sums,
+                           .sum = sum_of_team,
+                           .largest = largest_of_team};
+  tsi_scaling_divide_squares(&q);
+  s.count = q.count;
+  tsi_scaling_solve_squares(&q);
+  for (tsi_index i = 0; i < n; i++) {
+    row[i] = tsi_scaling_power(tsi_scaling_clamp((int)lrint(q.x[i])));
+    column[i] = tsi_scaling_power(tsi_scaling_clamp((int)lrint(q.x[n + i])));
+  }
+  return s.failure != TRISTAR_OK ? s.failure : system->team->failure;
+}
+
+tristar_status tsi_system_bring_together(const tsi_system *system, double *row, double *column) {
+  return system->functions->take ? bring_shared_together(system, row, column)
+                                 : bring_all_together(system, row, column);
 }

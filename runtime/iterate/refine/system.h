@@ -67,6 +67,11 @@ TRISTAR_CHECKED tristar_status tsi_system_weigh(const tsi_system *system, trista
 TRISTAR_CHECKED tristar_status tsi_system_count_terms(const tsi_system *system, tristar_op op,
                                                       tsi_index *terms);
 
+/* row, column: 2^e for the exponents e that bring all entries near one (scaling.h), whatever the units: the
+ * same on any layout, but for exponents within rounding errors of a half. Errors: MEMORY, of messages. */
+TRISTAR_CHECKED tristar_status tsi_system_bring_together(const tsi_system *system, double *row,
+                                                         double *column);
+
 /* In [0, 1), for row i of b, or of x: numbers with no pattern that a matrix has, the same on any layout. */
 static inline double tsi_system_scatter(const tsi_system *system, tristar_op op, bool of_x, tsi_index i) {
   const uint32_t row = (uint32_t)system->functions->user_row(system->context, op, of_x, i);

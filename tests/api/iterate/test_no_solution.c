@@ -332,7 +332,8 @@ enum { ORDER_MOST = 420 };
 /* A singular matrix of small integers, and integers x. Rows and columns have units, powers of two, but not
  * when the matrix is analyzed. */
 typedef struct integers {
-  bool known; /* the units are those of the values that are analyzed */
+  bool known;    /* the units are those of the values that are analyzed */
+  bool singular; /* whatever the seed */
   int n, ptr[ORDER_MOST + 1], index[ORDER_MOST * 16];
   double a[ORDER_MOST][ORDER_MOST], x[ORDER_MOST], row[ORDER_MOST], column[ORDER_MOST];
   char before[ORDER_MOST * 128], values[ORDER_MOST * 128]; /* without units, and with them */
@@ -380,6 +381,7 @@ static void make_duplicated(uint64_t *seed, int n, integers *m) {
 /* Rows of the last quarter are combinations of others. */
 static void make_dependent(uint64_t *seed, int n, integers *m) {
   const int half = n / 2, quarter = n / 4;
+  m->singular = true;
   for (int i = 0; i < n; i++) {
     m->a[i][i] = draw(seed, 3) ? 1 + draw(seed, 5) : 0;
     for (int k = 0; k < 3; k++) m->a[i][draw(seed, n)] = draw(seed, 11) - 5;
@@ -448,13 +450,14 @@ static void store(const typed *t, uint64_t *seed, int spread, integers *m) {
                            0};
 }
 
-/* b = op(A) x has a solution: the one that is found leaves a small residual, and has no large null vectors,
- * in units of the rows and columns. */
+/* A is found singular, if it is. b = op(A) x has a solution: the one that is found leaves a small residual,
+ * and has no large null vectors, in units of the rows and columns. */
 static void check_bounded(tristar_t *ts, const typed *t, tristar_op op, const integers *m) {
   const double eps = t->is_single ? 0x1p-23 : 0x1p-52;
   const double *row = op == TRISTAR_N ? m->row : m->column, *column = op == TRISTAR_N ? m->column : m->row;
   long double b[ORDER_MOST] = {0}, r[ORDER_MOST];
   double x[ORDER_MOST], given[ORDER_MOST], of_r = 0, of_b = 0, of_x = 0;
+  tristar_factor_stats stats;
   tristar_analysis_options o = DEFAULTS(tristar_analysis_options);
   CLEANUP(tristar_analysis_destroy) tristar_analysis_t *an = NULL;
   CLEANUP(tristar_factor_destroy) tristar_factor_t *f = NULL;
@@ -470,6 +473,9 @@ static void check_bounded(tristar_t *ts, const typed *t, tristar_op op, const in
   CHECK_OK(tristar_factor(an, m->known ? m->values : m->before, &f));
   CHECK_OK(tristar_plan(f, NULL, &p));
   CHECK_OK(tristar_refactor(f, m->values));
+  CHECK_OK(tristar_factor_get_stats(f, &stats));
+  CHECK_MSG(stats.singular || !m->singular, "type %c, order %d: 1 / condition is %g", (char)t->scalar, m->n,
+            stats.reciprocal_condition);
   CHECK_OK(tristar_solve(p, op, 1, given, m->n, x, m->n));
   memcpy(r, b, sizeof r);
   for (int i = 0; i < m->n; i++)
@@ -496,7 +502,7 @@ static void check_integers(tristar_t *ts, const typed *t, int order, int spread,
     uint64_t seed = first;
     memset(m.a, 0, sizeof m.a);
     m.n = order;
-    m.known = false;
+    m.known = m.singular = false;
     make(&seed, order, &m);
     store(t, &seed, spread, &m);
     check_bounded(ts, t, ops[first % 2], &m);
@@ -670,6 +676,8 @@ int main(int argc, char **argv) {
   RUN(check_integers(ts, &typed_double, 320, 0, make_duplicated, 30));
   RUN(check_integers(ts, &typed_double, 320, 0, make_dependent, 10));
   RUN(check_integers(ts, &typed_single, 90, 0, make_dependent, 100));
+  for (int spread = 2; spread <= 5; spread++)
+    RUN(check_integers(ts, &typed_single, 24, spread, make_dependent, 200));
   for (int spread = 0; spread <= 45; spread += 15) RUN(check_scaled(ts, spread));
   RUN(check_kept(ts));
   RUN(check_kept_vectors(ts));
