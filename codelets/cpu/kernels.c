@@ -17,6 +17,7 @@
 #include "codelets/cpu/rows/spmv.h"
 #include "codelets/cpu/small_front.h"
 #include "codelets/cpu/stored.h"
+#include "codelets/cpu/tiles.h"
 
 #ifdef TSI_KERNELS_BASE
 #define BASE(...) __VA_ARGS__
@@ -97,6 +98,7 @@ SELECT(tsi_fsai_pair_kernels, , &)
 SELECT(tsi_sliced_kernels, , &)
 SELECT(tsi_halved_kernels, , &)
 SELECT(tsi_batch_kernels, , &)
+SELECT(tsi_tile_kernels, , &)
 
 /* Tables of the narrower formats. */
 typedef tsi_kernels tsi_single_kernels, tsi_bfloat16_kernels;
@@ -164,4 +166,8 @@ const tsi_halved_kernels *tsi_halved_kernels_select(char scalar, const char *isa
 
 const tsi_batch_kernels *tsi_batch_kernels_select(char scalar, const char *isa) {
   return select_tsi_batch_kernels(scalar, isa);
+}
+
+const tsi_tile_kernels *tsi_tile_kernels_select(char scalar, const char *isa) {
+  return select_tsi_tile_kernels(scalar, isa);
 }

@@ -11,7 +11,8 @@
  * segment. A panel with entries that are not finite is stored in full.
  *
  * Solves with one right-hand side and TSI_INVERSE_DIAGONAL read the narrow entries themselves, unless they
- * are scaled. All others widen them piece by piece into a buffer, for the kernels of full panels.
+ * are scaled. All others widen them piece by piece into a buffer, for the kernels of full panels. Rectangles
+ * in tiles have kernels of their own (tiles.h).
  *
  * Reads   a stream of packed panels.   Writes  a tsi_stored, whose memory the caller provides. */
 #pragma once
@@ -22,9 +23,15 @@
  * of a float. */
 typedef enum tsi_format { TSI_FORMAT_FULL, TSI_FORMAT_SINGLE, TSI_FORMAT_BFLOAT16, TSI_FORMATS } tsi_format;
 
+typedef struct tsi_tile tsi_tile;
+
 typedef struct tsi_stored_panel {
   int16_t triangle, rectangle; /* exponents */
   int16_t format;              /* a tsi_format */
+  tsi_index tiles;             /* of the rectangle (tiles.h), which then is not stored otherwise; 0: none */
+  const char *base;            /* the block of memory that the panel is in */
+  const tsi_tile *tile;        /* tiles */
+  const char *pieces;          /* of the tiles */
 } tsi_stored_panel;
 
 /* A stream as the kernels of tsi_stored_kernels take it for `values`. */
@@ -32,9 +39,8 @@ typedef struct tsi_stored {
   const tsi_kernels *kernels[TSI_FORMATS]; /* FULL: of the treatment of diagonal blocks */
   const tsi_panel *of;                     /* the panels that the kernels are called with */
   tsi_index panels;
-  tsi_panel *panel;         /* panels: the same; values counts in `values`, in scalars */
+  tsi_panel *panel;         /* panels: the same; values counts in their blocks, in scalars */
   tsi_stored_panel *stored; /* panels */
-  char *values;
 } tsi_stored;
 
 typedef struct tsi_stored_kernels {
@@ -44,8 +50,10 @@ typedef struct tsi_stored_kernels {
   /* Chooses exponents of panel p, and takes the full format where entries are not finite. stored->format: the
    * wanted format. from: its stream, where it begins at of[p].values. */
   void (*choose)(const tsi_panel *panel, const void *from, tsi_stored_panel *stored);
-  /* Rounds a panel of `from` to its format, at `to`. */
+  /* Rounds a panel of `from` to its format, at `to`; without its rectangle if that is in tiles. */
   void (*narrow)(const tsi_panel *panel, const void *from, const tsi_stored_panel *stored, void *to);
+  /* to[i] := 2^-exponent from[i], `count` entries in the format. Returns the end. */
+  char *(*round)(tsi_count count, const void *from, int exponent, int format, void *to);
 } tsi_stored_kernels;
 
 /* For 's', 'd', 'c' or 'z'; NULL for anything else. */

@@ -1,10 +1,11 @@
 /* Sweeps over panels of several formats, and the rounding of panels to a format: see stored.h. */
-#include "codelets/cpu/stored.h"
+#include "codelets/cpu/tiles.h"
 
 #include <math.h>
 #include <string.h>
 
 #include "codelets/cpu/base/scalar.h"
+#include "codelets/cpu/node.h"
 
 #define PARTS (1 + TSI_COMPLEX)
 
@@ -15,7 +16,8 @@
 
 /* ---- Panels -------------------------------------------------------------------------------------------- */
 
-/* The kernels that read panel p as it is stored; NULL: it is widened. */
+/* The kernels that read panel p, or the triangle of a panel in tiles, as it is stored; NULL: it is widened.
+ */
 static const tsi_kernels *direct(const tsi_stored *s, tsi_index p, tsi_index nrhs) {
   const tsi_stored_panel *stored = &s->stored[p];
   const tsi_kernels *full = s->kernels[TSI_FORMAT_FULL];
@@ -35,7 +37,7 @@ static size_t entry_bytes(int format) {
 static tsi_scalar *widen(const tsi_stored *s, tsi_index p, tsi_count first, tsi_count count, int exponent,
                          tsi_scalar *to) {
   const int format = s->stored[p].format;
-  const char *from = s->values + (size_t)s->panel[p].values * sizeof(tsi_scalar);
+  const char *from = s->stored[p].base + (size_t)s->panel[p].values * sizeof(tsi_scalar);
   s->kernels[format]->widen(count, from + (size_t)first * entry_bytes(format), exponent, to);
   memset(to + count, 0, TSI_STREAM_PAD * sizeof *to);
   return to + count;
@@ -86,6 +88,18 @@ static void triangle_widened(const tsi_stored *s, tsi_index p, bool backward, co
   (backward ? full->backward_triangle : full->forward_triangle)(&panel, room, pivots, nrhs, x, scratch);
 }
 
+/* x := T x or T' x, or what stands for it (kernels.h), as the panel is stored. */
+static void apply_triangle(const tsi_stored *s, tsi_index p, bool backward, const tsi_index *pivots,
+                           tsi_index nrhs, void *x, void *scratch) {
+  const tsi_kernels *kernels = direct(s, p, nrhs);
+  if (kernels == NULL)
+    triangle_widened(s, p, backward, pivots, nrhs, x, scratch);
+  else if (backward)
+    kernels->backward_triangle(&s->panel[p], s->stored[p].base, pivots, nrhs, x, scratch);
+  else
+    kernels->forward_triangle(&s->panel[p], s->stored[p].base, pivots, nrhs, x, scratch);
+}
+
 static void forward_large(const tsi_stored *s, tsi_index p, const tsi_index *rows, const tsi_index *pivots,
                           tsi_index nrhs, tsi_scalar *x, void *work, void *scratch) {
   const tsi_kernels *full = s->kernels[TSI_FORMAT_FULL];
@@ -122,6 +136,59 @@ static void backward_large(const tsi_stored *s, tsi_index p, const tsi_index *ro
     triangle_widened(s, p, true, pivots, nrhs, x, scratch);
 }
 
+/* w[rows] -= R x, tile by tile. */
+static void subtract_tiles(const tsi_stored *s, tsi_index p, const tsi_index *rows, tsi_index nrhs,
+                           const tsi_scalar *x, tsi_scalar *work, void *scratch) {
+  const tsi_tiling_kernels *tiling = tsi_tiling_kernels_select(TSI_LETTER_CHAR);
+  const ptrdiff_t ld = tsi_workspace_stride(nrhs);
+  tsi_scalar update[TSI_TILE_HEIGHT * TSI_NRHS_BLOCK] __attribute__((aligned(64)));
+  for (tsi_index t = 0; t < s->stored[p].tiles; t++) {
+    const tsi_tile *tile = &s->stored[p].tile[t];
+    tiling->multiply(s, p, tile->first, tile->rows, nrhs, x, update, scratch);
+    for (tsi_index i = 0; i < tile->rows; i++)
+      for (ptrdiff_t c = 0; c < ld; c++) work[rows[tile->first + i] * ld + c] += update[i * ld + c];
+  }
+}
+
+/* x -= R' w[rows], tile by tile. */
+static void subtract_tiles_transposed(const tsi_stored *s, tsi_index p, const tsi_index *rows, tsi_index nrhs,
+                                      tsi_scalar *x, const tsi_scalar *work, void *scratch) {
+  const tsi_tiling_kernels *tiling = tsi_tiling_kernels_select(TSI_LETTER_CHAR);
+  const ptrdiff_t ld = tsi_workspace_stride(nrhs), size = s->panel[p].width * ld;
+  tsi_scalar copy[TSI_TILE_HEIGHT * TSI_NRHS_BLOCK] __attribute__((aligned(64))),
+      sum[TSI_PANEL_WIDTH_MAX * TSI_NRHS_BLOCK] __attribute__((aligned(64)));
+  for (tsi_index t = s->stored[p].tiles; t-- > 0;) {
+    const tsi_tile *tile = &s->stored[p].tile[t];
+    for (tsi_index i = 0; i < tile->rows; i++)
+      memcpy(copy + i * ld, work + rows[tile->first + i] * ld, (size_t)ld * sizeof *copy);
+    tiling->multiply_transposed(s, p, tile->first, tile->rows, nrhs, copy, sum, scratch);
+    for (ptrdiff_t i = 0; i < size; i++) x[i] -= sum[i];
+  }
+}
+
+static void sweep_tiles(const tsi_stored *s, tsi_index p, bool backward, const tsi_index *rows,
+                        const tsi_index *pivots, tsi_index nrhs, tsi_scalar *work, void *scratch) {
+  const tsi_kernels *full = s->kernels[TSI_FORMAT_FULL];
+  const tsi_panel *panel = &s->panel[p];
+  const bool off = full->inverse == TSI_INVERSE_PARTITIONED;
+  tsi_scalar *x = work + (ptrdiff_t)panel->x * tsi_workspace_stride(nrhs);
+  if (backward) {
+    if (off) apply_triangle(s, p, true, NULL, nrhs, x, scratch);
+    subtract_tiles_transposed(s, p, rows + panel->row, nrhs, x, work, scratch);
+    if (off)
+      full->interchange(panel, pivots, nrhs, x, true);
+    else
+      apply_triangle(s, p, true, pivots, nrhs, x, scratch);
+  } else {
+    if (off)
+      full->interchange(panel, pivots, nrhs, x, false);
+    else
+      apply_triangle(s, p, false, pivots, nrhs, x, scratch);
+    subtract_tiles(s, p, rows + panel->row, nrhs, x, work, scratch);
+    if (off) apply_triangle(s, p, false, NULL, nrhs, x, scratch);
+  }
+}
+
 static void sweep_small(const tsi_stored *s, tsi_index p, bool backward, const tsi_index *rows,
                         const tsi_index *pivots, tsi_index nrhs, void *work, void *scratch) {
   const tsi_kernels *full = s->kernels[TSI_FORMAT_FULL];
@@ -130,15 +197,27 @@ static void sweep_small(const tsi_stored *s, tsi_index p, bool backward, const t
   (backward ? full->backward : full->forward)(1, &panel, room, rows, pivots, nrhs, work, scratch);
 }
 
-static void sweep_widened(const tsi_stored *s, tsi_index p, bool backward, const tsi_index *rows,
-                          const tsi_index *pivots, tsi_index nrhs, void *work, void *scratch) {
+static void sweep_one(const tsi_stored *s, tsi_index p, bool backward, const tsi_index *rows,
+                      const tsi_index *pivots, tsi_index nrhs, void *work, void *scratch) {
   tsi_scalar *x = (tsi_scalar *)work + (ptrdiff_t)s->panel[p].x * tsi_workspace_stride(nrhs);
-  if (fits(&s->panel[p]))
+  if (s->stored[p].tiles > 0)
+    sweep_tiles(s, p, backward, rows, pivots, nrhs, work, scratch);
+  else if (fits(&s->panel[p]))
     sweep_small(s, p, backward, rows, pivots, nrhs, work, scratch);
   else if (backward)
     backward_large(s, p, rows, pivots, nrhs, x, work, scratch);
   else
     forward_large(s, p, rows, pivots, nrhs, x, work, scratch);
+}
+
+/* Panels p and q that one call of kernels sweeps over. */
+static bool join(const tsi_stored *s, tsi_index p, tsi_index q, tsi_index nrhs) {
+  const tsi_stored_panel *a = &s->stored[p], *b = &s->stored[q];
+  return a->tiles == 0 && b->tiles == 0 && a->base == b->base && direct(s, p, nrhs) == direct(s, q, nrhs);
+}
+
+static const tsi_kernels *sweeping(const tsi_stored *s, tsi_index p, tsi_index nrhs) {
+  return s->stored[p].tiles > 0 ? NULL : direct(s, p, nrhs);
 }
 
 static void forward(tsi_index count, const tsi_panel *panels, const void *values, const tsi_index *rows,
@@ -147,13 +226,13 @@ static void forward(tsi_index count, const tsi_panel *panels, const void *values
   tsi_index p = (tsi_index)(panels - s->of);
   const tsi_index end = p + count;
   while (p < end) {
-    const tsi_kernels *kernels = direct(s, p, nrhs);
+    const tsi_kernels *kernels = sweeping(s, p, nrhs);
     tsi_index next = p + 1;
     if (kernels) {
-      while (next < end && direct(s, next, nrhs) == kernels) next++;
-      kernels->forward(next - p, s->panel + p, s->values, rows, pivots, nrhs, work, scratch);
+      while (next < end && join(s, p, next, nrhs)) next++;
+      kernels->forward(next - p, s->panel + p, s->stored[p].base, rows, pivots, nrhs, work, scratch);
     } else
-      sweep_widened(s, p, false, rows, pivots, nrhs, work, scratch);
+      sweep_one(s, p, false, rows, pivots, nrhs, work, scratch);
     p = next;
   }
 }
@@ -164,13 +243,13 @@ static void backward(tsi_index count, const tsi_panel *panels, const void *value
   const tsi_index begin = (tsi_index)(panels - s->of);
   tsi_index end = begin + count;
   while (end > begin) {
-    const tsi_kernels *kernels = direct(s, end - 1, nrhs);
+    const tsi_kernels *kernels = sweeping(s, end - 1, nrhs);
     tsi_index p = end - 1;
     if (kernels) {
-      while (p > begin && direct(s, p - 1, nrhs) == kernels) p--;
-      kernels->backward(end - p, s->panel + p, s->values, rows, pivots, nrhs, work, scratch);
+      while (p > begin && join(s, end - 1, p - 1, nrhs)) p--;
+      kernels->backward(end - p, s->panel + p, s->stored[p].base, rows, pivots, nrhs, work, scratch);
     } else
-      sweep_widened(s, p, true, rows, pivots, nrhs, work, scratch);
+      sweep_one(s, p, true, rows, pivots, nrhs, work, scratch);
     end = p;
   }
 }
@@ -180,23 +259,13 @@ static void backward(tsi_index count, const tsi_panel *panels, const void *value
 static void forward_triangle(const tsi_panel *panel, const void *values, const tsi_index *pivots,
                              tsi_index nrhs, void *x, void *scratch) {
   const tsi_stored *s = values;
-  const tsi_index p = (tsi_index)(panel - s->of);
-  const tsi_kernels *kernels = direct(s, p, nrhs);
-  if (kernels)
-    kernels->forward_triangle(&s->panel[p], s->values, pivots, nrhs, x, scratch);
-  else
-    triangle_widened(s, p, false, pivots, nrhs, x, scratch);
+  apply_triangle(s, (tsi_index)(panel - s->of), false, pivots, nrhs, x, scratch);
 }
 
 static void backward_triangle(const tsi_panel *panel, const void *values, const tsi_index *pivots,
                               tsi_index nrhs, void *x, void *scratch) {
   const tsi_stored *s = values;
-  const tsi_index p = (tsi_index)(panel - s->of);
-  const tsi_kernels *kernels = direct(s, p, nrhs);
-  if (kernels)
-    kernels->backward_triangle(&s->panel[p], s->values, pivots, nrhs, x, scratch);
-  else
-    triangle_widened(s, p, true, pivots, nrhs, x, scratch);
+  apply_triangle(s, (tsi_index)(panel - s->of), true, pivots, nrhs, x, scratch);
 }
 
 static void forward_slice(const tsi_panel *panel, const void *values, tsi_index first, tsi_index count,
@@ -205,8 +274,12 @@ static void forward_slice(const tsi_panel *panel, const void *values, tsi_index 
   const tsi_index p = (tsi_index)(panel - s->of), most = piece_rows(panel->width);
   const tsi_kernels *kernels = direct(s, p, nrhs), *full = s->kernels[TSI_FORMAT_FULL];
   tsi_scalar room[PIECE + TSI_STREAM_PAD] __attribute__((aligned(64))), *u = update;
+  if (s->stored[p].tiles > 0) {
+    tsi_tiling_kernels_select(TSI_LETTER_CHAR)->multiply(s, p, first, count, nrhs, x, update, scratch);
+    return;
+  }
   if (kernels) {
-    kernels->forward_slice(&s->panel[p], s->values, first, count, nrhs, x, update, scratch);
+    kernels->forward_slice(&s->panel[p], s->stored[p].base, first, count, nrhs, x, update, scratch);
     return;
   }
   for (tsi_index i = 0; i < count; i += most) {
@@ -224,8 +297,13 @@ static void backward_slice(const tsi_panel *panel, const void *values, tsi_index
   const ptrdiff_t ld = tsi_workspace_stride(nrhs);
   const tsi_scalar *work = vector;
   tsi_scalar room[PIECE + TSI_STREAM_PAD] __attribute__((aligned(64))), *sum = result;
+  if (s->stored[p].tiles > 0) {
+    tsi_tiling_kernels_select(TSI_LETTER_CHAR)
+        ->multiply_transposed(s, p, first, count, nrhs, vector, result, scratch);
+    return;
+  }
   if (kernels) {
-    kernels->backward_slice(&s->panel[p], s->values, first, count, nrhs, vector, result, scratch);
+    kernels->backward_slice(&s->panel[p], s->stored[p].base, first, count, nrhs, vector, result, scratch);
     return;
   }
   memset(sum, 0, (size_t)(w * ld) * sizeof *sum);
@@ -294,10 +372,11 @@ static uint16_t upper_half(float f) {
   return (uint16_t)((bits + 0x7fff + (bits >> 16 & 1)) >> 16);
 }
 
-static char *narrow_segment(tsi_count count, const tsi_scalar *from, int exponent, int format, char *to) {
-  const tsi_real *real = (const tsi_real *)from;
+static char *round_entries(tsi_count count, const void *from, int exponent, int format, void *entries) {
+  const tsi_real *real = from;
+  char *to = entries;
   if (format == TSI_FORMAT_FULL)
-    memcpy(to, from, (size_t)count * sizeof *from);
+    memcpy(to, from, (size_t)count * sizeof(tsi_scalar));
   else if (format == TSI_FORMAT_SINGLE)
     for (tsi_count i = 0; i < PARTS * count; i++) ((float *)to)[i] = rounded(real[i], exponent);
   else
@@ -309,9 +388,10 @@ static char *narrow_segment(tsi_count count, const tsi_scalar *from, int exponen
 static void narrow(const tsi_panel *panel, const void *from, const tsi_stored_panel *stored, void *to) {
   const tsi_scalar *triangle = triangle_of(panel, from);
   const tsi_count size = tsi_triangle_size(panel->width);
-  char *rectangle = narrow_segment(size, triangle, stored->triangle, stored->format, to);
-  (void)narrow_segment((tsi_count)panel->width * panel->height, triangle + size, stored->rectangle,
-                       stored->format, rectangle);
+  char *rectangle = round_entries(size, triangle, stored->triangle, stored->format, to);
+  if (stored->tiles == 0)
+    (void)round_entries((tsi_count)panel->width * panel->height, triangle + size, stored->rectangle,
+                        stored->format, rectangle);
 }
 
 /* ---- Table --------------------------------------------------------------------------------------------- */
@@ -339,4 +419,5 @@ const tsi_stored_kernels TSI_TYPED(tsi_stored_kernels) = {
     .sweeps = {SWEEPS(TSI_INVERSE_DIAGONAL), SWEEPS(TSI_INVERSE_NONE), SWEEPS(TSI_INVERSE_PARTITIONED)},
     .choose = choose,
     .narrow = narrow,
+    .round = round_entries,
 };

@@ -7,6 +7,7 @@
 #include "codelets/cpu/selected.h"
 #include "codelets/cpu/stored.h"
 #include "codelets/cpu/threshold.h"
+#include "codelets/cpu/tiles.h"
 
 #define SELECT(type, table)                                                                                  \
   extern const type table##_s, table##_d, table##_c, table##_z;                                              \
@@ -32,4 +33,5 @@ SELECT(tsi_selected_kernels, tsi_selected_kernels)
 SELECT(tsi_sparse_kernels, tsi_sparse_kernels)
 SELECT(tsi_stored_kernels, tsi_stored_kernels)
 SELECT(tsi_threshold_kernels, tsi_threshold_kernels)
+SELECT(tsi_tiling_kernels, tsi_tiling_kernels)
 SELECT(tsi_node_kernels, tsi_row_node_kernels)

@@ -188,8 +188,10 @@ static int solve(const tsi_settings *settings) {
   const bool many = settings->layout != NULL || tsi_launched().processes > 1;
   if (many && settings->fuse > 1)
     return tsi_usage_error("solve", "--fuse is for one process, without --layout");
-  if (many && settings->store >= 0)
-    return tsi_usage_error("solve", "--store is for one process, without --layout");
+  if (many && (settings->store >= 0 || settings->compress >= 0))
+    return tsi_usage_error("solve", "--store and --compress are for one process, without --layout");
+  if (settings->compress >= 0 && !(settings->compress > 0 && settings->compress < 1))
+    return tsi_usage_error("solve", "--compress %g: not between 0 and 1", settings->compress);
   if (many &&
       (settings->inertia || settings->determinant || settings->null_space || settings->inverse_diagonal))
     return tsi_usage_error("solve", "--inertia, --determinant, --null-space and --inverse-diagonal are for "

@@ -103,6 +103,14 @@ static void add_storage(const tsi_session *s, cJSON *object) {
                    {"storage_saved_bytes", s->p.storage_saved});
   cJSON *panels = cJSON_AddObjectToObject(object, "storage_panels");
   for (int f = 0; f < 3; f++) cJSON_AddNumberToObject(panels, names[f], (double)s->p.storage_panels[f]);
+  if (s->p.compress <= 0) return;
+  cJSON *compressed = cJSON_AddObjectToObject(object, "compression");
+  TSI_JSON_NUMBERS(compressed, {"compress", s->p.compress},
+                   {"compressed_panels", (double)s->p.compressed_panels},
+                   {"compressed_blocks", (double)s->p.compressed_blocks},
+                   {"low_rank_blocks", (double)s->p.low_rank_blocks}, {"rank_share", s->p.rank_share},
+                   {"block_bytes", s->p.compressed_bytes}, {"block_full_bytes", s->p.compressed_full_bytes});
+  cJSON_AddBoolToObject(compressed, "factor_released", s->p.factor_released != 0);
 }
 
 static void add_plan(const tsi_session *s, cJSON *object) {

@@ -193,9 +193,26 @@ void tsi_report_devices(const tristar_plan_t *plan, const tristar_plan_stats *p)
                tsi_text_bytes(p->unfit_bytes));
 }
 
+static void report_compression(const tristar_plan_stats *plan) {
+  const double all = plan->storage_bytes + plan->storage_saved;
+  tsi_report("storage", "%s with the tolerance %.1e: %s, %.0f %% of %s%s",
+             plan->factor_released ? "the factor compressed" : "a compressed copy of the factor",
+             plan->compress, tsi_text_bytes(plan->storage_bytes), 100 * plan->storage_bytes / all,
+             tsi_text_bytes(all), plan->factor_released ? ", which were released" : "");
+  tsi_report("", "%s, %lld of %s of low rank: %.0f %% of their bytes, mean rank %.0f %% of the full one",
+             tsi_text_many(plan->compressed_panels, "panel"), (long long)plan->low_rank_blocks,
+             tsi_text_many(plan->compressed_blocks, "block"),
+             plan->compressed_full_bytes > 0 ? 100 * plan->compressed_bytes / plan->compressed_full_bytes : 0,
+             100 * plan->rank_share);
+}
+
 static void report_storage(const tristar_plan_stats *plan) {
   const double all = plan->storage_bytes + plan->storage_saved;
   if (plan->storage_bytes <= 0) return;
+  if (plan->compress > 0) {
+    report_compression(plan);
+    return;
+  }
   tsi_report("storage", "a copy of the factor in %s, %s: %.0f %% of its bytes are saved in each sweep%s",
              plan->storage == TRISTAR_STORAGE_SINGLE ? "single precision" : "bfloat16",
              tsi_text_bytes(plan->storage_bytes), 100 * plan->storage_saved / all,

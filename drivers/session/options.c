@@ -190,7 +190,7 @@ static void set_defaults(const tsi_command *command, tsi_settings *settings) {
   settings->rounds = 5;
   settings->limit = settings->bench_ordering = -1;
   settings->run_ms = 20;
-  settings->tolerance = settings->pivot_threshold = -1;
+  settings->tolerance = settings->pivot_threshold = settings->compress = -1;
   settings->store = -1;
   settings->precision = -1;
   settings->uplo = -1;

@@ -69,6 +69,7 @@ typedef struct tsi_settings {
   double tolerance; /* negative: as the precision has it */
   double accuracy;  /* 0: not given */
   int store;        /* a tristar_storage; negative: not given */
+  double compress;  /* negative: not given */
   bool condition, forward_error;
   bool inertia, determinant;
   const char *null_space, *inverse_diagonal, *save; /* files to be written */

@@ -134,6 +134,7 @@ const tsi_option_row tsi_option_rows[] = {
   {"tolerance", REAL, FIELD(tolerance), SOLVES, "T", "fail if the backward error of X is larger (default 1e-12; in single precision 1e-5)", 0, 0, NULL},
   {"tolerance", REAL, FIELD(tolerance), TSI_BATCH, "T", "largest backward error of a solution before its system is solved with pivots of its own (default 1.8e-12; in single precision 6.4e-6)", 0, 0, NULL},
   {"store", CHOICE, FIELD(store), TSI_SOLVE, "d|s|b|auto", "what solves read of double precision factors: these (d), a copy in single precision (s), half the bytes, or in bfloat16 (b), a quarter; refinement restores the digits; auto: the narrowest that reaches --accuracy without (default d; with --accuracy auto)", 0, 0, stores},
+  {"compress", REAL, FIELD(compress), TSI_SOLVE, "TOL", "compress the factor for solves: off-diagonal blocks of low rank, with errors of TOL (0 < TOL < 1) relative to the panel, replace the entries, whose memory is released; for 3D problems; refinement restores the digits", 0, 0, NULL},
   {"accuracy", REAL, FIELD(accuracy), TSI_SOLVE, "A", "refine until the backward error of X is at most A, and fail if it stays larger: --tolerance A, unless that is given, and --store auto, unless that is", 0, 0, NULL},
   {"condition", FLAG, FIELD(condition), TSI_SOLVE, NULL, "estimate the condition number; the factorization does so without this option where pivots are suspicious", 0, 0, NULL},
   {"inertia", FLAG, FIELD(inertia), TSI_SOLVE, NULL, "count the positive, negative and zero eigenvalues of a symmetric or Hermitian matrix", 0, 0, NULL},

@@ -48,9 +48,9 @@ bool tsi_session_check_saved(tsi_session *s) {
 bool tsi_session_load(tsi_session *s) {
   const double begin = tsi_now();
   if (!tsi_session_check_saved(s)) return false;
-  if (s->settings->store >= 0)
-    return tsi_session_fail(s, TRISTAR_ERR_UNSUPPORTED, "%s: a saved plan has its storage: without --store",
-                            s->name);
+  if (s->settings->store >= 0 || s->settings->compress > 0)
+    return tsi_session_fail(s, TRISTAR_ERR_UNSUPPORTED,
+                            "%s: a saved plan has its storage: without --store and --compress", s->name);
   if (!tsi_session_check(s, tristar_plan_load(s->ts, s->path, &s->factor, &s->plan), s->name) ||
       !tsi_session_check(s, tristar_factor_get_matrix(s->factor, &s->view), s->name))
     return false;

@@ -328,6 +328,11 @@ bool tsi_session_factor(tsi_session *s) {
   return true;
 }
 
+/* Does anything read the entries of the factor once there is a plan? */
+static bool needs_factor(const tsi_settings *settings) {
+  return settings->save != NULL || settings->null_space != NULL || settings->inverse_diagonal != NULL;
+}
+
 static tristar_plan_options plan_options(const tsi_session *s, int64_t nrhs) {
   tristar_plan_options options;
   tristar_analysis_options ignored;
@@ -343,6 +348,8 @@ static tristar_plan_options plan_options(const tsi_session *s, int64_t nrhs) {
   options.storage = s->settings->store >= 0     ? (tristar_storage)s->settings->store
                     : s->settings->accuracy > 0 ? TRISTAR_STORAGE_AUTO
                                                 : TRISTAR_STORAGE_FULL;
+  options.compress = s->settings->compress > 0 ? s->settings->compress : 0;
+  options.release_factor = s->settings->compress > 0 && !needs_factor(s->settings);
   tsi_variant_apply(s->settings->variant, &ignored, &options);
   return options;
 }
@@ -383,7 +390,9 @@ const tsi_op *tsi_session_op(const tsi_session *s) {
 
 double tsi_session_entry_bytes(const tsi_session *s) {
   static const double shares[] = {1, 0.5, 0.25};
-  return shares[s->p.storage] * (double)s->precision->bytes;
+  const double all = s->p.storage_bytes + s->p.storage_saved;
+  const double share = s->p.compress > 0 && all > 0 ? s->p.storage_bytes / all : shares[s->p.storage];
+  return share * (double)s->precision->bytes;
 }
 
 double tsi_session_tolerance(const tsi_session *s) {

@@ -31,6 +31,13 @@ static tristar_status allocate_streams(tsi_env *env, tristar_factor_t *factor) {
   return TRISTAR_OK;
 }
 
+static void free_streams(tsi_env *env, tristar_factor_t *factor) {
+  TSI_FREE(env, factor->lower);
+  TSI_FREE(env, factor->upper);
+  TSI_FREE(env, factor->schur);
+  factor->released = false;
+}
+
 size_t tsi_factor_stream_bytes(const tristar_factor_t *factor) {
   const tristar_analysis_t *an = factor->analysis;
   const size_t stream = stream_scalars(an->panel_values[an->panels->count]);
@@ -63,9 +70,7 @@ static void release_order(tsi_env *env, tristar_factor_t *factor) {
 
 static void release_storage(tsi_env *env, tristar_factor_t *factor) {
   tsi_update_release(&factor->update);
-  TSI_FREE(env, factor->lower);
-  TSI_FREE(env, factor->upper);
-  TSI_FREE(env, factor->schur);
+  free_streams(env, factor);
   TSI_FREE(env, factor->inverse);
   tsi_row_factor_destroy(env, &factor->rows);
   TSI_FREE(env, factor->pivots);
@@ -107,10 +112,18 @@ void tsi_factor_fill_stats(tristar_factor_t *factor, size_t before, double secon
           (double)stats->factor_bytes / 1e6, (long long)stats->perturbed_pivots);
 }
 
-tristar_status tsi_factor_need_values(const tristar_factor_t *factor) {
+tristar_status tsi_factor_need_valid(const tristar_factor_t *factor) {
   if (factor->valid) return TRISTAR_OK;
   TSI_FAIL(&factor->ts->env, TRISTAR_ERR_STALE,
            "the factor holds no values: its last refactorization failed");
+}
+
+tristar_status tsi_factor_need_values(const tristar_factor_t *factor) {
+  TSI_TRY(tsi_factor_need_valid(factor));
+  if (!factor->released) return TRISTAR_OK;
+  TSI_FAIL(&factor->ts->env, TRISTAR_ERR_STALE,
+           "the factor holds no entries: a plan with release_factor has taken them over, until the next "
+           "tristar_refactor");
 }
 
 tristar_status tsi_analysis_need_whole(const tristar_analysis_t *analysis) {
@@ -133,6 +146,7 @@ static tristar_status run(tristar_factor_t *factor) {
   factor->low_rank_growth = 1;
   if (factor->analysis->lower.ptr == NULL) TSI_TRY(tsi_assembly_create(&factor->ts->env, factor->analysis));
   tsi_update_forget(factor->update);
+  if (factor->released) free_streams(&factor->ts->env, factor);
   TSI_TRY(tsi_factor_check_limit(factor));
   if (factor->lower == NULL) TSI_TRY(allocate_streams(&factor->ts->env, factor));
   TSI_TRY(tsi_factorize(factor));

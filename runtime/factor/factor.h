@@ -76,6 +76,7 @@ struct tristar_factor_s {
   double low_rank_growth;    /* The growth of terms of L D L^T by such terms; 1, or 0: none. */
   struct tsi_update *update; /* What changes of few entries need (update.h); NULL: none were prepared. */
   tristar_factor_stats stats;
+  bool released; /* A copy of a plan has taken the streams over (storage.h): nobody reads them. */
 };
 
 /* Bytes of the streams, and of the Schur complement. */
@@ -124,7 +125,8 @@ static inline bool tsi_factor_needs_refinement(const tristar_factor_t *factor) {
   return factor->stats.perturbed_pivots > 0 || factor->stats.singular || tsi_factor_loses_digits(factor);
 }
 
-/* Errors: STALE (its last refactorization failed). */
+/* Errors: STALE (its last refactorization failed, or, with entries: a copy of a plan has taken them over). */
+TRISTAR_CHECKED tristar_status tsi_factor_need_valid(const tristar_factor_t *factor);
 TRISTAR_CHECKED tristar_status tsi_factor_need_values(const tristar_factor_t *factor);
 /* Errors: UNSUPPORTED (rows of the matrix are not eliminated). */
 TRISTAR_CHECKED tristar_status tsi_analysis_need_whole(const tristar_analysis_t *analysis);

@@ -325,7 +325,9 @@ typedef struct tristar_plan_options {
   tristar_refinement refine; /* Whether tristar_solve refines. */
   int64_t fuse_columns;      /* Most columns of fused solves (tristar_solve.h), <= 64. 0, 1: no fusion. */
   tristar_storage storage;   /* Format of the entries of the factor that solves read. */
-  double accuracy; /* Largest componentwise backward error of a solve, below 1. 0: see tristar_solve. */
+  double accuracy;    /* Largest componentwise backward error of a solve, below 1. 0: see tristar_solve. */
+  double compress;    /* Tolerance of low-rank compression (tristar_storage), below 1. 0: no compression. */
+  int release_factor; /* 1: the plan's copy replaces the factor's entries (tristar_storage). */
 } tristar_plan_options;
 
 /* Defaults: ENGINE_AUTO, nrhs 1, PLACEMENT_AUTO, PLACE_CPU, STORAGE_FULL, no variant, all else 0. */
@@ -410,13 +412,11 @@ typedef struct tristar_refine_result {
  * Demmel, Duff 1989; Higham 2002, chapter 12). Corrections end when one reduces the backward error by less
  * than 10 %. FGMRES (Saad 1993) may continue with the factors as preconditioner (tristar_refine_options). The
  * best x is kept. x must not overlap b. result may be NULL.
- *
  * The backward error is max_i |b - A x|_i / (|A| |x| + |b|)_i; tools/doc/guide/figures.md defines it for rows
  * whose denominator is as small as rounding errors. The estimate of the forward error (LAPACK's xGERFS;
  * Higham and Tisseur 2000) is seldom more than 3 times too small. If it is 1 or more, no digit of x is
  * certain. It is infinite if A is nearly singular. A large `residual` means that A is singular and the system
  * has no solution. `residual` is summed in the next wider precision if rounding errors may exceed sqrt(eps).
- *
  * Errors: ARGUMENT, MEMORY, STALE, RUNTIME; UNSUPPORTED (A is not stored); NOT_FINITE (b or x; the message
  * names row and column). After NOT_FINITE *result describes the other columns, which are refined. */
 TRISTAR_API TRISTAR_CHECKED tristar_status tristar_solve_refined(tristar_plan_t *plan, tristar_op op,

@@ -100,8 +100,21 @@ typedef enum tristar_place {
  * tristar_plan_options.accuracy, restores the digits. Without an accuracy tristar_solve refines, and the log
  * has a warning, if trial solves show that the copy loses more: if their errors, times 2.6 (single: 24),
  * exceed 0.04 (2e-5). A panel whose entries leave the range of the format is scaled by powers of two, or
- * stored as it is. Not supported: triangles by rows, factors in single precision,
- * KERNEL_SPMV, GPUs, distributed solves, tristar_null_space. */
+ * stored as it is.
+ *
+ * Compression. With tristar_plan_options.compress = t the copy also stores blocks of the rows below diagonal
+ * blocks as products U V of low rank, if that takes fewer bytes. For the matrix R of these rows of a panel
+ * the Frobenius norm of the change is at most t ||R||, or eps ||R|| if t is smaller. Columns of U and rows of
+ * V whose rounding changes R less than that, and if t permits it all entries, are stored in narrower formats.
+ * Large 3D problems gain; 2D problems hardly do. tristar_plan and the first solve after new values compress.
+ *
+ * With release_factor the copy replaces the entries of the factor: their memory is released while the copy is
+ * made. Then functions that read the factor, and solves with other plans of it, return STALE until
+ * tristar_refactor, which allocates the entries again. The next solve of this plan releases them again; no
+ * other solve with the factor may be in flight then. Not supported: imported factors, Schur complements.
+ *
+ * Not supported: triangles by rows, KERNEL_SPMV, GPUs, distributed solves, tristar_null_space; narrower
+ * formats of factors in single precision. */
 typedef enum tristar_storage {
   TRISTAR_STORAGE_FULL,     /* The factor itself, without a copy. */
   TRISTAR_STORAGE_SINGLE,   /* float: half the bytes, relative rounding errors of 2^-24 (6e-8). */

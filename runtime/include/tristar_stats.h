@@ -237,8 +237,17 @@ typedef struct tristar_plan_stats {
   tristar_storage storage; /* Format of the factor that solves read; never AUTO. */
   double storage_bytes;    /* Bytes of the rounded copies of L and U that storage makes. 0: none. */
   double storage_saved; /* Bytes that these copies take less than the same in the precision of the factor. */
-  int64_t storage_panels[3]; /* Panels of the copies in each format, by tristar_storage. */
-  int64_t inverse_solves;    /* Refined solves of the latest request for entries of the inverse; 0: none. */
+  int64_t storage_panels[3]; /* Panels of the copies in each format, by tristar_storage; without those whose
+                                rectangle is compressed. */
+  double compress;           /* Tolerance of the compression; 0: none. */
+  int64_t compressed_panels; /* Panels whose rows below the diagonal block are compressed. */
+  int64_t compressed_blocks; /* Blocks that these rows are cut into. */
+  int64_t low_rank_blocks;   /* Blocks of these that are stored as a product U V. */
+  double rank_share;         /* Mean rank of U V over the smaller of rows and columns, weighed by entries. */
+  double compressed_bytes;   /* Bytes of all these blocks. */
+  double compressed_full_bytes; /* Bytes of the same entries in the precision of the factor. */
+  int factor_released;          /* 1: the factor has no entries (release_factor). */
+  int64_t inverse_solves; /* Refined solves of the latest request for entries of the inverse; 0: none. */
 } tristar_plan_stats;
 /* Copies the statistics of the plan to *stats. */
 TRISTAR_API tristar_status tristar_plan_get_stats(const tristar_plan_t *plan, tristar_plan_stats *stats);

@@ -10,12 +10,31 @@ typedef struct saved_plan {
 
 #define L(member) TSI_FIELD(saved_plan, member)
 static const tsi_field plan_fields[] = {
-    L(options.engine),        L(options.nrhs),      L(options.chunk_bytes_min), L(options.chunk_bytes_max),
-    L(options.order_seed),    L(options.placement), L(options.scheduling),      L(options.updates),
-    L(options.granularity),   L(options.kernel),    L(options.place),           L(options.device_bytes),
-    L(options.device_solves), L(options.refine),    L(options.fuse_columns),    L(options.storage),
-    L(options.accuracy),      L(cut.floor_bytes),   L(cut.ceiling_bytes),       L(cut.group_bytes),
-    L(cut.panel_bytes),       L(cut.slice_bytes),   L(cut.whole_bytes),         L(cut.single),
+    L(options.engine),
+    L(options.nrhs),
+    L(options.chunk_bytes_min),
+    L(options.chunk_bytes_max),
+    L(options.order_seed),
+    L(options.placement),
+    L(options.scheduling),
+    L(options.updates),
+    L(options.granularity),
+    L(options.kernel),
+    L(options.place),
+    L(options.device_bytes),
+    L(options.device_solves),
+    L(options.refine),
+    L(options.fuse_columns),
+    L(options.storage),
+    L(options.accuracy),
+    L(options.compress),
+    L(cut.floor_bytes),
+    L(cut.ceiling_bytes),
+    L(cut.group_bytes),
+    L(cut.panel_bytes),
+    L(cut.slice_bytes),
+    L(cut.whole_bytes),
+    L(cut.single),
 };
 
 tristar_status tsi_plan_put(tsi_sink *sink, const tristar_plan_t *plan) {

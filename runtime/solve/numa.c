@@ -3,6 +3,7 @@
 
 #include <unistd.h>
 
+#include "runtime/factor/storage.h"
 #include "runtime/machine/topology.h"
 
 tsi_count tsi_numa_choose(tsi_numa_range *range, tsi_count count, uintptr_t page) {
@@ -26,7 +27,7 @@ void tsi_numa_init(tristar_plan_t *plan) {
   atomic_init(&plan->placement, TSI_PLACEMENT_NONE);
   if (!tsi_way_has_tasks(&plan->way) || plan->options.placement == TRISTAR_PLACEMENT_OFF ||
       plan->options.kernel == TRISTAR_KERNEL_SPMV || plan->factor->rows ||
-      plan->options.storage != TRISTAR_STORAGE_FULL)
+      tsi_storage_is_wanted(&plan->options))
     return;
   if (plan->options.placement == TRISTAR_PLACEMENT_AUTO && tsi_topology_one_node()) return;
   if (tsi_topology_need(&plan->ts->machine) != TRISTAR_OK) {

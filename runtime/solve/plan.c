@@ -48,9 +48,9 @@ tsi_chunk_options tsi_plan_chunk_options(const tristar_factor_t *factor, const t
 
 /* Of an entry of the factor as solves read it. */
 static size_t entry_bytes(const tristar_plan_t *plan) {
-  const tsi_format format = tsi_storage_format(plan->options.storage);
-  return format == TSI_FORMAT_FULL ? plan->factor->scalar_bytes
-                                   : tsi_storage_entry_bytes(plan->factor, format);
+  return plan->options.storage == TRISTAR_STORAGE_FULL
+             ? plan->factor->scalar_bytes
+             : tsi_storage_entry_bytes(plan->factor, plan->options.storage);
 }
 
 /* Chunks of panels: of each side. device: see tsi_device_split_options. */
@@ -196,6 +196,14 @@ static void fill_stats(tristar_plan_t *plan) {
     stats->stream_bytes += (double)symbolic->nnz_stored * (double)entry_bytes(plan);
     stats->exact_bytes += (double)symbolic->nnz_exact * (double)entry_bytes(plan);
   }
+  if (plan->options.compress > 0) {
+    const tsi_storage_figures figures = tsi_storage_describe(plan->storage, false);
+    const double share = figures.bytes / (figures.full_bytes > 0 ? figures.full_bytes : 1);
+    const double narrow = (double)entry_bytes(plan) / (double)factor->scalar_bytes;
+    stats->stream_bytes *= share / narrow;
+    stats->exact_bytes *= share / narrow;
+    stats->critical_bytes *= share / narrow;
+  }
   if (plan->spmv) tsi_spmv_weigh(plan, &stats->stream_bytes, &stats->critical_bytes);
   const bool lanes = plan->way.kind == TRISTAR_WAY_LANES, tasks = tsi_way_has_tasks(&plan->way);
   stats->workers = tasks ? tsi_starpu_cpu_workers() : lanes ? factor->rows->cut->lanes : 1;
@@ -241,6 +249,11 @@ tristar_status tsi_plan_check_options(const tsi_env *env, const tristar_plan_opt
              TSI_NRHS_BLOCK);
   if ((unsigned)options->storage > TRISTAR_STORAGE_BFLOAT16) /* tristar_plan has chosen for AUTO */
     TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "storage is %d", (int)options->storage);
+  if (!(options->compress >= 0 && options->compress < 1))
+    TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "compress is %g, not 0 .. 1", options->compress);
+  if (options->release_factor && !tsi_storage_is_wanted(options))
+    TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "%s",
+             "release_factor needs compress or a narrower storage: solves read the factor itself");
   if (!(options->accuracy >= 0 && options->accuracy < 1))
     TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "accuracy is %g, not 0 .. 1", options->accuracy);
   if (options->accuracy > 0 && options->refine == TRISTAR_REFINE_NEVER)
@@ -295,11 +308,13 @@ tristar_status tsi_plan_create(tristar_factor_t *factor, const tristar_plan_opti
   }
   TSI_TRY_OUT(note_chunks(env, plan));
   for (int i = 0; i < plan->sides; i++) TSI_TRY_OUT(fill_tables(plan, i));
-  if (options->storage != TRISTAR_STORAGE_FULL)
-    TSI_TRY_OUT(tsi_storage_create(
-        factor, tsi_storage_format(options->storage),
-        (const tsi_panel *[]){plan->side[0].tables.panel, plan->side[plan->sides - 1].tables.panel},
-        plan->ts->isa, &plan->storage));
+  if (tsi_storage_is_wanted(options)) {
+    const tsi_plan_side *lower = &plan->side[0], *upper = &plan->side[plan->sides - 1];
+    const tsi_storage_options wanted = tsi_storage_wanted(options, plan->ts->isa);
+    TSI_TRY_OUT(tsi_storage_create(factor, &wanted,
+                                   (const tsi_panel *[]){lower->tables.panel, upper->tables.panel},
+                                   (const tsi_chunks *[]){lower->chunks, upper->chunks}, &plan->storage));
+  }
   for (int i = 0; i < plan->sides; i++) point_to_data(plan, i);
   plan->block = TSI_NRHS_BLOCK;
   plan->followed = TSI_BLOCKS;
@@ -374,10 +389,19 @@ int tristar_plan_get_subtree(const tristar_plan_t *plan, int64_t i, tristar_subt
   return there;
 }
 
-static void note_storage(tsi_storage_figures figures, tristar_plan_stats *stats) {
+static void note_storage(const tristar_plan_t *plan, bool changing, tristar_plan_stats *stats) {
+  const tsi_storage_figures figures = tsi_storage_describe(plan->storage, changing);
   stats->storage_bytes = figures.bytes;
   stats->storage_saved = figures.full_bytes - figures.bytes;
   for (int f = 0; f < TSI_FORMATS; f++) stats->storage_panels[f] = figures.panels[f];
+  stats->compress = plan->options.compress;
+  stats->compressed_panels = figures.tiled;
+  stats->compressed_blocks = figures.tiles;
+  stats->low_rank_blocks = figures.products;
+  stats->rank_share = figures.rank_share;
+  stats->compressed_full_bytes = figures.tiled_full_bytes;
+  stats->compressed_bytes = figures.tiled_bytes;
+  stats->factor_released = plan->factor->released;
 }
 
 /* Of an inherited plan nobody changes them, nor gives the lock back. */
@@ -388,7 +412,7 @@ static tristar_plan_stats copy_stats(const tristar_plan_t *plan) {
   stats.perturbed_pivots = plan->factor->stats.perturbed_pivots;
   stats.refines = tsi_plan_refines(plan);
   stats.storage = plan->options.storage;
-  if (plan->storage) note_storage(tsi_storage_describe(plan->storage), &stats);
+  if (plan->storage) note_storage(plan, changing, &stats);
   if (changing) pthread_mutex_unlock((pthread_mutex_t *)&plan->lock);
   return stats;
 }

@@ -158,6 +158,11 @@ static inline tsi_sweeps tsi_plan_sweeps(const tristar_plan_t *plan) {
   return !tsi_factor_is_triangle(plan->factor) ? TSI_BOTH : plan->factor->lower ? TSI_FORWARD : TSI_BACKWARD;
 }
 
+/* Errors: STALE (the factor has no values that the plan could solve with). */
+TRISTAR_CHECKED static inline tristar_status tsi_plan_need_values(const tristar_plan_t *plan) {
+  return plan->storage ? tsi_factor_need_valid(plan->factor) : tsi_factor_need_values(plan->factor);
+}
+
 /* Does tristar_solve refine? */
 static inline bool tsi_plan_refines(const tristar_plan_t *plan) {
   if (plan->options.accuracy > 0) return true;

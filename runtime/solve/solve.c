@@ -143,7 +143,7 @@ static tristar_status check_arguments(tristar_plan_t *plan, const tristar_solve_
   if (plan->spmv && (o->part != TRISTAR_PART_ALL || o->b_row || o->x_row))
     TSI_FAIL(env, TRISTAR_ERR_UNSUPPORTED,
              "a plan with KERNEL_SPMV solves with the whole of A only, and with all rows of b and x");
-  return tsi_factor_need_values(factor);
+  return tsi_plan_need_values(plan);
 }
 
 tristar_solve_options tsi_solve_options_columns(tristar_op op, int64_t ldb, int64_t ldx) {

@@ -17,6 +17,7 @@ echo 1 3 >rows.txt
 write solve-1.json solve gen:s2d9pt:100 --engine tasks --repeat 3 --report --condition --forward-error --variant push
 write solve-2.json solve gen:s2d9pt:40 --repeat 4 --in-flight 2 --fuse 2 --store b
 write solve-3.json solve gen:s2d9pt:40 --rows rows.txt
+write solve-8.json solve gen:poisson3d7:16 --compress 1e-3
 write solve-4.json solve missing.mtx
 write solve-5.json solve gen:s2d9pt:40 --precision sd
 python3 - solve-5.json <<'END' || fail "solve-5.json: errors before and after refinement"

@@ -22,7 +22,7 @@ static tristar_status reaches(tristar_plan_t *plan, bool *reached) {
   *reached = error <= plan->options.accuracy / MARGIN;
   tsi_log(&plan->ts->env, TRISTAR_LOG_INFO,
           "storage in %s: trial solves have backward errors of %.1e, accuracy is %.1e",
-          tsi_storage_words(plan->options.storage), error, plan->options.accuracy);
+          tsi_storage_words(&plan->options), error, plan->options.accuracy);
   return TRISTAR_OK;
 }
 
@@ -55,9 +55,14 @@ static tristar_status choose_storage(tristar_factor_t *factor, const tristar_pla
   return tsi_plan_cut(factor, &full, NULL, out);
 }
 
-/* Twice the rounding of an entry. */
-static double format_epsilon(tristar_storage storage) {
-  return storage == TRISTAR_STORAGE_BFLOAT16 ? 0x1p-7 : FLT_EPSILON;
+/* Twice the rounding of an entry, or the tolerance of a compression. */
+static double format_epsilon(const tristar_plan_t *plan) {
+  const tristar_plan_options *options = &plan->options;
+  const double format = options->storage == TRISTAR_STORAGE_BFLOAT16 ? 0x1p-7
+                        : options->storage == TRISTAR_STORAGE_SINGLE ? FLT_EPSILON
+                                                                     : 0;
+  const double epsilon = tsi_sparse_kernels_select(plan->factor->analysis->factor_scalar)->epsilon;
+  return fmax(epsilon, fmax(format, options->compress));
 }
 
 #define GROWN 8 /* growth of inverted diagonal blocks that shows in rounded copies */
@@ -76,13 +81,13 @@ static tristar_status go_untried(tristar_plan_t *plan) {
   atomic_store(&plan->storage_loses, true);
   tsi_log(&plan->ts->env, TRISTAR_LOG_WARNING,
           "plan: no memory for trial solves with the factor in %s: tristar_solve refines",
-          tsi_storage_words(plan->options.storage));
+          tsi_storage_words(&plan->options));
   return TRISTAR_OK;
 }
 
 tristar_status tsi_judge_storage(tristar_plan_t *plan) {
   const tristar_factor_t *factor = plan->factor;
-  const double epsilon = format_epsilon(plan->options.storage);
+  const double epsilon = format_epsilon(plan);
   const int64_t generation = factor->generation;
   tsi_plan_system s;
   double error = 0;
@@ -103,7 +108,7 @@ tristar_status tsi_judge_storage(tristar_plan_t *plan) {
     tsi_log(&plan->ts->env, TRISTAR_LOG_WARNING,
             "plan: solves with the factor in %s that are not refined may have backward errors of %.1e; "
             "tristar_solve refines",
-            tsi_storage_words(plan->options.storage), error);
+            tsi_storage_words(&plan->options), error);
   return TRISTAR_OK;
 }
 

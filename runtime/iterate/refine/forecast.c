@@ -17,6 +17,7 @@ static tristar_status check(const tristar_analysis_t *an, const tristar_plan_opt
                      : an->schur_count > 0                      ? "with rows of a Schur complement"
                      : options->kernel == TRISTAR_KERNEL_SPMV   ? "with KERNEL_SPMV"
                      : options->storage != TRISTAR_STORAGE_FULL ? "with narrower storage"
+                     : options->compress > 0                    ? "with compression"
                                                                 : NULL;
   if (what != NULL) TSI_FAIL(env, TRISTAR_ERR_UNSUPPORTED, "no forecast %s", what);
   return TRISTAR_OK;

@@ -150,7 +150,7 @@ tristar_status tristar_refactor(tristar_factor_t *factor, const void *values) {
     TSI_FAIL_OUT(env, TRISTAR_ERR_UNSUPPORTED, "an imported factor gets new values by tristar_reimport");
   if (values == NULL && factor->analysis->pattern->ptr[factor->analysis->pattern->n] > 0)
     TSI_FAIL_OUT(env, TRISTAR_ERR_ARGUMENT, "values is NULL");
-  const size_t before = tsi_memory_watch(env) - factor->stats.factor_bytes;
+  const size_t before = tsi_memory_watch(env) - (factor->released ? 0 : factor->stats.factor_bytes);
   TSI_TRY_OUT(tsi_judge_renewed(factor, tsi_factor_renew(factor, values)));
   tsi_factor_fill_stats(factor, before, tsi_clock() - begin);
 out:

@@ -152,7 +152,7 @@ tristar_status tristar_null_space(tristar_plan_t *plan, tristar_op op, int64_t m
   if (s.system.rounded)
     TSI_FAIL_OUT(&plan->ts->env, TRISTAR_ERR_UNSUPPORTED,
                  "null vectors need the factor itself, which a plan with storage in %s does not read",
-                 tsi_storage_words(plan->options.storage));
+                 tsi_storage_words(&plan->options));
   const tsi_index n = s.system.n;
   if (!plan->factor->analysis->imported && !plan->factor->stats.singular)
     goto out; /* regular, by the verdict */

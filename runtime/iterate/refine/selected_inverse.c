@@ -446,7 +446,7 @@ static tristar_status check(const tristar_plan_t *plan, const void *values, tsi_
   if (plan->storage != NULL)
     TSI_FAIL(env, TRISTAR_ERR_UNSUPPORTED,
              "entries of the inverse need the factor itself, which a plan with storage in %s does not read",
-             tsi_storage_words(plan->options.storage));
+             tsi_storage_words(&plan->options));
   if (plan->spmv) TSI_FAIL(env, TRISTAR_ERR_UNSUPPORTED, "entries of the inverse with KERNEL_SPMV");
   if (factor->analysis->factor_scalar != factor->analysis->pattern->scalar)
     TSI_FAIL(env, TRISTAR_ERR_UNSUPPORTED,

@@ -57,7 +57,7 @@ static tristar_status need_kept(tristar_plan_t *plan, tsi_kept_vectors **kept) {
 
 tristar_status tsi_plan_system_create(tristar_plan_t *plan, tsi_plan_system *s) {
   TSI_TRY(tsi_need_matrix(plan->factor));
-  TSI_TRY(tsi_factor_need_values(plan->factor));
+  TSI_TRY(tsi_plan_need_values(plan));
   tsi_factor_system_create(plan->factor, s);
   s->system.context = plan;
   s->system.rounded = plan->storage != NULL;

@@ -31,6 +31,7 @@ typedef struct stream {
   tsi_panel stored_panel[PANELS];
   tsi_stored_panel stored[PANELS];
   tsi_stored s;
+  char *memory;
 } stream;
 
 static double size_of(tsi_scalar x) {
@@ -85,17 +86,19 @@ static void store(stream *t, const tsi_stored_kernels *kernels, const tsi_format
     t->stored_panel[p].values = (tsi_count)(at / sizeof(tsi_scalar));
     at += (size_t)tsi_panel_size(shape[p].w, shape[p].m) * kernels->entry_bytes[t->stored[p].format];
   }
-  t->s.values = xcalloc(at + TSI_STREAM_PAD * sizeof(tsi_scalar), 1);
-  for (int p = 0; p < PANELS; p++)
+  t->memory = xcalloc(at + TSI_STREAM_PAD * sizeof(tsi_scalar), 1);
+  for (int p = 0; p < PANELS; p++) {
+    t->stored[p].base = t->memory;
     kernels->narrow(&t->panel[p], t->values, &t->stored[p],
-                    t->s.values + (size_t)t->stored_panel[p].values * sizeof(tsi_scalar));
+                    t->memory + (size_t)t->stored_panel[p].values * sizeof(tsi_scalar));
+  }
 }
 
 /* The entries that a stream stands for. */
 static void widen(stream *t, const tsi_stored_kernels *kernels) {
   for (int p = 0; p < PANELS; p++) {
     const tsi_stored_panel *stored = &t->stored[p];
-    const char *from = t->s.values + (size_t)t->stored_panel[p].values * sizeof(tsi_scalar);
+    const char *from = t->memory + (size_t)t->stored_panel[p].values * sizeof(tsi_scalar);
     const tsi_count triangle = tsi_triangle_size(shape[p].w), all = tsi_panel_size(shape[p].w, shape[p].m);
     tsi_scalar *to = t->rounded + t->panel[p].values;
     if (stored->format == TSI_FORMAT_FULL) {
@@ -198,7 +201,7 @@ static void check_kernels(const tsi_stored_kernels *kernels) {
           check_sweeps(&t, &kernels->sweeps[inverse], r % 2 ? t.pivots : NULL, nrhs[r]);
           check_parts(&t, &kernels->sweeps[inverse], r % 2 ? NULL : t.pivots, nrhs[r]);
         }
-        free(t.s.values);
+        free(t.memory);
       }
     }
     free(t.values);

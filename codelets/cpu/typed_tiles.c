@@ -1,0 +1,479 @@
+/* Compression of rectangles to tiles, and products with these: see tiles.h. */
+#include "codelets/cpu/tiles.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "codelets/cpu/base/pack.h"
+#include "codelets/cpu/node.h"
+
+#define PARTS (1 + TSI_COMPLEX)
+#define LINE_BYTES 64
+#define ALIGNED __attribute__((aligned(LINE_BYTES)))
+
+extern const tsi_stored_kernels TSI_TYPED(tsi_stored_kernels);
+
+static size_t entry_bytes(int format) {
+  return TSI_TYPED(tsi_stored_kernels).entry_bytes[format];
+}
+
+/* ---- Pieces -------------------------------------------------------------------------------------------- */
+
+static size_t piece_bytes(int format, tsi_index rows, tsi_index w) {
+  const size_t pad = rows % TSI_ROW_BLOCK ? TSI_STREAM_PAD : 0;
+  const size_t bytes = ((size_t)rows * (size_t)w + pad) * entry_bytes(format);
+  return rows == 0 || w == 0 ? 0 : (bytes + LINE_BYTES - 1) / LINE_BYTES * LINE_BYTES;
+}
+
+static size_t product_bytes(const int16_t rank[TSI_FORMATS], tsi_index rows, tsi_index w) {
+  size_t bytes = 0;
+  for (int f = 0; f < TSI_FORMATS; f++) bytes += piece_bytes(f, rank[f], w) + piece_bytes(f, rows, rank[f]);
+  return bytes;
+}
+
+/* A rectangle in a format, as a panel without a triangle. */
+typedef struct piece {
+  int format;
+  tsi_index rows, w;
+  const char *entries;
+} piece;
+
+static tsi_panel panel_of(const piece *r) {
+  const tsi_count triangle = tsi_triangle_size(r->w);
+  return (tsi_panel){.values = -triangle * (tsi_count)entry_bytes(r->format) / (tsi_count)sizeof(tsi_scalar),
+                     .width = r->w,
+                     .height = r->rows};
+}
+
+/* Scalars that are widened at a time. */
+#define PIECE 16384
+
+static tsi_index piece_rows(tsi_index w) {
+  return PIECE / w / TSI_ROW_BLOCK * TSI_ROW_BLOCK;
+}
+
+/* `rows` rows from number `first` on. */
+static tsi_panel widen(const tsi_stored *s, const piece *r, tsi_index first, tsi_index rows, tsi_scalar *to) {
+  const piece part = {TSI_FORMAT_FULL, rows, r->w, NULL};
+  const tsi_count count = (tsi_count)rows * r->w;
+  s->kernels[r->format]->widen(count, r->entries + (size_t)first * (size_t)r->w * entry_bytes(r->format), 0,
+                               to);
+  memset(to + count, 0, TSI_STREAM_PAD * sizeof *to);
+  return panel_of(&part);
+}
+
+static bool is_direct(const piece *r, tsi_index nrhs) {
+  return r->format == TSI_FORMAT_FULL || nrhs == 1;
+}
+
+/* u := - rows first .. first+count-1 of the piece, times x */
+static void multiply_piece(const tsi_stored *s, const piece *r, tsi_index first, tsi_index count,
+                           tsi_index nrhs, const tsi_scalar *x, tsi_scalar *u, void *scratch) {
+  const tsi_index most = piece_rows(r->w);
+  tsi_scalar room[PIECE + TSI_STREAM_PAD] ALIGNED;
+  if (is_direct(r, nrhs)) {
+    const tsi_panel whole = panel_of(r);
+    s->kernels[r->format]->forward_slice(&whole, r->entries, first, count, nrhs, x, u, scratch);
+    return;
+  }
+  for (tsi_index i = 0; i < count; i += most) {
+    const tsi_panel part = widen(s, r, first + i, tsi_index_min(most, r->rows - first - i), room);
+    s->kernels[TSI_FORMAT_FULL]->forward_slice(&part, room, 0, tsi_index_min(most, count - i), nrhs, x,
+                                               u + (ptrdiff_t)i * tsi_workspace_stride(nrhs), scratch);
+  }
+}
+
+/* sum := the transpose of these rows, times x */
+static void multiply_piece_transposed(const tsi_stored *s, const piece *r, tsi_index first, tsi_index count,
+                                      tsi_index nrhs, const tsi_scalar *x, tsi_scalar *sum, void *scratch) {
+  const tsi_index most = piece_rows(r->w);
+  const ptrdiff_t ld = tsi_workspace_stride(nrhs), size = r->w * ld;
+  tsi_scalar room[PIECE + TSI_STREAM_PAD] ALIGNED;
+  if (is_direct(r, nrhs)) {
+    const tsi_panel whole = panel_of(r);
+    s->kernels[r->format]->backward_slice(&whole, r->entries, first, count, nrhs, x, sum, scratch);
+    return;
+  }
+  memset(sum, 0, (size_t)size * sizeof *sum);
+  for (tsi_index i = (count - 1) / most * most; i >= 0; i -= most) {
+    tsi_panel part = widen(s, r, first + i, tsi_index_min(most, r->rows - first - i), room);
+    part.height = tsi_index_min(most, count - i);
+    s->kernels[TSI_FORMAT_FULL]->subtract_transposed(&part, room, NULL, nrhs, sum, x + i * ld, scratch);
+  }
+  for (ptrdiff_t i = 0; i < size; i++) sum[i] = -sum[i];
+}
+
+/* ---- Products with tiles ------------------------------------------------------------------------------- */
+
+static const char *pieces_of(const tsi_stored *s, tsi_index p, const tsi_tile *tile) {
+  return s->stored[p].pieces + tile->at;
+}
+
+/* The factors of a product in a format, which begin at *at and end where *at is afterwards. */
+static void take_factors(const tsi_tile *tile, tsi_index w, int f, const char **at, piece *v, piece *u) {
+  *v = (piece){f, tile->rank[f], w, *at};
+  *at += piece_bytes(f, v->rows, v->w);
+  *u = (piece){f, tile->rows, tile->rank[f], *at};
+  *at += piece_bytes(f, u->rows, u->w);
+}
+
+static void add(ptrdiff_t count, const tsi_scalar *from, tsi_scalar *to) {
+  for (ptrdiff_t i = 0; i < count; i++) to[i] += from[i];
+}
+
+/* u := - rows first .. first+count-1 of the tile, times x */
+static void multiply_tile(const tsi_stored *s, tsi_index p, const tsi_tile *tile, tsi_index first,
+                          tsi_index count, tsi_index nrhs, const tsi_scalar *x, tsi_scalar *u,
+                          void *scratch) {
+  const tsi_index w = s->of[p].width;
+  const ptrdiff_t ld = tsi_workspace_stride(nrhs);
+  const char *at = pieces_of(s, p, tile);
+  tsi_scalar inner[TSI_TILE_HEIGHT * TSI_NRHS_BLOCK] ALIGNED, part[TSI_TILE_HEIGHT * TSI_NRHS_BLOCK] ALIGNED;
+  if (tile->dense != TSI_FORMATS) {
+    const piece whole = {tile->dense, tile->rows, w, at};
+    multiply_piece(s, &whole, first, count, nrhs, x, u, scratch);
+    return;
+  }
+  memset(u, 0, (size_t)(count * ld) * sizeof *u);
+  for (int f = 0; f < TSI_FORMATS; f++) {
+    piece right, left;
+    if (tile->rank[f] == 0) continue;
+    take_factors(tile, w, f, &at, &right, &left);
+    multiply_piece(s, &right, 0, right.rows, nrhs, x, inner, scratch);
+    multiply_piece(s, &left, first, count, nrhs, inner, part, scratch);
+    add(count * ld, part, u);
+  }
+}
+
+/* sum += the transpose of these rows, times x */
+static void add_tile_transposed(const tsi_stored *s, tsi_index p, const tsi_tile *tile, tsi_index first,
+                                tsi_index count, tsi_index nrhs, const tsi_scalar *x, tsi_scalar *sum,
+                                void *scratch) {
+  const tsi_index w = s->of[p].width;
+  const ptrdiff_t ld = tsi_workspace_stride(nrhs);
+  const char *at = pieces_of(s, p, tile);
+  tsi_scalar inner[TSI_TILE_HEIGHT * TSI_NRHS_BLOCK] ALIGNED,
+      part[TSI_PANEL_WIDTH_MAX * TSI_NRHS_BLOCK] ALIGNED;
+  piece right[TSI_FORMATS], left[TSI_FORMATS];
+  if (tile->dense != TSI_FORMATS) {
+    const piece whole = {tile->dense, tile->rows, w, at};
+    multiply_piece_transposed(s, &whole, first, count, nrhs, x, part, scratch);
+    add(w * ld, part, sum);
+    return;
+  }
+  for (int f = 0; f < TSI_FORMATS; f++) take_factors(tile, w, f, &at, &right[f], &left[f]);
+  for (int f = TSI_FORMATS - 1; f >= 0; f--) { /* downwards in memory, as the sweep goes */
+    if (tile->rank[f] == 0) continue;
+    multiply_piece_transposed(s, &left[f], first, count, nrhs, x, inner, scratch);
+    multiply_piece_transposed(s, &right[f], 0, right[f].rows, nrhs, inner, part, scratch);
+    for (ptrdiff_t i = 0; i < w * ld; i++) sum[i] -= part[i];
+  }
+}
+
+/* The tile that has row `row` of the rectangle. */
+static tsi_index tile_of(const tsi_stored_panel *stored, tsi_index row) {
+  tsi_index low = 0, high = stored->tiles;
+  while (high - low > 1) {
+    const tsi_index middle = low + (high - low) / 2;
+    if (stored->tile[middle].first <= row)
+      low = middle;
+    else
+      high = middle;
+  }
+  return low;
+}
+
+static void multiply(const tsi_stored *s, tsi_index p, tsi_index first, tsi_index count, tsi_index nrhs,
+                     const void *x, void *update, void *scratch) {
+  const tsi_stored_panel *stored = &s->stored[p];
+  const ptrdiff_t ld = tsi_workspace_stride(nrhs);
+  tsi_scalar *u = update;
+  for (tsi_index t = tile_of(stored, first), row = first; row < first + count; t++) {
+    const tsi_tile *tile = &stored->tile[t];
+    const tsi_index rows = tsi_index_min(tile->first + tile->rows, first + count) - row;
+    multiply_tile(s, p, tile, row - tile->first, rows, nrhs, x, u, scratch);
+    u += rows * ld;
+    row += rows;
+  }
+}
+
+static void multiply_transposed(const tsi_stored *s, tsi_index p, tsi_index first, tsi_index count,
+                                tsi_index nrhs, const void *vector, void *sum, void *scratch) {
+  const tsi_stored_panel *stored = &s->stored[p];
+  const ptrdiff_t ld = tsi_workspace_stride(nrhs);
+  const tsi_scalar *x = vector;
+  memset(sum, 0, (size_t)(s->of[p].width * ld) * sizeof(tsi_scalar));
+  for (tsi_index t = tile_of(stored, first + count - 1), end = first + count; end > first; t--) {
+    const tsi_tile *tile = &stored->tile[t];
+    const tsi_index row = tsi_index_max(tile->first, first);
+    add_tile_transposed(s, p, tile, row - tile->first, end - row, nrhs, x + (row - first) * ld, sum, scratch);
+    end = row;
+  }
+}
+
+/* ---- Compression --------------------------------------------------------------------------------------- */
+
+/* Products take less time only if they have clearly fewer bytes. */
+#define WORTHWHILE 0.9
+
+/* Entries of panels whose largest one has an exponent beyond these are stored as they are, or not in narrower
+ * formats: products and squares stay in the range of the scalars, and what is below the range of float is far
+ * below the precision. */
+#if defined TSI_SCALAR_S || defined TSI_SCALAR_C
+#define EXPONENT_MOST 40
+#else
+#define EXPONENT_MOST 400
+#endif
+#define EXPONENT_NARROW 62
+#define BELOW_RANGE 0x1p-117 /* of what is scaled: length of a row and a column that become zero */
+
+typedef struct workspace {
+  tsi_real a[TSI_PANEL_WIDTH_MAX * PARTS * TSI_TILE_STEP(TSI_TILE_HEIGHT)] ALIGNED;
+  tsi_scalar v[TSI_TILE_HEIGHT * TSI_PANEL_WIDTH_MAX], rectangle[TSI_TILE_HEIGHT * TSI_PANEL_WIDTH_MAX];
+  tsi_index pivot[TSI_TILE_HEIGHT];
+  double length[TSI_TILE_HEIGHT], size[TSI_PANEL_WIDTH_MAX];
+} workspace;
+
+/* A rectangle that is compressed. */
+typedef struct job {
+  const tsi_tile_options *options;
+  const tsi_scalar *rectangle;
+  tsi_index w, height;
+  int exponent; /* entries are scaled by 2^-exponent */
+  bool narrows; /* narrower formats serve */
+  double bound; /* length of the change of one row: the tolerance times |R| / height^1/2 */
+  workspace *work;
+} job;
+
+/* Relative rounding errors of an entry. */
+static const double unit[TSI_FORMATS] = {0, 0x1p-24, 0x1p-8 * (1 + 0x1p-15)};
+
+/* The largest part; NaN or infinite if one is. */
+static double largest(tsi_count count, const tsi_scalar *values) {
+  const tsi_real *real = (const tsi_real *)values;
+  double most = 0, sum = 0;
+  for (tsi_count i = 0; i < PARTS * count; i++) {
+    const double size = fabs((double)real[i]);
+    most = size > most ? size : most;
+    sum += 0 * size;
+  }
+  return most + sum;
+}
+
+static double length_of(tsi_count count, const tsi_scalar *values, int exponent) {
+  const tsi_real *real = (const tsi_real *)values;
+  const double scale = ldexp(1, -exponent);
+  double sum = 0;
+  for (tsi_count i = 0; i < PARTS * count; i++) sum += scale * (double)real[i] * (scale * (double)real[i]);
+  return sqrt(sum);
+}
+
+static const tsi_scalar *tile_entries(const job *j, const tsi_tile *tile) {
+  return j->rectangle + (ptrdiff_t)tile->first * j->w;
+}
+
+/* Copies the tile to work->a, scaled. */
+static void read_tile(const job *j, const tsi_tile *tile) {
+  const tsi_scalar *from = tile_entries(j, tile);
+  const tsi_index step = TSI_TILE_STEP(tile->rows);
+  const tsi_real scale = (tsi_real)ldexp(1, -j->exponent);
+  memset(j->work->a, 0, (size_t)j->w * PARTS * (size_t)step * sizeof(tsi_real));
+  for (tsi_index r = 0; r < tile->rows; r += TSI_ROW_BLOCK) {
+    const tsi_index rows = tsi_index_min(TSI_ROW_BLOCK, tile->rows - r);
+    for (tsi_index k = 0; k < j->w; k++)
+      for (tsi_index i = 0; i < rows; i++, from++) {
+        tsi_real *to = j->work->a + (ptrdiff_t)k * PARTS * step + r + i;
+        to[0] = scale * tsi_re(*from);
+        if (TSI_COMPLEX) to[step] = scale * tsi_im(*from);
+      }
+  }
+}
+
+/* The narrowest format whose rounding of a dense tile is within the bound. */
+static int dense_format(const job *j, double length, double bound) {
+  int format = TSI_FORMATS - 1;
+  while (format > (int)j->options->format && (!j->narrows || unit[format] * length + BELOW_RANGE > bound))
+    format--;
+  return format;
+}
+
+/* Columns of U and rows of V before `end` that are not to be rounded to a format: the others have errors of
+ * a quarter of the bound at most. */
+static tsi_index keep(const job *j, int format, tsi_index end, double bound) {
+  double error = 0;
+  if (format <= (int)j->options->format) return 0;
+  for (; end > 0 && j->narrows; end--) {
+    error += 2.02 * unit[format] * j->work->length[end - 1] + BELOW_RANGE;
+    if (error > bound / 4) break;
+  }
+  return end;
+}
+
+static tsi_index whole_blocks(tsi_index rank, tsi_index most) {
+  return tsi_index_min((tsi_index)tsi_round_up_block(rank), most);
+}
+
+/* Ranks of a product with so many columns. */
+static void divide(const job *j, tsi_index rank, double bound, int16_t to[TSI_FORMATS]) {
+  const tsi_index single = whole_blocks(keep(j, TSI_FORMAT_BFLOAT16, rank, bound), rank);
+  const tsi_index full = whole_blocks(keep(j, TSI_FORMAT_SINGLE, single, bound), single);
+  to[TSI_FORMAT_FULL] = (int16_t)full;
+  to[TSI_FORMAT_SINGLE] = (int16_t)(single - full);
+  to[TSI_FORMAT_BFLOAT16] = (int16_t)(rank - single);
+}
+
+/* Chooses how to store the tile, after its decomposition, which stays in the workspace. Returns its bytes. */
+static size_t choose_tile(const job *j, tsi_tile *tile) {
+  const double length = length_of((tsi_count)tile->rows * j->w, tile_entries(j, tile), j->exponent),
+               bound = j->bound * sqrt((double)tile->rows);
+  const int format = dense_format(j, length, bound);
+  const size_t dense = piece_bytes(format, tile->rows, j->w);
+  const tsi_tile_limits limits = {
+      .left = bound / 2,
+      .wide = j->options->format > TSI_FORMAT_FULL ? INFINITY
+              : j->narrows                         ? bound / 4 / (2.02 * unit[TSI_FORMAT_SINGLE])
+                                                   : 0,
+      .widest = (tsi_index)(dense / ((size_t)(tile->rows + j->w) * sizeof(tsi_scalar)))};
+  int16_t rank[TSI_FORMATS];
+  read_tile(j, tile);
+  const tsi_index found = j->options->kernels->decompose(tile->rows, j->w, &limits, j->work->a, j->work->v,
+                                                         j->work->pivot, j->work->length, j->work->size);
+  if (found != TSI_NONE) {
+    divide(j, found, bound, rank);
+    const size_t bytes = product_bytes(rank, tile->rows, j->w);
+    if ((double)bytes <= WORTHWHILE * (double)dense) {
+      tile->dense = TSI_FORMATS;
+      memcpy(tile->rank, rank, sizeof rank);
+      return bytes;
+    }
+  }
+  tile->dense = (int16_t)format;
+  memset(tile->rank, 0, sizeof tile->rank);
+  return dense;
+}
+
+/* Writes so many entries, zeros up to the end of the piece. Returns that. */
+static char *write_piece(int format, tsi_index rows, tsi_index w, const tsi_scalar *from, char *to) {
+  const size_t bytes = piece_bytes(format, rows, w), used = (size_t)rows * (size_t)w * entry_bytes(format);
+  TSI_TYPED(tsi_stored_kernels).round((tsi_count)rows * w, from, 0, format, to);
+  memset(to + used, 0, bytes - used);
+  return to + bytes;
+}
+
+/* Rows k .. k+rank-1 of V, scaled back. */
+static char *write_right(const job *j, tsi_index k, int format, tsi_index rank, char *to) {
+  const tsi_real scale = (tsi_real)ldexp(1, j->exponent);
+  tsi_scalar *v = j->work->v + (ptrdiff_t)k * j->w;
+  for (ptrdiff_t i = 0; i < (ptrdiff_t)rank * j->w; i++) v[i] *= scale;
+  tsi_pack_rows((tsi_pack_source){v, j->w, 1}, rank, j->w, 0, rank, j->work->rectangle);
+  return write_piece(format, rank, j->w, j->work->rectangle, to);
+}
+
+/* Columns k .. k+rank-1 of -U. */
+static char *write_left(const job *j, tsi_index k, int format, tsi_index rank, tsi_index rows, char *to) {
+  const tsi_index step = TSI_TILE_STEP(rows);
+  tsi_scalar *rectangle = j->work->rectangle;
+  for (tsi_index r = 0; r < rows; r += TSI_ROW_BLOCK)
+    for (tsi_index c = 0; c < rank; c++)
+      for (tsi_index i = r; i < tsi_index_min(r + TSI_ROW_BLOCK, rows); i++) {
+        const tsi_real *q = j->work->a + (ptrdiff_t)j->work->pivot[k + c] * PARTS * step + i;
+        *rectangle = -q[0];
+#if TSI_COMPLEX
+        __imag__ *rectangle = -q[step];
+#endif
+        rectangle++;
+      }
+  return write_piece(format, rows, rank, j->work->rectangle, to);
+}
+
+static void write_tile(const job *j, const tsi_tile *tile, char *to) {
+  tsi_index k = 0;
+  if (tile->dense != TSI_FORMATS) {
+    (void)write_piece(tile->dense, tile->rows, j->w, tile_entries(j, tile), to);
+    return;
+  }
+  for (int f = 0; f < TSI_FORMATS; f++) {
+    const tsi_index rank = tile->rank[f];
+    if (rank == 0) continue;
+    to = write_right(j, k, f, rank, to);
+    to = write_left(j, k, f, rank, tile->rows, to);
+    k += rank;
+  }
+}
+
+/* Between two cuts there are as few tiles as possible, of nearly equal height. */
+static tsi_index tile_rows(tsi_index rows) {
+  const tsi_index tiles = (rows + TSI_TILE_HEIGHT - 1) / TSI_TILE_HEIGHT;
+  return (tsi_index)tsi_round_up_block((rows + tiles - 1) / tiles);
+}
+
+static tsi_index rows_between(const tsi_tile_options *o, tsi_index c, tsi_index height) {
+  return (c + 1 < o->cuts ? o->cut[c + 1] : height) - o->cut[c];
+}
+
+static tsi_index tiles_between(tsi_index rows) {
+  return (rows + tile_rows(rows) - 1) / tile_rows(rows);
+}
+
+static tsi_index count_tiles(tsi_index height, const tsi_tile_options *options) {
+  tsi_index tiles = 0;
+  for (tsi_index c = 0; c < options->cuts; c++) tiles += tiles_between(rows_between(options, c, height));
+  return tiles;
+}
+
+static void cut_tiles(const tsi_tile_options *o, tsi_index height, tsi_tile *tile) {
+  for (tsi_index c = 0; c < o->cuts; c++) {
+    const tsi_index all = rows_between(o, c, height), most = tile_rows(all);
+    for (tsi_index row = 0; row < all; row += most)
+      *tile++ = (tsi_tile){.first = o->cut[c] + row, .rows = tsi_index_min(most, all - row)};
+  }
+}
+
+static size_t room(const tsi_panel *panel, const tsi_tile_options *options) {
+  size_t bytes = 0;
+  for (tsi_index c = 0; c < options->cuts; c++) {
+    const tsi_index rows = rows_between(options, c, panel->height);
+    bytes += (size_t)tiles_between(rows) * (2 * LINE_BYTES + TSI_STREAM_PAD * sizeof(tsi_scalar)) +
+             (size_t)rows * (size_t)panel->width * sizeof(tsi_scalar);
+  }
+  return bytes;
+}
+
+static bool compress(const tsi_panel *panel, const void *from, const tsi_tile_options *options,
+                     tsi_tile *tile, void *pieces, size_t *bytes, void *work) {
+  job j = {.options = options,
+           .rectangle = (const tsi_scalar *)from + panel->values + tsi_triangle_size(panel->width),
+           .w = panel->width,
+           .height = panel->height,
+           .work = work};
+  const tsi_count count = (tsi_count)j.w * j.height;
+  const tsi_index tiles = count_tiles(j.height, options);
+  const double most = largest(count, j.rectangle);
+  const double whole = (double)count * (double)entry_bytes((int)options->otherwise);
+  *bytes = 0;
+  if (!isfinite(most)) return false;
+  j.exponent = most == 0 ? 0 : ilogb(most);
+  if (abs(j.exponent) > EXPONENT_MOST) return false;
+  j.narrows = abs(j.exponent) <= EXPONENT_NARROW && entry_bytes(TSI_FORMAT_SINGLE) > 0;
+  j.bound = fmax(options->tolerance, (double)TSI_EPSILON) * length_of(count, j.rectangle, j.exponent) /
+            sqrt((double)j.height);
+  cut_tiles(options, j.height, tile);
+  for (tsi_index t = 0; t < tiles; t++) {
+    const size_t size = choose_tile(&j, &tile[t]);
+    tile[t].at = (tsi_count)*bytes;
+    write_tile(&j, &tile[t], (char *)pieces + *bytes);
+    *bytes += size;
+  }
+  return (double)*bytes <= WORTHWHILE * whole;
+}
+
+extern const tsi_tiling_kernels TSI_TYPED(tsi_tiling_kernels);
+const tsi_tiling_kernels TSI_TYPED(tsi_tiling_kernels) = {
+    .work_bytes = sizeof(workspace),
+    .count = count_tiles,
+    .room = room,
+    .compress = compress,
+    .multiply = multiply,
+    .multiply_transposed = multiply_transposed,
+};

@@ -1,0 +1,265 @@
+/* Plans with a compressed factor (tristar_plan_options.compress): solves have the backward error of the
+ * tolerance, refined ones that of the matrix; all engines give the same bits, and so does the same plan made
+ * again; with release_factor the factor's memory is released, what reads the factor is refused, and new
+ * values bring the entries back; what is not supported is refused by name. */
+#include <math.h>
+
+#include "tests/support/context.h"
+#include "tests/support/subtests.h"
+#include "tests/support/typed.h"
+#include "tristar_inverse.h"
+#include "tristar_save.h"
+#include "tristar_solve.h"
+#include "tristar_stats.h"
+#include "tristar_triangle.h"
+#include "tristar_update.h"
+
+#define MOST 70 /* right-hand sides */
+
+static const tristar_op ops[] = {TRISTAR_N, TRISTAR_T, TRISTAR_C};
+
+typedef struct system {
+  const typed *t;
+  int64_t n;
+  tristar_matrix_t *matrix;
+  tristar_view view;
+  void *values, *b, *x, *y;
+  tristar_analysis_t *analysis;
+  tristar_factor_t *factor;
+} system_t;
+
+static void make_system(tristar_t *ts, const char *kind, int64_t k, const typed *t,
+                        const tristar_analysis_options *options, system_t *z) {
+  z->t = t;
+  z->values = typed_matrix(ts, kind, k, t, TRISTAR_HERMITIAN, &z->matrix, &z->view);
+  z->n = z->view.rows;
+  z->b = xmalloc((size_t)(MOST * z->n) * t->bytes);
+  z->x = xmalloc((size_t)(MOST * z->n) * t->bytes);
+  z->y = xmalloc((size_t)(MOST * z->n) * t->bytes);
+  for (int64_t i = 0; i < MOST * z->n; i++) put(t, z->b, i, random_value((uint64_t)i + 3));
+  CHECK_OK(tristar_analyze(ts, &z->view, options, &z->analysis));
+  CHECK_OK(tristar_factor(z->analysis, z->values, &z->factor));
+}
+
+static void free_system(system_t *z) {
+  tristar_factor_destroy(&z->factor);
+  tristar_analysis_destroy(&z->analysis);
+  tristar_matrix_destroy(&z->matrix);
+  free(z->values);
+  free(z->b);
+  free(z->x);
+  free(z->y);
+}
+
+static size_t bytes_of(const system_t *z, int64_t nrhs) {
+  return (size_t)(nrhs * z->n) * z->t->bytes;
+}
+
+static double backward_error_of(const system_t *z, tristar_op op, int64_t nrhs, const void *x) {
+  double error = 0;
+  OWNED void *r = xmalloc(bytes_of(z, nrhs));
+  CHECK_OK(tristar_residual(z->factor, op, nrhs, z->b, z->n, x, z->n, r, z->n, &error));
+  return error;
+}
+
+/* ---- Solves -------------------------------------------------------------------------------------------- */
+
+static void check_solves(const system_t *z, double tolerance, tristar_plan_t *plan) {
+  static const int64_t counts[] = {1, 2, 8, MOST};
+  for (size_t o = 0; o < sizeof ops / sizeof *ops; o++)
+    for (size_t c = 0; c < sizeof counts / sizeof *counts; c++) {
+      const int64_t nrhs = counts[c];
+      tristar_refine_result result;
+      CHECK_OK(tristar_solve(plan, ops[o], nrhs, z->b, z->n, z->x, z->n));
+      const double error = backward_error_of(z, ops[o], nrhs, z->x);
+      CHECK_MSG(error <= 100 * tolerance + 300 * z->t->roundoff, "tolerance %g, op %c, %lld: %g", tolerance,
+                (char)ops[o], (long long)nrhs, error);
+      if (nrhs > 2) continue;
+      CHECK_OK(tristar_solve_refined(plan, ops[o], nrhs, z->b, z->n, z->x, z->n, NULL, &result));
+      CHECK_MSG(result.backward_error < 100 * z->t->roundoff && result.steps <= 5, "tolerance %g, op %c: %g",
+                tolerance, (char)ops[o], result.backward_error);
+    }
+}
+
+/* Factors of this size have few blocks that are worth a product at 1e-8. */
+static void check_stats(const tristar_plan_stats *s, double tolerance, double full_bytes) {
+  const double all = s->storage_bytes + s->storage_saved;
+  CHECK(s->compress == tolerance && s->storage == TRISTAR_STORAGE_FULL);
+  CHECK(s->compressed_blocks >= s->compressed_panels && s->low_rank_blocks <= s->compressed_blocks);
+  CHECK(s->rank_share >= 0 && s->rank_share < 1 && s->compressed_full_bytes < all);
+  CHECK(fabs(s->stream_bytes / full_bytes * all / s->storage_bytes - 1) < 1e-12);
+  if (tolerance < 1e-4) return;
+  CHECK(s->compressed_panels > 0 && s->low_rank_blocks > 0);
+  CHECK(s->compressed_bytes < s->compressed_full_bytes && s->storage_saved > 0);
+}
+
+static void check(tristar_t *ts, const char *kind, int64_t k, tristar_method method, tristar_inverse inverse,
+                  const typed *t) {
+  static const double tolerances[] = {1e-2, 1e-4, 1e-8};
+  system_t z;
+  tristar_analysis_options analysis = DEFAULTS(tristar_analysis_options);
+  tristar_plan_options options = DEFAULTS(tristar_plan_options);
+  tristar_plan_stats stats;
+  analysis.method = method;
+  analysis.inverse = inverse;
+  make_system(ts, kind, k, t, &analysis, &z);
+  OWNED void *serial = xmalloc(bytes_of(&z, 3));
+  for (int large = 0; large < 2; large++) {
+    options.chunk_bytes_max = large ? 0 : 50000; /* slices */
+    options.engine = TRISTAR_ENGINE_SERIAL;
+    options.compress = 0;
+    tristar_plan_t *plan = NEW_PLAN(z.factor, &options);
+    tristar_plan_get_stats(plan, &stats);
+    CHECK(stats.compress == 0 && stats.compressed_panels == 0 && stats.storage_bytes == 0);
+    const double full_bytes = stats.stream_bytes;
+    tristar_plan_destroy(&plan);
+    for (size_t i = t->is_single ? 1 : 0; i < (t->is_single ? 2 : 3); i++)
+      for (int run = 0; run < 3; run++) { /* serial, tasks, serial again */
+        options.engine = run == 1 ? TRISTAR_ENGINE_TASKS : TRISTAR_ENGINE_SERIAL;
+        options.compress = tolerances[i];
+        plan = NEW_PLAN(z.factor, &options);
+        tristar_plan_get_stats(plan, &stats);
+        check_stats(&stats, tolerances[i], full_bytes);
+        CHECK(!stats.factor_released);
+        if (run == 0 && !TSI_TESTS_RACES) check_solves(&z, tolerances[i], plan);
+        CHECK_OK(tristar_solve(plan, TRISTAR_N, 3, z.b, z.n, z.x, z.n));
+        if (run == 0) memcpy(serial, z.x, bytes_of(&z, 3));
+        CHECK(memcmp(serial, z.x, bytes_of(&z, 3)) == 0);
+        tristar_plan_destroy(&plan);
+      }
+  }
+  free_system(&z);
+}
+
+/* The narrower of both formats: with a format, blocks are as narrow. */
+static void check_formats(tristar_t *ts) {
+  system_t z;
+  double bytes = INFINITY;
+  make_system(ts, "poisson3d7", 24, &typed_double, NULL, &z);
+  for (int s = TRISTAR_STORAGE_FULL; s <= TRISTAR_STORAGE_BFLOAT16; s++) {
+    tristar_plan_options options = DEFAULTS(tristar_plan_options);
+    tristar_plan_stats stats;
+    tristar_refine_result result;
+    options.storage = (tristar_storage)s;
+    options.compress = 1e-6;
+    CLEANUP(tristar_plan_destroy) tristar_plan_t *plan = NEW_PLAN(z.factor, &options);
+    tristar_plan_get_stats(plan, &stats);
+    CHECK(stats.compressed_panels > 0 && stats.storage_bytes < bytes && stats.storage == options.storage);
+    bytes = stats.storage_bytes;
+    CHECK_OK(tristar_solve_refined(plan, TRISTAR_N, 1, z.b, z.n, z.x, z.n, NULL, &result));
+    CHECK(result.backward_error < 2e-14);
+  }
+  tristar_plan_options options = DEFAULTS(tristar_plan_options);
+  options.compress = 1e-4;
+  options.accuracy = 1e-10; /* tristar_solve refines */
+  CLEANUP(tristar_plan_destroy) tristar_plan_t *plan = NEW_PLAN(z.factor, &options);
+  CHECK_OK(tristar_solve(plan, TRISTAR_N, 2, z.b, z.n, z.x, z.n));
+  CHECK(backward_error_of(&z, TRISTAR_N, 2, z.x) <= 1e-10);
+  free_system(&z);
+}
+
+/* ---- The factor is released ---------------------------------------------------------------------------- */
+
+static void check_readers_refused(tristar_t *ts, const system_t *z, tristar_plan_t *other) {
+  tristar_plan_options options = DEFAULTS(tristar_plan_options);
+  tristar_plan_t *plan;
+  CHECK_STATUS(tristar_plan(z->factor, NULL, &plan), TRISTAR_ERR_STALE);
+  CHECK_ERROR(ts, "a plan with release_factor has taken them over");
+  options.compress = 1e-3;
+  CHECK_STATUS(tristar_plan(z->factor, &options, &plan), TRISTAR_ERR_STALE);
+  CHECK_STATUS(tristar_solve(other, TRISTAR_N, 1, z->b, z->n, z->x, z->n), TRISTAR_ERR_STALE);
+  CHECK_STATUS(tristar_factor_save(z->factor, "/tmp/never_written.tristar"), TRISTAR_ERR_STALE);
+}
+
+static void scale_values(const system_t *z, double factor) {
+  const int64_t entries = ((const int64_t *)z->view.ptr)[z->n];
+  for (int64_t i = 0; i < entries; i++) put(z->t, z->values, i, factor * get(z->t, z->values, i));
+}
+
+static void check_release(tristar_t *ts, const char *kind, int64_t k, tristar_method method, const typed *t,
+                          tristar_storage storage, double tolerance) {
+  system_t z;
+  tristar_analysis_options analysis = DEFAULTS(tristar_analysis_options);
+  tristar_plan_options options = DEFAULTS(tristar_plan_options);
+  tristar_plan_stats stats;
+  tristar_factor_stats factor;
+  analysis.method = method;
+  make_system(ts, kind, k, t, &analysis, &z);
+  tristar_factor_get_stats(z.factor, &factor);
+  CLEANUP(tristar_plan_destroy) tristar_plan_t *other = NEW_PLAN(z.factor, NULL);
+  options.compress = tolerance;
+  options.storage = storage;
+  tristar_plan_t *copy = NEW_PLAN(z.factor, &options);
+  CHECK_OK(tristar_solve(copy, TRISTAR_N, 3, z.b, z.n, z.y, z.n));
+  tristar_plan_destroy(&copy);
+  options.release_factor = 1;
+  const size_t before = bytes_held(ts);
+  CLEANUP(tristar_plan_destroy) tristar_plan_t *plan = NEW_PLAN(z.factor, &options);
+  const size_t after = bytes_held(ts);
+  tristar_plan_get_stats(plan, &stats);
+  CHECK(stats.factor_released && stats.storage_saved > 0);
+  if (factor.factor_bytes > 4000000) /* tasks and workspace take some, too */
+    CHECK_MSG((double)after < (double)before - 0.5 * stats.storage_saved, "%zu before, %zu after", before,
+              after);
+  CHECK_OK(tristar_solve(plan, TRISTAR_N, 3, z.b, z.n, z.x, z.n));
+  CHECK(memcmp(z.x, z.y, bytes_of(&z, 3)) == 0);
+  check_readers_refused(ts, &z, other);
+  for (int round = 0; round < 2; round++) { /* of 4 A all is a power of 2 apart */
+    scale_values(&z, 4);
+    CHECK_OK(tristar_refactor(z.factor, z.values));
+    CHECK_OK(tristar_solve(other, TRISTAR_N, 1, z.b, z.n, z.x, z.n));
+    CHECK(backward_error_of(&z, TRISTAR_N, 1, z.x) < 1000 * t->roundoff);
+    CHECK_OK(tristar_solve(plan, TRISTAR_N, 3, z.b, z.n, z.x, z.n));
+    CHECK(backward_error_of(&z, TRISTAR_N, 3, z.x) < 100 * (tolerance + 0.01));
+    check_readers_refused(ts, &z, other);
+  }
+  scale_values(&z, 1.0 / 16);
+  CHECK_OK(tristar_refactor(z.factor, z.values));
+  CHECK_OK(tristar_solve(plan, TRISTAR_N, 3, z.b, z.n, z.x, z.n));
+  CHECK(memcmp(z.x, z.y, bytes_of(&z, 3)) == 0);
+  free_system(&z);
+}
+
+/* ---- What is refused ----------------------------------------------------------------------------------- */
+
+static void check_refused(tristar_t *ts) {
+  static const double wrong[] = {-1e-3, 1, 2, INFINITY, NAN};
+  system_t z;
+  tristar_plan_options options = DEFAULTS(tristar_plan_options);
+  tristar_plan_t *plan;
+  make_system(ts, "poisson3d7", 6, &typed_double, NULL, &z);
+  for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+    options.compress = wrong[i];
+    CHECK_STATUS(tristar_plan(z.factor, &options, &plan), TRISTAR_ERR_ARGUMENT);
+    CHECK_ERROR(ts, "compress is");
+  }
+  options.compress = 1e-6;
+  options.kernel = TRISTAR_KERNEL_SPMV;
+  CHECK_STATUS(tristar_plan(z.factor, &options, &plan), TRISTAR_ERR_UNSUPPORTED);
+  CHECK_ERROR(ts, "compressed with the tolerance 1.0e-06: plans with KERNEL_SPMV read the factor itself");
+  options.kernel = TRISTAR_KERNEL_PANELS;
+  options.compress = 0;
+  options.release_factor = 1;
+  CHECK_STATUS(tristar_plan(z.factor, &options, &plan), TRISTAR_ERR_ARGUMENT);
+  CHECK_ERROR(ts, "release_factor");
+  free_system(&z);
+}
+
+int main(int argc, char **argv) {
+  subtests_begin(&argc, argv);
+  CLEANUP(close_context) tristar_t *ts = open_with_starpu(2, true);
+  RUN(check(ts, "poisson3d7", 16, TRISTAR_METHOD_LLT, TRISTAR_INVERSE_DIAGONAL, &typed_double));
+  RUN(check(ts, "convdiff3d", 14, TRISTAR_METHOD_LU, TRISTAR_INVERSE_DIAGONAL, &typed_double));
+  RUN(check(ts, "poisson3d7", 18, TRISTAR_METHOD_LDLT, TRISTAR_INVERSE_NONE, &typed_complex_double));
+  RUN(check(ts, "convdiff3d", 17, TRISTAR_METHOD_LU, TRISTAR_INVERSE_PARTITIONED, &typed_complex_double));
+  RUN(check(ts, "poisson3d7", 16, TRISTAR_METHOD_LLT, TRISTAR_INVERSE_DIAGONAL, &typed_single));
+  RUN(check(ts, "convdiff3d", 17, TRISTAR_METHOD_LU, TRISTAR_INVERSE_NONE, &typed_complex_single));
+  RUN(check_formats(ts));
+  RUN(check_release(ts, "poisson3d7", 24, TRISTAR_METHOD_LLT, &typed_double, TRISTAR_STORAGE_FULL, 1e-6));
+  RUN(check_release(ts, "convdiff3d", 16, TRISTAR_METHOD_LU, &typed_complex_double, TRISTAR_STORAGE_FULL,
+                    1e-3));
+  RUN(check_release(ts, "poisson3d7", 16, TRISTAR_METHOD_LDLT, &typed_single, TRISTAR_STORAGE_FULL, 1e-3));
+  RUN(check_release(ts, "convdiff3d", 14, TRISTAR_METHOD_LU, &typed_double, TRISTAR_STORAGE_SINGLE, 0));
+  RUN(check_refused(ts));
+  return 0;
+}
