@@ -150,13 +150,14 @@ static inline void multiply_truth(const truth *t, int n, tristar_scalar scalar, 
 
 static inline long double error_of(const truth *t, int n, tristar_scalar scalar, const void *b,
                                    const void *x) {
-  long double worst = 0;
+  long double worst = 0, x_size[N_MAX];
+  for (int j = 0; j < n; j++) x_size[j] = cabsl(get(scalar, x, j));
   for (int i = 0; i < n; i++) {
     number rest = get(scalar, b, i);
     long double size = cabsl(rest);
     for (int j = 0; j < n; j++) {
       rest -= t->a[i][j] * get(scalar, x, j);
-      size += t->size[i][j] * cabsl(get(scalar, x, j));
+      size += t->size[i][j] * x_size[j];
     }
     if (!(cabsl(rest) <= worst * size)) worst = cabsl(rest) / size;
   }
