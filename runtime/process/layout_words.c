@@ -13,8 +13,8 @@ tristar_status tsi_layout_check_words(tsi_env *env, const tristar_layout *layout
 }
 
 /* Chunks of GPUs. A panel takes a block about as long as 80 KB of factor, but chunks of single panels would
- * take too many blocks at the bottom of the tree: these figures had the least simulated times for the six
- * families of matrices on 1 to 64 A100. */
+ * take too many blocks at the bottom of the tree: these figures had the least simulated times for four
+ * families of matrices on up to 16 A100. */
 #define GPU_CHUNK_BYTES 512e3
 #define GPU_PANEL_BYTES 20e3
 #define GPU_SLICE_BYTES 32e3
