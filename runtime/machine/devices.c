@@ -38,12 +38,6 @@ static const tsi_device devices[] = {
 #define BLOCK_BANDWIDTH 40e9
 #define WARP_BANDWIDTH 5e9
 
-/* Of messages. A block fences for the system and raises a flag, or has drawn an arrival and polls its flag:
- * one access each that the next one waits for. Between nodes the flag follows the data through an adapter. */
-#define OVERHEAD_SECONDS 1e-6
-#define LINK_SECONDS 1e-6
-#define NETWORK_SECONDS 4e-6
-
 const tsi_device *tsi_device_get(int number) {
   return number >= 0 && number < (int)(sizeof devices / sizeof *devices) ? &devices[number] : NULL;
 }
@@ -60,26 +54,6 @@ const tsi_device *tsi_device_find(const char *name) {
   for (int k = 0; (device = tsi_device_get(k)) != NULL; k++)
     if (strcmp(name, device->name) == 0) return device;
   return NULL;
-}
-
-tristar_cluster tsi_device_cluster(const tsi_device *device) {
-  const tsi_device_costs costs = tsi_device_costs_of(device);
-  tristar_cluster c;
-  tristar_cluster_init(&c);
-  c.ranks_per_node = device->per_node;
-  c.cores = costs.blocks;
-  c.drawn = c.gpu_chunks = 1;
-  c.core_bytes_per_second = costs.block_bandwidth;
-  c.process_bytes_per_second = costs.bandwidth;
-  c.flops_per_second = device->flops / costs.blocks;
-  c.step_seconds = costs.node_seconds;
-  c.panel_seconds = costs.panel_seconds;
-  c.overhead_seconds = c.local_overhead_seconds = OVERHEAD_SECONDS;
-  c.local_latency_seconds = LINK_SECONDS;
-  c.latency_seconds = NETWORK_SECONDS;
-  c.local_bytes_per_second = device->link;
-  c.bytes_per_second = device->network;
-  return c;
 }
 
 tsi_device_costs tsi_device_costs_of(const tsi_device *device) {
