@@ -88,7 +88,7 @@ static void check_device_table(void) {
     CHECK(tsi_device_named(device->title) == device);
     for (int k = 0; k < count; k++) CHECK(strcmp(tsi_device_get(k)->name, device->name) != 0);
   }
-  CHECK(count == 5 && tsi_device_get(-1) == NULL); /* as many as --gpu has words */
+  CHECK(count == 6 && tsi_device_get(-1) == NULL); /* as many as --gpu has words */
 }
 
 int test_device_model(int argc, char **argv) {
