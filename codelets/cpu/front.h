@@ -225,6 +225,14 @@ typedef struct tsi_front_kernels {
    * to upper. work: b TSI_PANEL_WIDTH_MAX scalars. */
   void (*pack)(const tsi_front *front, tsi_index o, tsi_index b, tsi_inverse inverse, void *lower,
                void *upper, void *work);
+  /* ---- Block triangular forms (block_form.c); rows of columns, row-major ---- */
+  /* to[row[i]][column[k]] += from[i][k], i < rows, k < columns. */
+  void (*add_rows)(tsi_index rows, const tsi_index *row, tsi_index columns, const tsi_index *column,
+                   tsi_index from_stride, const void *from, tsi_index to_stride, void *to);
+  /* The packed panel `from`, of width b and height m, with `more` rows behind its rectangle: row k of them is
+   * column k of the b rows x. `to` ends where the next panel begins. */
+  void (*widen_panel)(tsi_index b, tsi_index m, tsi_index more, const void *from, const void *x,
+                      tsi_index stride, void *to);
   /* ---- By stripes. The products are those of the functions above. ---- */
   /* Entries of its rows left of and in the diagonal block, and of its columns above that. */
   void (*stripe_add_entries)(const tsi_front_stripe *stripe, const tsi_front_entry *entry, tsi_count count,
@@ -326,6 +334,11 @@ void TSI_TYPED(tsi_front_pack_lower)(const tsi_front *front, tsi_index o, tsi_in
                                      tsi_inverse inverse, void *lower, void *work);
 void TSI_TYPED(tsi_front_add_column)(const tsi_front *front, tsi_index column, tsi_count count,
                                      const tsi_index *row, const void *values, const tsi_count *index);
+void TSI_TYPED(tsi_front_add_rows)(tsi_index rows, const tsi_index *row, tsi_index columns,
+                                   const tsi_index *column, tsi_index from_stride, const void *from,
+                                   tsi_index to_stride, void *to);
+void TSI_TYPED(tsi_front_widen_panel)(tsi_index b, tsi_index m, tsi_index more, const void *from,
+                                      const void *x, tsi_index stride, void *to);
 tsi_index TSI_TYPED(tsi_front_zero_diagonal)(const tsi_front *front);
 tsi_index TSI_TYPED(tsi_front_invert_diagonal)(tsi_index n, const tsi_index *order, const void *diagonal,
                                                void *inverse);

@@ -361,6 +361,8 @@ const tsi_front_kernels TSI_TYPED(tsi_front_kernels) = {
     .inverse_growth = TSI_TYPED(tsi_front_inverse_growth),
     .pack_lower = TSI_TYPED(tsi_front_pack_lower),
     .add_column = TSI_TYPED(tsi_front_add_column),
+    .add_rows = TSI_TYPED(tsi_front_add_rows),
+    .widen_panel = TSI_TYPED(tsi_front_widen_panel),
     .zero_diagonal = TSI_TYPED(tsi_front_zero_diagonal),
     .invert_diagonal = TSI_TYPED(tsi_front_invert_diagonal),
 };

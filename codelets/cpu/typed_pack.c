@@ -218,3 +218,25 @@ tsi_index TSI_TYPED(tsi_front_invert_diagonal)(tsi_index n, const tsi_index *ord
   }
   return TSI_NONE;
 }
+
+void TSI_TYPED(tsi_front_add_rows)(tsi_index rows, const tsi_index *row, tsi_index columns,
+                                   const tsi_index *column, tsi_index from_stride, const void *from,
+                                   tsi_index to_stride, void *to) {
+  for (tsi_index i = 0; i < rows; i++) {
+    const tsi_scalar *a = (const tsi_scalar *)from + (ptrdiff_t)i * from_stride;
+    tsi_scalar *b = (tsi_scalar *)to + (ptrdiff_t)row[i] * to_stride;
+    for (tsi_index k = 0; k < columns; k++) b[column[k]] += a[k];
+  }
+}
+
+void TSI_TYPED(tsi_front_widen_panel)(tsi_index b, tsi_index m, tsi_index more, const void *from,
+                                      const void *x, tsi_index stride, void *to) {
+  const tsi_index height = m + more, whole = m / TSI_ROW_BLOCK * TSI_ROW_BLOCK, rest = m - whole;
+  const ptrdiff_t begin = tsi_triangle_size(b), kept = begin + (ptrdiff_t)whole * b;
+  const tsi_scalar *old = from;
+  tsi_scalar *panel = to, *rectangle = panel + begin;
+  memcpy(panel, old, (size_t)kept * sizeof *panel);
+  tsi_pack_rows((tsi_pack_source){old + kept, 1, rest}, rest, b, whole, height, rectangle);
+  if (more > 0) tsi_pack_rows((tsi_pack_source){x, 1, stride}, more, b, m, height, rectangle);
+  tsi_zero_between(rectangle + (ptrdiff_t)height * b, panel + tsi_panel_size(b, height));
+}

@@ -37,8 +37,8 @@ static void add_analysis(const tsi_session *s, cJSON *object) {
   cJSON_AddNumberToObject(object, "missing_mirrors", (double)s->a.missing_mirrors);
   cJSON_AddBoolToObject(object, "rounded", s->a.rounded);
   TSI_JSON_NUMBERS(object, {"nnz_lower", (double)s->a.nnz_lower}, {"factor_flops", tsi_factor_flops(s)},
-                   {"supernodes", (double)s->a.supernodes}, {"panels", (double)s->a.panels},
-                   {"widest_supernode", (double)s->a.widest_supernode},
+                   {"diagonal_blocks", (double)s->a.diagonal_blocks}, {"supernodes", (double)s->a.supernodes},
+                   {"panels", (double)s->a.panels}, {"widest_supernode", (double)s->a.widest_supernode},
                    {"tree_height", (double)s->a.tree_height}, {"analyze_s", s->analyze_s});
 }
 

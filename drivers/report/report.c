@@ -130,9 +130,14 @@ void tsi_report_analysis(const tsi_session *s) {
              tsi_text_seconds(s->analyze_s));
   if (s->a.ordering_reason != NULL && *s->a.ordering_reason != '\0')
     tsi_report("", "%s: %s", tsi_session_ordering(s), s->a.ordering_reason);
-  tsi_report("", "%s entries in %s, %.1f times as many as in %s; %s", tsi_text_count(factor),
-             lu ? "L and U" : "L", own > 0 ? (double)factor / own : 1, lu ? "A" : "the lower triangle of A",
-             tsi_text_flops(tsi_factor_flops(s)));
+  if (s->a.diagonal_blocks > 0) {
+    tsi_report("", "block triangular form: %s", tsi_text_many(s->a.diagonal_blocks, "diagonal block"));
+    tsi_report("", "%s entries in L; %s", tsi_text_count(s->a.nnz_lower),
+               tsi_text_flops(tsi_factor_flops(s)));
+  } else
+    tsi_report("", "%s entries in %s, %.1f times as many as in %s; %s", tsi_text_count(factor),
+               lu ? "L and U" : "L", own > 0 ? (double)factor / own : 1, lu ? "A" : "the lower triangle of A",
+               tsi_text_flops(tsi_factor_flops(s)));
   tsi_report("", "%s, the widest with %s; tree of height %s", tsi_text_many(s->a.supernodes, "supernode"),
              tsi_text_many(s->a.widest_supernode, "column"), tsi_text_count(s->a.tree_height));
 }

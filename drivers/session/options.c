@@ -191,6 +191,7 @@ static void set_defaults(const tsi_command *command, tsi_settings *settings) {
   settings->limit = settings->bench_ordering = -1;
   settings->run_ms = 20;
   settings->tolerance = settings->pivot_threshold = -1;
+  settings->block_triangular = TRISTAR_BLOCK_TRIANGULAR_OFF;
   settings->store = -1;
   settings->precision = -1;
   settings->uplo = -1;

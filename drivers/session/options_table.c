@@ -10,6 +10,7 @@ static const char *const bench_orderings[] = {
     "metis", "auto" /* of --quick */, "amd", "dissection", "natural", "scotch", NULL};
 static const char *const matchings[] = {"auto", "off", "on", NULL};
 static const char *const pivotings[] = {"static", "delayed", NULL};
+static const char *const block_forms[] = {"auto", "off", "on", NULL};
 static const char *const singulars[] = {"refuse", "perturb", NULL};
 static const char *const precisions[] = {"s", "d", "c", "z", "sd", "cz", NULL};
 static const char *const plain_precisions[] = {"s", "d", "c", "z", NULL};
@@ -90,6 +91,7 @@ const tsi_option_row tsi_option_rows[] = {
   {"matching", CHOICE, FIELD(matching), MATRIX | TSI_SIMULATE | TSI_SCHUR | TSI_INVERSE | TSI_BATCH, "auto|on|off", "permute large entries to the diagonal or, for L D L^T, next to it (default auto: where the diagonal has zeros or small entries)", 0, 0, matchings},
   {"pivoting", CHOICE, FIELD(pivoting), TSI_SOLVE | TSI_INVERSE, "static|delayed", "pivots of LU and L D L^T; static: from the panel of their column; delayed: if one was perturbed or fails the threshold test, search an order in which columns that fail are delayed to an ancestor, and factor again, on one process (default static)", 0, 0, pivotings},
   {"pivot-threshold", REAL, FIELD(pivot_threshold), TSI_SOLVE | TSI_INVERSE, "U", "with --pivoting delayed: a pivot is at least U times the largest entry of its column (default 0.1; L D L^T 0.01)", 0, 0, NULL},
+  {"block-triangular", CHOICE, FIELD(block_triangular), MATRIX, "auto|off|on", "LU: order and factor the diagonal blocks of a block triangular form alone; auto: if at least half of the rows are blocks and the factors have few entries (default off)", 0, 0, block_forms},
   {"singular", CHOICE, FIELD(singular), MATRIX | TSI_SIMULATE | TSI_SCHUR | TSI_INVERSE, "refuse|perturb", "a matrix that is singular to working precision: fail, or perturb pivots and go on, as consistent systems such as Neumann problems need it; a system without a solution fails all the same (default refuse)", 0, 0, singulars},
   {"engine", CHOICE, FIELD(engine), MATRIX | TSI_KRYLOV | TSI_BATCH, "auto|serial|tasks", "tasks: StarPU; serial: one thread without StarPU (default auto: tasks, or a plain call where that is predicted to be faster)", 0, 0, engines},
   {"engine", CHOICE, FIELD(engine), TSI_TRISOLVE, "auto|serial|tasks", "tasks: StarPU; serial: one thread without StarPU (default auto: as for tristar solve if there are supernodes, else this thread and, where that is faster, StarPU's workers as its helpers)", 0, 0, engines},

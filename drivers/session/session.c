@@ -267,6 +267,7 @@ tristar_analysis_options tsi_session_analysis_options(const tsi_session *s) {
   options.matching = (tristar_matching)s->settings->matching;
   options.pivoting = (tristar_pivoting)s->settings->pivoting;
   if (s->settings->pivot_threshold > 0) options.pivot_threshold = s->settings->pivot_threshold;
+  options.block_triangular = (tristar_block_triangular)s->settings->block_triangular;
   options.singular = (tristar_singular)s->settings->singular;
   options.place = (tristar_place)s->settings->factor_place;
   options.device_bytes = s->settings->device_bytes;

@@ -31,3 +31,47 @@ typedef struct tsi_columns {
  */
 TRISTAR_CHECKED tristar_status tsi_symbolic_of_imported(tsi_env *env, int sides, const tsi_columns *columns,
                                                         double relax, tsi_symbolic *out[2]);
+
+/* ---- Block triangular form (block_triangular.c) ----------------------------------------------------------
+ *
+ * Job. Number the rows and columns of a matrix with an unsymmetric pattern so that P A Q = D + F, D block
+ * diagonal with irreducible blocks, F above the blocks (the strongly connected components, Tarjan 1972). With
+ * D = L U_D, A = L U and U = U_D + L^-1 F: L has the structure of D alone, and a row of U has those columns
+ * of later blocks that the elimination inside its own block brings to it.
+ *
+ * Invariants (tsi_blocks_check): the rows of a supernode of U are those of L, and then columns of later
+ * blocks; the latter are also rows of its parent in the tree of its block. */
+
+/* The entries of a square matrix with entries on its diagonal: entry p, ptr[j] <= p < ptr[j + 1], of line j
+ * has the other index index[p], or, with a map, row_map[index[p]]. Lines are columns, or rows. */
+typedef struct tsi_matched_lines {
+  tsi_index n;
+  const tsi_count *ptr;
+  const tsi_index *index;
+  const tsi_index *row_map; /* NULL: none; of columns */
+  bool by_rows;
+} tsi_matched_lines;
+
+typedef struct tsi_block_structures {
+  tsi_symbolic *lower; /* L: the trees of the blocks, one after the other */
+  tsi_symbolic *upper; /* U^T, closed = false: rows are columns of ancestors in another tree, */
+  tsi_symbolic *swept; /* and L with that tree: what solves read */
+} tsi_block_structures;
+
+/* block: n, of each line's column (row); entries stand in no earlier block's columns than their rows are.
+ * Errors: MEMORY. */
+TRISTAR_CHECKED tristar_status tsi_blocks_find(tsi_env *env, const tsi_matched_lines *a, tsi_index *block,
+                                               tsi_index *blocks);
+/* The graph of D + D^T. Errors: MEMORY, TOO_LARGE. */
+TRISTAR_CHECKED tristar_status tsi_blocks_graph(tsi_env *env, const tsi_matched_lines *a,
+                                                const tsi_index *block, tsi_graph **out);
+/* forest: of that graph, without parts. Errors: MEMORY, TOO_LARGE. */
+TRISTAR_CHECKED tristar_status tsi_blocks_structures(tsi_env *env, const tsi_matched_lines *a,
+                                                     const tsi_index *block, tsi_index blocks,
+                                                     const tsi_symbolic *forest, tsi_block_structures *out);
+/* `lower` from `swept`, whose rows may be wrong. Errors: MEMORY. */
+TRISTAR_CHECKED tristar_status tsi_blocks_own_trees(tsi_env *env, const tsi_symbolic *swept,
+                                                    tsi_symbolic **out);
+/* Errors: INTERNAL, MEMORY. */
+TRISTAR_CHECKED tristar_status tsi_blocks_check(tsi_env *env, const tsi_symbolic *lower,
+                                                const tsi_symbolic *upper);

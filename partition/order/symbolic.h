@@ -18,7 +18,8 @@
  *   - parent[s] is the supernode of the first of these rows, TSI_NONE if there are none; parent[s] > s.
  *   - supernodes are numbered in postorder: the subtree of s is the contiguous range s - subtree_size + 1 ..
  * s.
- *   - among the children of a node, and among the roots, heavier subtrees (stored entries) come first.
+ *   - among the children of a node, and among the roots, heavier subtrees (stored entries) come first. The
+ * roots of diagonal blocks (in_blocks) are in the order of the blocks instead.
  *   - containment: the rows of s that lie beyond parent[s]'s columns are rows of parent[s]. Where closed is
  * false (imported_structure.h) the rows of s are only columns of ancestors of s, and children come in any
  * order.
@@ -45,6 +46,7 @@ typedef struct tsi_symbolic {
   tsi_count nnz_exact;     /* entries of L: fundamental structure, no relaxation */
   tsi_count nnz_stored;    /* entries of L with the zeros of relaxed merging */
   bool closed;             /* the containment above holds: the factor of a matrix, nothing dropped */
+  bool in_blocks;          /* the trees are those of a block triangular form (imported_structure.h) */
   double flops;            /* of Cholesky, sum of (column count)^2 over exact columns that are eliminated; LU
                               takes twice as many */
   tsi_index etree_height;  /* nodes on the longest path of the column elimination tree */

@@ -5,6 +5,7 @@
 #include <inttypes.h>
 
 #include "codelets/cpu/base/panel.h"
+#include "partition/order/imported_structure.h"
 #include "partition/order/ordering.h"
 #include "partition/order/pairs.h"
 #include "runtime/factor/factor_forecast.h"
@@ -25,8 +26,10 @@ _Static_assert((int)TRISTAR_INVERSE_NONE == (int)TSI_INVERSE_NONE &&
 #define UNMERGED_WIDTH 8 /* columns of a panel with MERGE_NONE */
 
 void tristar_analysis_options_init_sized(tristar_analysis_options *options, size_t size) {
-  const tristar_analysis_options defaults = {
-      .method = TRISTAR_METHOD_AUTO, .ordering = TRISTAR_ORDERING_AUTO, .seed = 1};
+  const tristar_analysis_options defaults = {.method = TRISTAR_METHOD_AUTO,
+                                             .ordering = TRISTAR_ORDERING_AUTO,
+                                             .seed = 1,
+                                             .block_triangular = TRISTAR_BLOCK_TRIANGULAR_OFF};
   tsi_options_init(options, size, &defaults, sizeof defaults);
 }
 
@@ -76,7 +79,10 @@ void tsi_analysis_fill_stats(tristar_analysis_t *an, bool symmetric_pattern) {
   stats->symmetric_pattern = symmetric_pattern;
   stats->nnz_lower = symbolic->nnz_exact;
   stats->stored_lower = symbolic->nnz_stored;
-  stats->flops = an->imported ? 0 : symbolic->flops * (tsi_analysis_is_lu(an) ? 2 : 1);
+  stats->flops = an->imported     ? 0
+                 : an->blocks > 0 ? symbolic->flops + an->other.symbolic->flops
+                                  : symbolic->flops * (tsi_analysis_is_lu(an) ? 2 : 1);
+  stats->diagonal_blocks = an->blocks;
   stats->supernodes = symbolic->count;
   stats->panels = an->panels->count;
   for (tsi_index s = 0; s < symbolic->count; s++)
@@ -244,6 +250,7 @@ static tristar_status order(tsi_env *env, tristar_analysis_t *an, const tsi_matc
                             const tsi_index *given, bool lean, tsi_watch *watch) {
   const tsi_index *row_map = found->row_map;
   const tsi_pattern *pattern = an->pattern;
+  bool in_blocks = false;
   const tsi_index n = pattern->n;
   TSI_OWNED tsi_graph *joined = NULL, *graph = NULL;
   TSI_OWNED tsi_index *paired = NULL;
@@ -251,15 +258,20 @@ static tristar_status order(tsi_env *env, tristar_analysis_t *an, const tsi_matc
   tsi_order_choice choice = {TSI_ORDER_GIVEN, ""};
   tsi_symbolic_options options = symbolic_options(an, given, &choice);
   options.watch = watch;
+  tsi_matched_lines lines = {n, pattern->ptr, pattern->index, row_map, pattern->by_rows};
   if (row_map != NULL && !tsi_pattern_is_columns(pattern)) { /* needs columns, in full */
     TSI_TRY(tsi_full_columns(env, pattern, NULL, TSI_PART_REAL, &a));
-    TSI_TRY(tsi_graph_create(env, n, a.ptr, a.index, row_map, false, &graph));
-  } else
-    TSI_TRY(tsi_graph_create(env, n, pattern->ptr, pattern->index, row_map,
-                             pattern->symmetry != TRISTAR_GENERAL, &graph));
+    lines = (tsi_matched_lines){n, a.ptr, a.index, row_map, false};
+  }
+  if (given == NULL && !lean && tsi_block_form_fits(an))
+    TSI_TRY(tsi_block_form_choose(env, an, &lines, &options, &in_blocks));
+  if (!in_blocks)
+    TSI_TRY(tsi_graph_create(env, n, lines.ptr, lines.index, row_map,
+                             lines.ptr == pattern->ptr && pattern->symmetry != TRISTAR_GENERAL, &graph));
   tsi_entries_finish(&a);
   if (lean) forget_entries(env, an);
-  if (found->partner != NULL && options.leaf_parts == 1) { /* a separator tree comes before pairs */
+  if (found->partner != NULL && options.leaf_parts == 1 &&
+      !in_blocks) { /* a separator tree comes before pairs */
     TSI_TRY(TSI_ALLOC(env, paired, n));
     TSI_TRY(tsi_pairs_order(env, graph, found->partner, &options, paired));
     TSI_TRY(tsi_pairs_graph(env, graph, found->partner, &joined));
@@ -267,7 +279,8 @@ static tristar_status order(tsi_env *env, tristar_analysis_t *an, const tsi_matc
     options.given = paired;
     options.choice = NULL;
   }
-  TSI_TRY(make_structure(env, an, joined ? joined : graph, found, &options));
+  TSI_TRY(in_blocks ? tsi_block_form_cut(env, an, panel_width(an))
+                    : make_structure(env, an, joined ? joined : graph, found, &options));
   if (an->schur_count > 0)
     an->schur_supernode =
         tsi_find_range(an->symbolic->start, an->symbolic->count, an->symbolic->inverse[an->schur[0]]);
@@ -402,13 +415,14 @@ tristar_status tsi_analysis_check_options(const tsi_env *env, const tristar_anal
       (unsigned)options->merge > TRISTAR_MERGE_NONE ||
       (unsigned)options->singular > TRISTAR_SINGULAR_PERTURB ||
       (unsigned)options->growth > TRISTAR_GROWTH_MATCH || (unsigned)options->place > TRISTAR_PLACE_GPU ||
-      (unsigned)options->pivoting > TRISTAR_PIVOTING_DELAYED)
+      (unsigned)options->pivoting > TRISTAR_PIVOTING_DELAYED ||
+      (unsigned)options->block_triangular > TRISTAR_BLOCK_TRIANGULAR_ON)
     TSI_FAIL(env, TRISTAR_ERR_ARGUMENT,
              "method %d, ordering %d, matching %d, inverse %d, merge %d, singular %d, growth %d, place %d, "
-             "pivoting %d",
+             "pivoting %d, block_triangular %d",
              (int)options->method, (int)options->ordering, (int)options->matching, (int)options->inverse,
              (int)options->merge, (int)options->singular, (int)options->growth, (int)options->place,
-             (int)options->pivoting);
+             (int)options->pivoting, (int)options->block_triangular);
   TSI_TRY(check_pivoting(env, options));
   if (options->device_bytes < 0)
     TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "device_bytes is %lld", (long long)options->device_bytes);
@@ -541,6 +555,31 @@ tristar_status tsi_analysis_reorder(const tristar_analysis_t *analysis, const ts
   return TRISTAR_OK;
 }
 
+tristar_status tsi_analysis_without_blocks(const tristar_analysis_t *analysis, tristar_analysis_t **out) {
+  tsi_env *env = &analysis->ts->env;
+  const tsi_index n = analysis->pattern->n;
+  TSI_CLEANUP(tsi_matched_finish) tsi_matched found = {.pairs = 0};
+  tristar_analysis_options options = analysis->options;
+  tsi_pattern *pattern = NULL;
+  *out = NULL;
+  options.block_triangular = TRISTAR_BLOCK_TRIANGULAR_OFF;
+  TSI_TRY(copy_scale(env, n, analysis->row_scale, &found.row_scale));
+  TSI_TRY(copy_scale(env, n, analysis->col_scale, &found.col_scale));
+  if (analysis->stats.matched) {
+    TSI_TRY(TSI_ALLOC(env, found.row_map, n));
+    for (tsi_index k = 0; k < n; k++) found.row_map[analysis->in_row[k]] = analysis->out_row[k];
+  }
+  const tsi_chosen_method chosen = {.method = analysis->stats.method,
+                                    .fallback = analysis->fallback,
+                                    .rounded = analysis->stats.rounded,
+                                    .matched = &found,
+                                    .whole = true};
+  TSI_TRY(tsi_pattern_copy(env, analysis->pattern, &pattern));
+  TSI_TRY(analyze(analysis->ts, pattern, NULL, &options, &chosen, out));
+  (*out)->keeps_scaling = analysis->keeps_scaling;
+  return TRISTAR_OK;
+}
+
 tristar_analysis_t *tsi_analysis_share(tristar_analysis_t *analysis) {
   atomic_fetch_add(&analysis->references, 1);
   return analysis;
@@ -575,6 +614,7 @@ void tristar_analysis_destroy(tristar_analysis_t **analysis) {
   release_map(env, an, an->out_row, an->out_place);
   TSI_FREE(env, an->pattern);
   TSI_FREE(env, an->symbolic);
+  TSI_FREE(env, an->swept);
   TSI_FREE(env, an->panels);
   TSI_FREE(env, an->other.symbolic);
   TSI_FREE(env, an->other.panels);
@@ -594,6 +634,7 @@ size_t tsi_analysis_bytes(const tristar_analysis_t *an) {
   const void *held[] = {an,
                         an->pattern,
                         an->symbolic,
+                        an->swept,
                         an->panels,
                         an->other.symbolic,
                         an->other.panels,
@@ -606,6 +647,10 @@ size_t tsi_analysis_bytes(const tristar_analysis_t *an) {
                         an->upper.other,
                         an->upper.place,
                         an->upper.source,
+                        an->between.ptr,
+                        an->between.other,
+                        an->between.place,
+                        an->between.source,
                         an->row_scale,
                         an->col_scale,
                         an->schur,

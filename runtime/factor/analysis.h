@@ -12,6 +12,10 @@
  * ~source: minus it (skew-symmetric) or its conjugate (Hermitian). Of a part of a factor (team_factor.h)
  * values lie as the lists do, and there is no source.
  *
+ * Block triangular form (blocks > 0; imported_structure.h): symbolic, panels and the lists are those of the
+ * diagonal blocks, and `other` is the structure of U. Entries between blocks are in the list `between` of
+ * their row alone; their place is that among the columns of later blocks in the supernode of U.
+ *
  * Invariants (tsi_analysis_check; the last one but for tsi_analyze_pattern): in_row and out_row are
  * permutations; every stored entry of A stands in the lists exactly once (twice for an off-diagonal entry of
  * a symmetric kind under LU; once under LLT, in the lower list). */
@@ -58,8 +62,10 @@ struct tristar_analysis_s {
   bool keeps_scaling;               /* factorizations take the scaling of the matching wherever it fits */
   tsi_symbolic *symbolic;           /* of L, and of U unless it has its own */
   tsi_panels *panels;
-  tsi_count *panel_values;         /* panels + 1: where each panel's packed values begin */
-  tsi_structure other;             /* of U where its rows are not those of L (imported LU); else all NULL */
+  tsi_count *panel_values; /* panels + 1: where each panel's packed values begin */
+  tsi_structure other; /* of U where its rows are not those of L (imported LU, blocks > 0); else all NULL */
+  tsi_index blocks;    /* diagonal blocks of a block triangular form; 0: there is none */
+  tsi_symbolic *swept; /* blocks > 0: symbolic with the tree of other.symbolic, for solves; else NULL */
   tsi_index *in_row, *out_row;     /* n */
   tsi_index *in_place, *out_place; /* n */
   tsi_index *schur;                /* rows that are not eliminated, see tristar_schur.h; NULL: none */
@@ -69,6 +75,7 @@ struct tristar_analysis_s {
       *col_scale; /* n, of the matching, by user's row and column, powers of two; NULL without one */
   bool *second;   /* n, LDLT: the second columns of pivots of order 2 in that order; NULL unless extended */
   tsi_assembly lower, upper; /* upper: LU only; ptr NULL: not there yet, of a factor that was loaded */
+  tsi_assembly between;      /* blocks > 0 only */
   tristar_analysis_stats stats;
 };
 
@@ -110,7 +117,12 @@ TRISTAR_CHECKED tristar_status tsi_analysis_again(const tristar_analysis_t *anal
  * SINGULAR_PERTURB. */
 TRISTAR_CHECKED tristar_status tsi_analysis_match_again(const tristar_analysis_t *analysis,
                                                         const void *values, tristar_analysis_t **out);
-/* Fills analysis->lower and, for LU, ->upper from pattern, in_row and out_row (assembly.c). Errors: MEMORY.
+/* The same matrix, method and matching without a block triangular form, for who needs one structure of L and
+ * U. Errors: those of tristar_analyze. */
+TRISTAR_CHECKED tristar_status tsi_analysis_without_blocks(const tristar_analysis_t *analysis,
+                                                           tristar_analysis_t **out);
+/* Fills analysis->lower and, for LU, ->upper (and ->between) from pattern, in_row and out_row (assembly.c).
+ * Errors: MEMORY.
  */
 TRISTAR_CHECKED tristar_status tsi_assembly_create(tsi_env *env, tristar_analysis_t *analysis);
 void tsi_assembly_finish(tsi_env *env, tristar_analysis_t *analysis);
@@ -121,6 +133,18 @@ TRISTAR_CHECKED tristar_status tsi_analysis_reorder(const tristar_analysis_t *an
                                                     const tsi_index *column, tsi_index **partner,
                                                     tristar_analysis_t **out);
 TRISTAR_CHECKED tristar_status tsi_analysis_check(tsi_env *env, const tristar_analysis_t *analysis);
+
+struct tsi_matched_lines; /* imported_structure.h */
+/* Block triangular form (block_form.c). a: of the matched matrix, whose graph is to be ordered by `options`.
+ * Sets the structures and panels, and *taken, if the analysis is to have the form. Errors: those of
+ * tsi_symbolic_create. */
+TRISTAR_CHECKED tristar_status tsi_block_form_choose(tsi_env *env, tristar_analysis_t *an,
+                                                     const struct tsi_matched_lines *a,
+                                                     const tsi_symbolic_options *options, bool *taken);
+/* Can the analysis have such a form? */
+bool tsi_block_form_fits(const tristar_analysis_t *an);
+/* Panels and places of all structures. Errors: MEMORY. */
+TRISTAR_CHECKED tristar_status tsi_block_form_cut(tsi_env *env, tristar_analysis_t *an, tsi_index width);
 tristar_analysis_t *tsi_analysis_share(tristar_analysis_t *analysis);
 
 /* The threshold of PIVOTING_DELAYED for the method of the analysis. */
@@ -139,7 +163,8 @@ static inline int tsi_analysis_sides(const tristar_analysis_t *analysis) {
 }
 static inline tsi_structure tsi_analysis_structure(const tristar_analysis_t *analysis, int side) {
   return side > 0 ? analysis->other
-                  : (tsi_structure){analysis->symbolic, analysis->panels, analysis->panel_values};
+                  : (tsi_structure){analysis->swept ? analysis->swept : analysis->symbolic, analysis->panels,
+                                    analysis->panel_values};
 }
 /* The treatment of diagonal blocks in all panels of its factors. */
 static inline tsi_inverse tsi_analysis_inverse(const tristar_analysis_t *analysis) {

@@ -122,6 +122,50 @@ static void shift_back(tsi_assembly *list, tsi_index n) {
   list->ptr[0] = 0;
 }
 
+/* Block triangular form: moves the entries between blocks from the upper list to a list of their own. */
+static tristar_status part_between(tsi_env *env, tristar_analysis_t *an) {
+  const tsi_symbolic *symbolic = an->symbolic, *of_u = an->other.symbolic;
+  tsi_assembly *list = &an->upper, *between = &an->between;
+  TSI_SCRATCH(env, tsi_index, end, symbolic->count); /* first column behind the block */
+  TSI_SCRATCH(env, tsi_index, at, symbolic->n);
+  TSI_TRY(TSI_ALLOC(env, between->ptr, (tsi_count)symbolic->n + 1));
+  TSI_TRY(TSI_ALLOC(env, between->other, list->ptr[symbolic->n]));
+  TSI_TRY(TSI_ALLOC(env, between->place, list->ptr[symbolic->n]));
+  TSI_TRY(TSI_ALLOC(env, between->source, list->ptr[symbolic->n]));
+  for (tsi_index s = symbolic->count - 1; s >= 0; s--)
+    end[s] = symbolic->parent[s] == TSI_NONE ? symbolic->start[s + 1] : end[symbolic->parent[s]];
+  for (tsi_index j = 0; j < symbolic->n; j++) at[j] = TSI_NONE;
+  tsi_count inside = 0, outside = 0, q = 0;
+  for (tsi_index s = 0; s < symbolic->count; s++) {
+    const tsi_count own = symbolic->row_ptr[s + 1] - symbolic->row_ptr[s];
+    const tsi_index *extra = of_u->rows + of_u->row_ptr[s] + own;
+    const tsi_count extras = of_u->row_ptr[s + 1] - of_u->row_ptr[s] - own;
+    for (tsi_count k = 0; k < extras; k++) at[extra[k]] = (tsi_index)k;
+    for (tsi_index i = symbolic->start[s]; i < symbolic->start[s + 1]; i++) {
+      const tsi_count line_end = list->ptr[i + 1];
+      list->ptr[i] = inside;
+      between->ptr[i] = outside;
+      for (; q < line_end; q++) {
+        const tsi_index other = list->other[q];
+        if (other < end[s]) {
+          list->other[inside] = other;
+          list->source[inside++] = list->source[q];
+          continue;
+        }
+        if (at[other] == TSI_NONE)
+          TSI_FAIL(env, TRISTAR_ERR_INTERNAL, "U has no entry in row %d, column %d", i, other);
+        between->other[outside] = other;
+        between->place[outside] = at[other];
+        between->source[outside++] = list->source[q];
+      }
+    }
+    for (tsi_count k = 0; k < extras; k++) at[extra[k]] = TSI_NONE;
+  }
+  list->ptr[symbolic->n] = inside;
+  between->ptr[symbolic->n] = outside;
+  return TRISTAR_OK;
+}
+
 tristar_status tsi_assembly_create(tsi_env *env, tristar_analysis_t *an) {
   const tsi_index n = an->pattern->n;
   const bool lu = tsi_analysis_is_lu(an);
@@ -162,6 +206,7 @@ tristar_status tsi_assembly_create(tsi_env *env, tristar_analysis_t *an) {
   place_entries(an->symbolic, &an->lower, row_of);
   if (!lu) return TRISTAR_OK;
   if (!splits || halves.crossing == &an->upper) shift_back(&an->upper, n);
+  if (an->blocks > 0) TSI_TRY(part_between(env, an));
   place_entries(an->symbolic, &an->upper, row_of);
   return TRISTAR_OK;
 }
@@ -175,6 +220,10 @@ void tsi_assembly_finish(tsi_env *env, tristar_analysis_t *an) {
   TSI_FREE(env, an->upper.other);
   TSI_FREE(env, an->upper.place);
   TSI_FREE(env, an->upper.source);
+  TSI_FREE(env, an->between.ptr);
+  TSI_FREE(env, an->between.other);
+  TSI_FREE(env, an->between.place);
+  TSI_FREE(env, an->between.source);
 }
 
 /* How often each stored entry stands in the list, and that its line and other index are its row and column.
@@ -212,6 +261,7 @@ tristar_status tsi_analysis_check(tsi_env *env, const tristar_analysis_t *an) {
       TSI_FAIL(env, TRISTAR_ERR_INTERNAL, "row or column %d is missing in the final ordering", j);
   TSI_TRY(count_uses(env, an, &an->lower, true, uses));
   if (lu) TSI_TRY(count_uses(env, an, &an->upper, false, uses));
+  if (an->blocks > 0) TSI_TRY(count_uses(env, an, &an->between, false, uses));
   TSI_TRY(check_places(env, an->symbolic, &an->lower));
   if (lu) TSI_TRY(check_places(env, an->symbolic, &an->upper));
   for (tsi_index j = 0; j < pattern->n; j++)

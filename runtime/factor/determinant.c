@@ -139,8 +139,11 @@ static void add_blocks(const tristar_factor_t *factor, pivots *p) {
 static void add_diagonal(const tristar_factor_t *factor, pivots *p) {
   const tsi_panels *panels = factor->analysis->panels;
   const bool lu = tsi_analysis_is_lu(factor->analysis);
+  const tsi_structure side =
+      tsi_analysis_structure(factor->analysis, lu ? tsi_analysis_sides(factor->analysis) - 1 : 0);
+  const char *stream = lu ? factor->upper : factor->lower;
   for (tsi_index panel = 0; panel < panels->count; panel++) {
-    const char *triangle = tsi_factor_panel(factor, lu, panel);
+    const char *triangle = stream + (size_t)side.panel_values[panel] * factor->scalar_bytes;
     const tsi_index w = tsi_panel_width(panels, panel);
     for (tsi_index k = 0; k < w; k++) {
       const tsi_index r = k / TSI_ROW_BLOCK * TSI_ROW_BLOCK, rows = tsi_index_min(TSI_ROW_BLOCK, w - r);

@@ -20,11 +20,20 @@ tristar_status tsi_factor_allocate_stream(tsi_env *env, const tristar_factor_t *
   return TRISTAR_OK;
 }
 
+static tsi_count upper_scalars(const tristar_analysis_t *an) {
+  const tsi_structure upper = tsi_analysis_structure(an, tsi_analysis_sides(an) - 1);
+  return upper.panel_values[upper.panels->count];
+}
+
 static tristar_status allocate_streams(tsi_env *env, tristar_factor_t *factor) {
   const tristar_analysis_t *an = factor->analysis;
   const tsi_count size = an->panel_values[an->panels->count];
+  if (an->blocks > 0 && factor->inner == NULL)
+    TSI_TRY(tsi_factor_allocate_stream(env, factor, size, &factor->inner));
+  if (factor->lower != NULL) return TRISTAR_OK; /* of a factor that was loaded */
   TSI_TRY(tsi_factor_allocate_stream(env, factor, size, &factor->lower));
-  if (tsi_analysis_is_lu(an)) TSI_TRY(tsi_factor_allocate_stream(env, factor, size, &factor->upper));
+  if (tsi_analysis_is_lu(an))
+    TSI_TRY(tsi_factor_allocate_stream(env, factor, upper_scalars(an), &factor->upper));
   if (an->schur_count > 0)
     TSI_TRY(TSI_ALLOC_SIZED(env, factor->schur, (size_t)an->schur_count * (size_t)an->schur_count,
                             factor->scalar_bytes));
@@ -35,7 +44,8 @@ size_t tsi_factor_stream_bytes(const tristar_factor_t *factor) {
   const tristar_analysis_t *an = factor->analysis;
   const size_t stream = stream_scalars(an->panel_values[an->panels->count]);
   const size_t schur = (size_t)an->schur_count * (size_t)an->schur_count;
-  return (stream * (tsi_analysis_is_lu(an) ? 2 : 1) + schur) * factor->scalar_bytes;
+  const size_t upper = tsi_analysis_is_lu(an) ? stream_scalars(upper_scalars(an)) : 0;
+  return (stream + upper + (an->blocks > 0 ? stream : 0) + schur) * factor->scalar_bytes;
 }
 
 /* What the method of factor->analysis needs beside the streams. */
@@ -65,6 +75,7 @@ static void release_storage(tsi_env *env, tristar_factor_t *factor) {
   tsi_update_release(&factor->update);
   TSI_FREE(env, factor->lower);
   TSI_FREE(env, factor->upper);
+  TSI_FREE(env, factor->inner);
   TSI_FREE(env, factor->schur);
   TSI_FREE(env, factor->inverse);
   tsi_row_factor_destroy(env, &factor->rows);
@@ -97,9 +108,11 @@ void tsi_factor_fill_stats(tristar_factor_t *factor, size_t before, double secon
   const bool lu = tsi_analysis_is_lu(an);
   const tsi_memory *memory = &factor->ts->env.memory;
   tristar_factor_stats *stats = &factor->stats;
-  stats->nnz_factor = lu ? 2 * an->stats.nnz_lower - an->stats.n : an->stats.nnz_lower;
-  stats->stored_factor = lu ? 2 * an->stats.stored_lower : an->stats.stored_lower;
-  stats->factor_bytes = (size_t)an->panel_values[an->panels->count] * (lu ? 2 : 1) * factor->scalar_bytes;
+  const tsi_symbolic *upper = tsi_analysis_structure(an, tsi_analysis_sides(an) - 1).symbolic;
+  const tsi_count lower_scalars = an->panel_values[an->panels->count];
+  stats->nnz_factor = an->stats.nnz_lower + (lu ? upper->nnz_exact - an->stats.n : 0);
+  stats->stored_factor = an->stats.stored_lower + (lu ? upper->nnz_stored : 0);
+  stats->factor_bytes = (size_t)(lower_scalars + (lu ? upper_scalars(an) : 0)) * factor->scalar_bytes;
   stats->peak_bytes = atomic_load(&memory->recent) - before;
   stats->factor_seconds = seconds - stats->start_seconds;
   tsi_log(&factor->ts->env, TRISTAR_LOG_INFO, "factor: %.3g s, %.1f GF/s, %.1f MB, %lld perturbed pivots",
@@ -134,8 +147,10 @@ static tristar_status run(tristar_factor_t *factor) {
   if (factor->analysis->lower.ptr == NULL) TSI_TRY(tsi_assembly_create(&factor->ts->env, factor->analysis));
   tsi_update_forget(factor->update);
   TSI_TRY(tsi_factor_check_limit(factor));
-  if (factor->lower == NULL) TSI_TRY(allocate_streams(&factor->ts->env, factor));
+  if (factor->lower == NULL || (factor->analysis->blocks > 0 && factor->inner == NULL))
+    TSI_TRY(allocate_streams(&factor->ts->env, factor));
   TSI_TRY(tsi_factorize(factor));
+  TSI_TRY(tsi_block_form_complete(factor));
   tsi_factor_order_pivots(factor);
   factor->valid = true;
   factor->generation++;

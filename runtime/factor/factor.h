@@ -52,6 +52,8 @@ struct tristar_factor_s {
    * alone: solves do not use them. NULL: row_scale and col_scale serve. */
   double *row_weight, *col_weight;
   void *lower, *upper; /* upper is NULL but for LU */
+  void *inner; /* analysis->blocks > 0: U of the diagonal blocks, by analysis->panel_values, from the first
+                  factorization on; else NULL */
   void *schur; /* the Schur complement of rows that are not eliminated: all of it, by columns, scaled; the
                   panels of their supernode are those of a unit matrix. NULL: there are none */
   void **passing[2]; /* by panel, of the lower and upper stream, see above; NULL: there are none */
@@ -98,11 +100,12 @@ static inline bool tsi_factor_keeps_rows(const tristar_factor_t *factor) {
          (factor->rows && !factor->moves_rows && !factor->moves_columns);
 }
 
-/* Where panel p of a stream is. */
+/* Where a factorization packs panel p of a stream. */
 static inline char *tsi_factor_panel(const tristar_factor_t *factor, bool upper, tsi_index p) {
   const tsi_count at = factor->analysis->panel_values[p];
   if (at < 0) return factor->passing[upper][p];
-  return (char *)(upper ? factor->upper : factor->lower) + (size_t)at * factor->scalar_bytes;
+  const void *stream = !upper ? factor->lower : factor->analysis->blocks > 0 ? factor->inner : factor->upper;
+  return (char *)stream + (size_t)at * factor->scalar_bytes;
 }
 /* Room for a panel that is in `passing`, unless it is there. Errors: MEMORY. */
 TRISTAR_CHECKED tristar_status tsi_factor_need_passing(const tristar_factor_t *factor, bool upper,
@@ -135,6 +138,12 @@ TRISTAR_CHECKED tristar_status tsi_factor_allocate_stream(tsi_env *env, const tr
 
 /* Scales, and runs the numerical factorization into factor's streams. */
 TRISTAR_CHECKED tristar_status tsi_factorize(tristar_factor_t *factor);
+/* Afterwards, with a block triangular form: U from that of the blocks (block_form.c). Errors: NOT_FINITE,
+ * MEMORY. */
+TRISTAR_CHECKED tristar_status tsi_block_form_complete(tristar_factor_t *factor);
+/* Bytes that it takes for a while. Errors: MEMORY. */
+TRISTAR_CHECKED tristar_status tsi_block_form_weigh(tsi_env *env, const tristar_analysis_t *analysis,
+                                                    size_t *bytes);
 
 /* tristar_factor and tristar_refactor without the verdict on suspicious pivots (judge.h). *out is NULL after
  * a failure, unless nothing was left of a row (dependent). Errors: theirs. */

@@ -180,10 +180,13 @@ tristar_status tsi_factor_forecast_make(tristar_analysis_t *an, tsi_factor_forec
   f.factor = f.created + tsi_factor_stream_bytes(factor) + scales;
   TSI_TRY(weigh_run(factor, scaled, &f, run));
   const size_t sizes = n * sizeof(double), values = entries * sizeof(double);
-  const size_t measuring = f.factor + sizes + values + tsi_scaling_bytes(an);
+  size_t completing;
+  TSI_TRY(tsi_block_form_weigh(env, an, &completing));
+  const size_t before_fronts = sizes + values + tsi_scaling_bytes(an);
+  const size_t beside = f.factor + (completing > before_fronts ? completing : before_fronts);
   for (int k = 0; k < 2; k++) {
     const size_t running = f.factor + sizes + run[k];
-    f.peak[k] = running > measuring ? running : measuring;
+    f.peak[k] = running > beside ? running : beside;
   }
   for (int k = 0; k < 2; k++) f.seconds[k] += ENTRY_SECONDS * (double)entries;
   *forecast = f;

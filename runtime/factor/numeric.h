@@ -124,7 +124,7 @@ typedef struct tsi_numeric {
                                they do not */
   const bool *touched;      /* by supernode: fronts that a run works on; NULL: all */
   tsi_factorization *dag;
-  pthread_mutex_t lock; /* what pieces of a front's assembly have in common (front_pieces.c) */
+  pthread_mutex_t lock; /* what pieces of a front's assembly have in common (front_range.c) */
   bool has_lock;
   void **complement; /* by supernode: C of its front; of a shared one: NULL */
   void **out_part;   /* by parcel that leaves, by parcel that comes: parts of complements */
@@ -229,7 +229,7 @@ void tsi_fronts_whole(tsi_numeric *numeric, tsi_index first, tsi_index last);
 
 /* The steps of a tiled front of one process. open->s is set. */
 void tsi_front_open(tsi_numeric *numeric, tsi_open_front *open);
-/* A piece of its assembly, which begins with column c0: see front_pieces.c. */
+/* A piece of its assembly, which begins with column c0: see front_range.c. */
 void tsi_front_piece(tsi_numeric *numeric, tsi_open_front *open, tsi_index c0, tsi_index c1);
 /* Columns c0 .. c1-1 of the front: zeroes them, adds entries of B and the children's complements. */
 void tsi_front_assemble(tsi_numeric *numeric, const tsi_open_front *open, tsi_index c0, tsi_index c1);

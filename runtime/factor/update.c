@@ -226,6 +226,7 @@ static tristar_status factor_touched(tristar_factor_t *factor, tristar_update_re
     return factor_whole(factor, result); /* on one thread, if need be */
   if (tsi_numeric_needs_fixed(update->numeric)) return factor_whole(factor, result);
   TSI_TRY(tsi_numeric_finish(update->numeric, factor));
+  TSI_TRY(tsi_block_form_complete(factor));
   tsi_factor_order_pivots(factor);
   factor->valid = true;
   factor->generation++;

@@ -237,10 +237,11 @@ typedef struct tristar_analysis_options {
   int64_t schur_count;       /* Number of rows in schur, all different. 0: all rows are eliminated. */
   tristar_pivoting pivoting; /* Pivots of LU and LDLT. */
   double pivot_threshold;    /* PIVOTING_DELAYED: up to 1 (LU) or 1/2 (LDLT). 0: 0.1 (LU), 0.01 (LDLT). */
+  tristar_block_triangular block_triangular; /* Block triangular form of LU. */
 } tristar_analysis_options;
 
 /* Defaults: METHOD_AUTO, ORDERING_AUTO, MATCHING_AUTO, INVERSE_DIAGONAL, MERGE_RELAXED, SINGULAR_REFUSE,
- * GROWTH_WARN, PLACE_CPU, PIVOTING_STATIC, seed 1, all else 0. */
+ * GROWTH_WARN, PLACE_CPU, PIVOTING_STATIC, BLOCK_TRIANGULAR_OFF, seed 1, all else 0. */
 #define tristar_analysis_options_init(options)                                                               \
   tristar_analysis_options_init_sized((options), sizeof *(options))
 

@@ -62,6 +62,19 @@ typedef enum tristar_singular {
                               Structurally singular matrices are refused. */
 } tristar_singular;
 
+/* Block triangular form of LU, for GENERAL views. Permutations make the matrix block upper triangular with
+ * irreducible diagonal blocks (Tarjan 1972), and only these blocks are ordered and factored. AUTO takes the
+ * form if one row or column in eight has one entry, at least half of the rows are blocks, and L and U have at
+ * most four times the entries of A, up to 50,000 rows. Without effect: schur, leaf_parts > 1,
+ * INVERSE_PARTITIONED, PIVOTING_DELAYED, ORDERING_NATURAL, _USER, _CALLBACK and _PTSCOTCH, and
+ * tristar_dmatrix_factor. tristar_distributed_factor analyzes anew without the form. tristar_distribute, and
+ * layouts (tristar_layout.h) of such an analysis, return UNSUPPORTED. */
+typedef enum tristar_block_triangular {
+  TRISTAR_BLOCK_TRIANGULAR_AUTO, /* If it has few entries. */
+  TRISTAR_BLOCK_TRIANGULAR_OFF,  /* Never. */
+  TRISTAR_BLOCK_TRIANGULAR_ON    /* If there is more than one block. */
+} tristar_block_triangular;
+
 /* Pivots of LU and LDLT. A pivot passes the threshold test if it bounds the entries of its column of L by 1 /
  * pivot_threshold. STATIC takes pivots from the rows of a panel, which are few, and perturbs tiny ones.
  * DELAYED factors like STATIC first. If a pivot was perturbed or fails the test, tristar_factor searches

@@ -91,6 +91,7 @@ typedef struct tristar_analysis_stats {
   double analyze_seconds;          /* Seconds of tristar_analyze. */
   tristar_ordering ordering;       /* The ordering that was taken; never AUTO. */
   const char *ordering_reason;     /* Why ORDERING_AUTO took it; "" for another option. Static text. */
+  int64_t diagonal_blocks;         /* Blocks of the block triangular form; 0: LU has no such form. */
 } tristar_analysis_stats;
 /* Copies the statistics of the analysis to *stats. */
 TRISTAR_API tristar_status tristar_analysis_get_stats(const tristar_analysis_t *analysis,

@@ -166,7 +166,7 @@ static void pass_shared(const counter *c, tsi_index s) {
 }
 
 /* Bytes of the children's complements, of s that is cut into tiles, that are used up when the columns of its
- * supernode are assembled (runtime/factor/front_pieces.c). */
+ * supernode are assembled (runtime/factor/front_range.c). */
 static double used_bytes(const counter *c, tsi_index s) {
   const tsi_symbolic *symbolic = c->an->symbolic;
   const bool full = tsi_analysis_is_lu(c->an);
@@ -264,7 +264,8 @@ static tristar_status check_arguments(tsi_env *env, const tristar_analysis_t *an
   if (nrhs < 1) TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "nrhs = %lld", (long long)nrhs);
   TSI_TRY(tsi_layout_check_words(env, layout));
   if (tsi_analysis_sides(analysis) > 1)
-    TSI_FAIL(env, TRISTAR_ERR_UNSUPPORTED, "L and U have different structures: no layout serves both");
+    TSI_FAIL(env, TRISTAR_ERR_UNSUPPORTED, "L and U have different structures: no layout serves both%s",
+             analysis->blocks > 0 ? "; analyze with BLOCK_TRIANGULAR_OFF" : "");
   if (layout->px > 0 && layout->py > 0 && layout->pz > 0 &&
       (!tsi_count_mul((int64_t)layout->px * layout->py, layout->pz, &ranks) || ranks > RANKS_MOST))
     TSI_FAIL(env, TRISTAR_ERR_TOO_LARGE, "layout %dx%dx%d has more than %d processes", layout->px, layout->py,

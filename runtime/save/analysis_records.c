@@ -2,6 +2,7 @@
 #include <math.h>
 #include <stdio.h>
 
+#include "partition/order/imported_structure.h"
 #include "runtime/factor/method.h"
 #include "runtime/save/objects.h"
 
@@ -21,6 +22,8 @@ static const tsi_field analysis_fields[] = {
     A(stats.ordering),
     A(keeps_scaling),
     A(extended),
+    A(blocks),
+    A(stats.elimination_tree_height),
     A(options.method),
     A(options.ordering),
     A(options.leaf_parts),
@@ -36,6 +39,7 @@ static const tsi_field analysis_fields[] = {
     A(options.solves),
     A(options.pivoting),
     A(options.pivot_threshold),
+    A(options.block_triangular),
 };
 
 #define P(member) TSI_FIELD(tsi_pattern, member)
@@ -134,6 +138,14 @@ static tristar_status take_pattern(tsi_source *source, tsi_pattern **out) {
   return TRISTAR_OK;
 }
 
+/* A structure that is not what it must be is one of a damaged file. */
+static tristar_status answer_check(const tsi_source *source, tristar_status status) {
+  char why[TSI_MESSAGE_SIZE / 2];
+  if (status != TRISTAR_ERR_INTERNAL) return status;
+  snprintf(why, sizeof why, "%s", tsi_error_text(source->env));
+  TSI_DAMAGED(source, "%s", why);
+}
+
 static tristar_status take_side(tsi_source *source, tsi_index n, tsi_structure *out) {
   tsi_env *env = source->env;
   side fields = {.width_max = 0};
@@ -156,13 +168,7 @@ static tristar_status take_side(tsi_source *source, tsi_index n, tsi_structure *
   TSI_TRY(TSI_ALLOC_ZERO_IN(sy, sy->inverse, n));
   for (tsi_index k = 0; k < n; k++)
     if (sy->perm[k] >= 0 && sy->perm[k] < n) sy->inverse[sy->perm[k]] = k;
-  const tristar_status status = tsi_symbolic_check(env, sy, NULL);
-  if (status == TRISTAR_ERR_INTERNAL) {
-    char why[TSI_MESSAGE_SIZE / 2];
-    snprintf(why, sizeof why, "%s", tsi_error_text(env));
-    TSI_DAMAGED(source, "%s", why);
-  }
-  TSI_TRY(status);
+  TSI_TRY(answer_check(source, tsi_symbolic_check(env, sy, NULL)));
   TSI_TRY(tsi_panels_create(env, sy, fields.width_max, &out->panels));
   out->symbolic = tsi_take(&sy);
   return tsi_place_panels(env, out->panels, &out->panel_values);
@@ -215,6 +221,23 @@ static tristar_status check_scale(const tsi_source *source, tsi_index n, const d
   return TRISTAR_OK;
 }
 
+/* Block triangular form: the trees of the blocks, from what solves read. */
+static tristar_status take_blocks(const tsi_source *source, tristar_analysis_t *an) {
+  tsi_env *env = source->env;
+  const int64_t height = an->stats.elimination_tree_height;
+  tsi_index roots = 0;
+  an->swept = tsi_take(&an->symbolic);
+  TSI_TRY(tsi_blocks_own_trees(env, an->swept, &an->symbolic));
+  if (height < 0 || height > an->symbolic->n)
+    TSI_DAMAGED(source, "an elimination tree of height %lld", (long long)height);
+  an->symbolic->etree_height = (tsi_index)height;
+  TSI_TRY(answer_check(source, tsi_symbolic_check(env, an->symbolic, NULL)));
+  TSI_TRY(answer_check(source, tsi_blocks_check(env, an->symbolic, an->other.symbolic)));
+  for (tsi_index s = 0; s < an->symbolic->count; s++) roots += an->symbolic->parent[s] == TSI_NONE;
+  if (roots > an->blocks) TSI_DAMAGED(source, "%d diagonal blocks have %d trees", an->blocks, roots);
+  return TRISTAR_OK;
+}
+
 static tristar_status take_analysis(tsi_source *source, tristar_analysis_t *an) {
   tsi_structure structure = {NULL, NULL, NULL};
   tristar_analysis_options_init(&an->options);
@@ -230,11 +253,16 @@ static tristar_status take_analysis(tsi_source *source, tristar_analysis_t *an) 
   an->panel_values = structure.panel_values;
   TSI_TRY(status);
   if (tsi_source_has(source, "side")) {
-    if (!an->imported || !tsi_analysis_is_lu(an))
+    if ((!an->imported && an->blocks <= 0) || !tsi_analysis_is_lu(an))
       TSI_DAMAGED(source, "%s", "U has a structure of its own, but is not imported");
     TSI_TRY(take_side(source, an->pattern->n, &an->other));
     structure = tsi_analysis_structure(an, 0);
     if (!are_alike(&structure, &an->other)) TSI_DAMAGED(source, "%s", "L and U have different supernodes");
+  }
+  if (an->blocks != 0) {
+    if (an->blocks < 0 || an->imported || an->other.symbolic == NULL)
+      TSI_DAMAGED(source, "%d diagonal blocks, but one structure", an->blocks);
+    TSI_TRY(take_blocks(source, an));
   }
   TSI_TRY(take_order(source, "in_row", an->symbolic, &an->in_row));
   TSI_TRY(take_order(source, "out_row", an->symbolic, &an->out_row));

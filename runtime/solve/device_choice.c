@@ -134,7 +134,7 @@ static tristar_status place(tsi_env *env, const tristar_factor_t *factor, const 
   tsi_device_split_costs all = *costs;
   double bytes;
   for (int tries = 1;; tries++) {
-    TSI_TRY_OUT(tsi_device_split_create(env, an->symbolic, an->panels, &all, out));
+    TSI_TRY_OUT(tsi_device_split_create(env, tsi_analysis_structure(an, 0).symbolic, an->panels, &all, out));
     if (all.device_memory <= 0) goto out;
     TSI_TRY_OUT(tsi_device_memory_measure(env, factor, options, costs, *out, &bytes));
     if (bytes <= costs->device_memory) goto out;

@@ -49,7 +49,7 @@ static void find_stored(const tristar_factor_t *factor, double *stored, tsi_devi
 /* Rows of a solve that a subtree shares with the cores: those of its border, on both sides if these differ.
  * Their mean, as one of them crosses the bus in each sweep. */
 static tristar_status find_borders(tsi_env *env, const tristar_analysis_t *an, tsi_index *border) {
-  TSI_TRY(tsi_borders_count(env, an->symbolic, border));
+  TSI_TRY(tsi_borders_count(env, tsi_analysis_structure(an, 0).symbolic, border));
   if (tsi_analysis_sides(an) == 1) return TRISTAR_OK;
   TSI_SCRATCH(env, tsi_index, other, an->symbolic->count);
   TSI_TRY(tsi_borders_count(env, an->other.symbolic, other));
@@ -142,7 +142,7 @@ static tristar_status cut(tsi_env *env, const tristar_analysis_t *an, const tsi_
   tsi_side side[2];
   *c = (cut_subtrees){.sides = tsi_analysis_sides(an)};
   TSI_TRY(TSI_ALLOC(env, c->device, an->symbolic->count));
-  tsi_device_split_devices(placing, an->symbolic, c->device);
+  tsi_device_split_devices(placing, tsi_analysis_structure(an, 0).symbolic, c->device);
   options.label = NULL;
   options.device = c->device;
   for (int i = 0; i < c->sides; i++)

@@ -109,7 +109,7 @@ static tristar_status place(const tristar_factor_t *factor, const tristar_plan_o
   places->memory = costs.device_memory < DBL_MAX ? costs.device_memory : 0;
   if (on_devices == 0) return TRISTAR_OK;
   TSI_TRY(TSI_ALLOC(env, places->device, factor->analysis->symbolic->count));
-  tsi_device_split_devices(placing, factor->analysis->symbolic, places->device);
+  tsi_device_split_devices(placing, tsi_analysis_structure(factor->analysis, 0).symbolic, places->device);
   return TRISTAR_OK;
 }
 

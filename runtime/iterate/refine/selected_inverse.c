@@ -341,7 +341,7 @@ static bool has_grown(const tristar_factor_t *factor) {
 static tristar_status find_entries(tsi_env *env, const wanted *w) {
   const tristar_factor_t *factor = w->plan->factor;
   const tristar_analysis_t *an = factor->analysis;
-  bool solves = an->imported || has_grown(factor);
+  bool solves = an->imported || an->blocks > 0 || has_grown(factor);
   TSI_OWNED bool *needed = NULL;
   if (!solves) {
     TSI_TRY(TSI_ALLOC_ZERO(env, needed, an->symbolic->count));

@@ -244,6 +244,7 @@ out:
 static tristar_status take_values(tristar_distributed_t *d, tristar_analysis_t *analysis, const void *values,
                                   tristar_factor_t **source) {
   tsi_env *env = &d->ts->env;
+  TSI_CLEANUP(tristar_analysis_destroy) tristar_analysis_t *whole = NULL;
   if (tsi_transport_rank(d->transport) != 0) {
     if (analysis != NULL)
       TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "an analysis is passed on rank %d: only rank 0 may have one",
@@ -256,8 +257,15 @@ static tristar_status take_values(tristar_distributed_t *d, tristar_analysis_t *
   TSI_TRY(tsi_analysis_need_whole(analysis));
   if (analysis->options.pivoting != TRISTAR_PIVOTING_STATIC)
     TSI_FAIL(env, TRISTAR_ERR_UNSUPPORTED, "pivoting: pivots are delayed on one process only");
-  TSI_TRY(tsi_factor_create(analysis, values, source));
-  return tsi_factor_choose_method(*source);
+  if (tsi_analysis_is_lu(analysis) && analysis->options.block_triangular != TRISTAR_BLOCK_TRIANGULAR_OFF)
+    TSI_TRY(tsi_analysis_without_blocks(analysis, &whole));
+  TSI_TRY(tsi_factor_create(whole ? whole : analysis, values, source));
+  TSI_TRY(tsi_factor_choose_method(*source));
+  if ((*source)->analysis->blocks == 0) return TRISTAR_OK;
+  tristar_analysis_destroy(&whole); /* METHOD_AUTO has analyzed anew */
+  TSI_TRY(tsi_analysis_without_blocks((*source)->analysis, &whole));
+  TSI_TRY(tsi_factor_take_analysis(*source, tsi_take(&whole)));
+  return tsi_factor_check_values(*source);
 }
 
 /* Collective. All but the values. sizes: taken over. */

@@ -51,7 +51,8 @@ static tristar_status check_factor(tsi_env *env, const tristar_factor_t *factor,
   if (tsi_factor_is_triangle(factor))
     TSI_FAIL(env, TRISTAR_ERR_UNSUPPORTED, "a triangular matrix alone cannot be distributed");
   if (tsi_analysis_sides(factor->analysis) != 1)
-    TSI_FAIL(env, TRISTAR_ERR_UNSUPPORTED, "factors L and U of different structure cannot be distributed");
+    TSI_FAIL(env, TRISTAR_ERR_UNSUPPORTED, "factors L and U of different structure cannot be distributed%s",
+             factor->analysis->blocks > 0 ? ": analyze with BLOCK_TRIANGULAR_OFF" : "");
   return TRISTAR_OK;
 }
 
