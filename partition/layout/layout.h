@@ -41,7 +41,7 @@ typedef enum tsi_map { TSI_MAP_SUBTREE, TSI_MAP_CYCLIC } tsi_map;
 
 typedef struct tsi_layout_options {
   tsi_index px, py, pz; /* pz a power of two */
-  tsi_map map;
+  tsi_map map : 8;
   bool replicated;
   double floor_bytes, ceiling_bytes, slice_bytes; /* of whole chunks, as in chunks.h */
   double panel_bytes;                             /* likewise */

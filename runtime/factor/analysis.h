@@ -49,13 +49,13 @@ struct tristar_analysis_s {
   bool one_order; /* in_row and out_row are the same */
   bool extended;  /* delayed_pivots.c found the order, which pivots follow where they pass the test; they are
                      perturbed only below epsilon */
+  bool fallback;  /* METHOD_AUTO chose LLT: LDLT may be tried if that fails */
+  char factor_scalar; /* of factors and workspace: pattern->scalar, or its single form */
+  bool imported;      /* the factors come from elsewhere: nothing to assemble */
+  bool keeps_scaling; /* factorizations take the scaling of the matching wherever it fits */
   tristar_t *ts;
   tsi_pattern *pattern;
   tristar_analysis_options options; /* permutation is NULL here */
-  bool fallback;                    /* METHOD_AUTO chose LLT: LDLT may be tried if that fails */
-  char factor_scalar;               /* of factors and workspace: pattern->scalar, or its single form */
-  bool imported;                    /* the factors come from elsewhere: nothing to assemble */
-  bool keeps_scaling;               /* factorizations take the scaling of the matching wherever it fits */
   tsi_symbolic *symbolic;           /* of L, and of U unless it has its own */
   tsi_panels *panels;
   tsi_count *panel_values;         /* panels + 1: where each panel's packed values begin */

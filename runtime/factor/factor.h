@@ -40,6 +40,7 @@ struct tristar_factor_s {
    * stats.solve_error was at most 2^k. Else 0. */
   int8_t loss;
   bool loses_by_weakness; /* loss: weak pivots did */
+  bool released;          /* a copy of a plan has taken the streams over (storage.h): nobody reads them */
   tristar_t *ts;
   tristar_analysis_t *analysis;
   int64_t generation;
@@ -76,7 +77,6 @@ struct tristar_factor_s {
   double low_rank_growth;    /* The growth of terms of L D L^T by such terms; 1, or 0: none. */
   struct tsi_update *update; /* What changes of few entries need (update.h); NULL: none were prepared. */
   tristar_factor_stats stats;
-  bool released; /* A copy of a plan has taken the streams over (storage.h): nobody reads them. */
 };
 
 /* Bytes of the streams, and of the Schur complement. */

@@ -131,6 +131,8 @@ typedef struct tristar_factor_stats {
                          diagonal entry. */
   int judged;         /* 1: trial solves looked at the condition, the growth or the units, and solve_error is
                          set. */
+  int schur_refined;  /* 1: refined solves computed the Schur complement, as pivots were perturbed
+                         (tristar_schur.h). */
   double solve_error; /* Largest backward error of trial solves with A and A^T, without refinement, or what
                          it leads to expect (see above). Above eps^(2/3), tristar_solve refines. Infinite: out
                          of range. */
@@ -141,8 +143,6 @@ typedef struct tristar_factor_stats {
   int64_t delayed_pivots;  /* Columns that these searches have delayed to an ancestor, all together. */
   int64_t added_entries;   /* Entries (nnz_factor) that the last structure has more than the first one. */
   int64_t unstable_pivots; /* Pivots of the latest factorization that fail the threshold test. */
-  int schur_refined;       /* 1: refined solves computed the Schur complement, as pivots were perturbed
-                              (tristar_schur.h). */
 } tristar_factor_stats;
 /* Copies the statistics of the factor to *stats. */
 TRISTAR_API tristar_status tristar_factor_get_stats(const tristar_factor_t *factor,

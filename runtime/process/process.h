@@ -53,6 +53,7 @@ typedef struct tsi_process {
   tsi_factor_kind kind;
   size_t user_bytes, scalar_bytes;
   int workers;
+  bool pivoted;                      /* some interchange happened */
   tsi_layout_options layout_options; /* that the layout was made with; device: NULL */
   tsi_layout *layout;
   tsi_sweep *whole; /* of the chunks of the layout */
@@ -71,7 +72,6 @@ typedef struct tsi_process {
   /* Values, by local column */
   void *lower, *upper; /* streams of begin[panels] scalars and TSI_STREAM_PAD; upper: LU. NULL: later */
   tsi_index *pivots;   /* if kind.pivots */
-  bool pivoted;        /* some interchange happened */
   void *inverse;       /* two scalars a column, if kind.indefinite */
   double *row_scale, *col_scale; /* if kind.scaled: of the user's row, and column, of each local column */
 } tsi_process;
