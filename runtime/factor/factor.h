@@ -109,11 +109,11 @@ static inline char *tsi_factor_panel(const tristar_factor_t *factor, bool upper,
 TRISTAR_CHECKED tristar_status tsi_factor_need_passing(const tristar_factor_t *factor, bool upper,
                                                        tsi_index p);
 
-/* Does a trial show that solves without refinement lose digits: is its backward error above eps^(2/3)? */
+/* Does a trial show that solves without refinement lose digits? */
 static inline bool tsi_factor_loses_digits(const tristar_factor_t *factor) {
   if (!factor->stats.judged) return false;
   const double epsilon = tsi_sparse_kernels_select(factor->analysis->factor_scalar)->epsilon;
-  return !(factor->stats.solve_error <= pow(epsilon, 2.0 / 3));
+  return !(factor->stats.solve_error <= tsi_acceptable_error(epsilon));
 }
 /* Do products with inverted diagonal blocks possibly lose as many digits? */
 static inline bool tsi_factor_inverts_badly(const tristar_factor_t *factor) {

@@ -238,22 +238,12 @@ static void check_perturbed(tristar_t *ts, const typed *t, tristar_symmetry symm
   CLEANUP(destroy) system_of s;
   tristar_analysis_options options = DEFAULTS(tristar_analysis_options);
   tristar_plan_stats stats;
-  int64_t permutation[N], at = 0;
+  int64_t permutation[N];
   double share = -1;
-  memset(a, 0, sizeof a);
-  for (int k = 0; k < N; k += 3) {
-    const int next = (k + 5) % N;
-    a[k][k] = a[k][k + 1] = a[k + 1][k] = a[k + 1][k + 1] = a[k + 2][k + 2] = 1;
-    a[k][k + 2] = symmetry == TRISTAR_GENERAL ? 0.4 : 0.5;
-    a[k + 2][k] = 0.5;
-    if (t->is_complex) __imag__ a[k + 2][k] = 0.25;
-    a[k + 2][next] = a[next][k + 2] = 0.125;
-  }
+  typed_triples(N, symmetry != TRISTAR_GENERAL, a[0], permutation);
+  for (int k = 0; k < N && t->is_complex; k += 3) __imag__ a[k + 2][k] = 0.25;
   for (int i = 0; i < N && symmetry != TRISTAR_GENERAL; i++)
     for (int j = 0; j < i; j++) a[j][i] = mirrored(symmetry, a[i][j]);
-  for (int turn = 0; turn < 2; turn++)
-    for (int i = 0; i < N; i++)
-      if ((i % 3 == 2) == turn) permutation[at++] = i;
   options.ordering = TRISTAR_ORDERING_USER;
   options.permutation = permutation;
   options.merge = TRISTAR_MERGE_NONE;

@@ -426,23 +426,13 @@ static void check_inverse(const world *w, const problem *q) {
 static void check_perturbed_inverse(const world *w, const typed *t) {
   enum { N = 60 };
   static number a[N][N];
-  int64_t permutation[N], at = 0;
+  int64_t permutation[N];
   tristar_analysis_options options = DEFAULTS(tristar_analysis_options);
   tristar_distributed_options how = DEFAULTS(tristar_distributed_options);
   tristar_distributed_stats stats;
   CLEANUP(tristar_analysis_destroy) tristar_analysis_t *an = NULL;
   problem q = {.kind = "triples", .type = t, .n = N, .tolerance = t->is_single ? 1e-4 : 1e-12};
-  memset(a, 0, sizeof a);
-  for (int k = 0; k < N; k += 3) {
-    const int next = (k + 5) % N;
-    a[k][k] = a[k][k + 1] = a[k + 1][k] = a[k + 1][k + 1] = a[k + 2][k + 2] = 1;
-    a[k][k + 2] = 0.4;
-    a[k + 2][k] = 0.5;
-    a[k + 2][next] = a[next][k + 2] = 0.125;
-  }
-  for (int turn = 0; turn < 2; turn++)
-    for (int i = 0; i < N; i++)
-      if ((i % 3 == 2) == turn) permutation[at++] = i;
+  typed_triples(N, false, a[0], permutation);
   options.ordering = TRISTAR_ORDERING_USER;
   options.permutation = permutation;
   options.merge = TRISTAR_MERGE_NONE;

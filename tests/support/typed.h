@@ -104,6 +104,24 @@ static inline void *typed_matrix(tristar_t *ts, const char *kind, int64_t k, con
 
 enum { TYPED_DENSE_MOST = 107 };
 
+/* A regular matrix of triples of rows a, b, p, n a multiple of 3. permutation brings all a and b first, whose
+ * diagonal blocks are singular: their pivots are perturbed. a: n rows of n. */
+static inline void typed_triples(int n, bool symmetric, number *a, int64_t *permutation) {
+  int at = 0;
+  memset(a, 0, (size_t)n * (size_t)n * sizeof *a);
+  for (int k = 0; k < n; k += 3) {
+    number *row = a + k * n, *second = row + n, *third = second + n;
+    const int next = (k + 5) % n;
+    row[k] = row[k + 1] = second[k] = second[k + 1] = third[k + 2] = 1;
+    row[k + 2] = symmetric ? 0.5 : 0.4;
+    third[k] = 0.5;
+    third[next] = a[next * n + k + 2] = 0.125;
+  }
+  for (int turn = 0; turn < 2; turn++)
+    for (int i = 0; i < n; i++)
+      if ((i % 3 == 2) == turn) permutation[at++] = i;
+}
+
 /* A view of a small dense matrix: compressed columns, without zeros off the diagonal; of a symmetric kind the
  * lower triangle. a: n rows with the leading dimension ld. The view is valid until the next call. */
 static inline tristar_view typed_dense_view(const typed *t, int n, const number *a, int ld,

@@ -5,6 +5,8 @@
  * Bounds, norms and magnitudes are double for every scalar type. */
 #pragma once
 
+#include <math.h>
+
 #include "runtime/base/types.h"
 #include "tristar.h"
 
@@ -127,3 +129,8 @@ typedef struct tsi_sparse_kernels {
 
 /* For 's', 'd', 'c' or 'z'; NULL for anything else. */
 const tsi_sparse_kernels *tsi_sparse_kernels_select(char scalar);
+
+/* The largest backward error of solves that have lost no digits: eps^(2/3). */
+static inline double tsi_acceptable_error(double epsilon) {
+  return pow(epsilon, 2.0 / 3);
+}

@@ -101,7 +101,7 @@ tristar_status tsi_judge_storage(tristar_plan_t *plan) {
     if (status == TRISTAR_ERR_MEMORY) return go_untried(plan);
     TSI_TRY(status);
   }
-  const bool loses = !(error <= pow(epsilon, 2.0 / 3));
+  const bool loses = !(error <= tsi_acceptable_error(epsilon));
   atomic_store(&plan->storage_loses, loses);
   atomic_store(&plan->storage_judged, generation);
   if (loses)

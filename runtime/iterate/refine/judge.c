@@ -307,7 +307,7 @@ static tristar_status try_solves(trials *t, const tristar_factor_t *factor, tria
  * this loses digits. missed: of expect(). */
 static tristar_status try_until_lost(trials *t, const tristar_factor_t *factor, trial first, trial last,
                                      double missed, double *error) {
-  const double most = pow(epsilon_of(factor), 2.0 / 3);
+  const double most = tsi_acceptable_error(epsilon_of(factor));
   TSI_TRY(try_solve(t, TRISTAR_N, first, last, error));
   if (expect(factor, *error, missed) <= most && !is_symmetric(factor))
     TSI_TRY(try_solve(t, TRISTAR_T, first, last, error));

@@ -2,8 +2,6 @@
  * as after other factorizations.
  *
  * Reads   new values.   Writes  a factor. */
-#include <math.h>
-
 #include "runtime/base/clock.h"
 #include "runtime/base/progress.h"
 #include "runtime/factor/low_rank.h"
@@ -77,7 +75,8 @@ static tristar_status is_fine(tristar_factor_t *factor, bool *fine) {
   *fine = !tsi_judge_is_needed(factor);
   if (!*fine || factor->inverse == NULL) return TRISTAR_OK;
   TSI_TRY(tsi_judge_try(factor, &error));
-  *fine = error <= ENOUGH * pow(tsi_sparse_kernels_select(factor->analysis->factor_scalar)->epsilon, 2.0 / 3);
+  *fine = error <=
+          ENOUGH * tsi_acceptable_error(tsi_sparse_kernels_select(factor->analysis->factor_scalar)->epsilon);
   return TRISTAR_OK;
 }
 

@@ -346,7 +346,7 @@ static tristar_status settle(const course *c, double *error) {
   if (!strict.uneven && !differ_widely(c->r, c->b)) return c->r->system->team->failure;
   strict.residual.strict = true;
   TSI_TRY(tsi_residual_error(&strict.residual, c->b, c->x, &s.best.error));
-  if (!(s.best.error > pow(strict.kernels->epsilon, 2.0 / 3))) return TRISTAR_OK;
+  if (!(s.best.error > tsi_acceptable_error(strict.kernels->epsilon))) return TRISTAR_OK;
   TSI_TRY(tsi_team_agree(system->team, TSI_ALLOC(system->env, kept, bytes)));
   memcpy(kept, c->x, bytes);
   s.r = &strict;

@@ -411,7 +411,7 @@ tristar_status tsi_schur_refine(tristar_plan_t *plan) {
   tristar_factor_stats *stats = &factor->stats;
   const tristar_analysis_t *an = factor->analysis;
   tsi_env *env = &plan->ts->env;
-  const double most = pow(tsi_sparse_kernels_select(an->pattern->scalar)->epsilon, 2.0 / 3);
+  const double most = tsi_acceptable_error(tsi_sparse_kernels_select(an->pattern->scalar)->epsilon);
   TSI_CLEANUP(finish) refined r = {.b = NULL};
   tristar_refine_result result = {0};
   TSI_TRY(start(plan, an->schur_count, &r));

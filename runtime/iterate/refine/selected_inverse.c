@@ -44,7 +44,7 @@ static double epsilon_of(const tristar_factor_t *factor) {
 
 /* The largest backward error that entries may have. */
 static double most_of(const tristar_factor_t *factor) {
-  return pow(epsilon_of(factor), 2.0 / 3);
+  return tsi_acceptable_error(epsilon_of(factor));
 }
 
 /* Entries have the accuracy of solves with the scaled matrix, whatever the units. */

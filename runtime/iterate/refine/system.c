@@ -99,8 +99,7 @@ tristar_status tsi_system_count_terms(const tsi_system *system, tristar_op op, t
   return multiply(system, count, op, NULL, (operand){NULL, 0}, terms, sizeof *terms, add_indices);
 }
 
-/* ---- Scaling without units ------------------------------------------------------------------------------
- */
+/* ---- Scaling without units ----------------------------------------------------------------------------- */
 
 /* All entries are here. */
 static tristar_status bring_all_together(const tsi_system *system, double *row, double *column) {

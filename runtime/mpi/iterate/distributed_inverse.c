@@ -6,7 +6,6 @@
  *
  * Reads   a distributed factor, the lists of rank 0.   Writes  the caller's values.
  * Invariant: all ranks know the columns of each block, and in the same order. */
-#include <math.h>
 #include <stdlib.h>
 
 #include "runtime/base/scalars.h"
@@ -98,7 +97,7 @@ static tristar_status solve_units(wanted *w, int64_t columns, const int64_t *col
 
 /* Collective. x has all rows of this rank. */
 static tristar_status solve_units_refined(wanted *w, int64_t columns, const int64_t *column) {
-  const double most = pow(tsi_sparse_kernels_select(scalar_of(w->d))->epsilon, 2.0 / 3);
+  const double most = tsi_acceptable_error(tsi_sparse_kernels_select(scalar_of(w->d))->epsilon);
   const int64_t ld = w->rows > 0 ? w->rows : 1;
   tristar_refine_result result;
   memset(w->b, 0, (size_t)(columns * w->rows) * w->d->process->user_bytes);
