@@ -29,6 +29,7 @@ int tsi_solve_distributed(const tsi_settings *settings) {
 #include "drivers/session/commands.h"
 #include "drivers/session/layout.h"
 #include "drivers/session/saved.h"
+#include "drivers/report/pivots.h"
 #include "drivers/report/rank_figures.h"
 #include "drivers/report/report.h"
 #include "runtime/base/median.h"
@@ -42,6 +43,7 @@ typedef struct solution {
   tristar_layout_prediction predicted; /* then */
   bool by_rows;                        /* all ranks have rows of the matrix, not rank 0 all of them */
   tsi_solved_system in;
+  tsi_pivots pivots;                /* with --inverse-diagonal */
   int64_t solves;                   /* plain ones so far */
   double *sweep;                    /* repeat: seconds of the sweeps of plain solves */
   double sweep_s;                   /* the median */
@@ -67,6 +69,30 @@ tristar_dmatrix_t *tsi_read_rows(tsi_session *s) {
       (tristar_view){.symmetry = stats.symmetry, .scalar = stats.scalar, .rows = stats.n, .cols = stats.n};
   s->read_s = tsi_now() - begin;
   return matrix;
+}
+
+bool tsi_make_rows(tsi_session *s, int rank, bool spread, tristar_dmatrix_t **matrix) {
+  static const int32_t no_entries[] = {0};
+  tristar_dmatrix_options options;
+  *matrix = spread ? tsi_read_rows(s) : NULL;
+  if (*matrix != NULL) return true;
+  if (!tsi_rank_0_says(rank > 0 || tsi_session_read(s))) return false;
+  s->single_factors = s->settings->precision >= 4; /* on all ranks */
+  tristar_view rows = s->view;
+  if (rank > 0) {
+    tristar_view_init(&rows);
+    rows.format = TRISTAR_CSR;
+    rows.ptr = no_entries;
+    rows.index = no_entries;
+    rows.values = no_entries;
+  }
+  MPI_Bcast(&rows.symmetry, (int)sizeof rows.symmetry, MPI_BYTE, 0, MPI_COMM_WORLD);
+  MPI_Bcast(&rows.scalar, (int)sizeof rows.scalar, MPI_BYTE, 0, MPI_COMM_WORLD);
+  MPI_Bcast(&rows.cols, 1, MPI_INT64_T, 0, MPI_COMM_WORLD);
+  tristar_dmatrix_options_init(&options);
+  options.engine = TRISTAR_ENGINE_SERIAL; /* there are no products */
+  return tsi_session_check(s, tristar_dmatrix_create(s->ts, MPI_COMM_WORLD, &rows, &options, matrix),
+                           s->name);
 }
 
 /* ---- Solving ------------------------------------------------------------------------------------------- */
@@ -317,6 +343,7 @@ static void print_report(const tsi_session *s, const solution *z) {
   tsi_report_matrix(s);
   tsi_report_analysis(s);
   tsi_report_factor(s);
+  tsi_pivots_report(s, &z->pivots);
   tsi_report("layout", "%d x %d x %d processes, %s algorithm, %s map, %s trees; %s each", l->px, l->py, l->pz,
              tsi_algorithm_name(s->settings), tsi_map_name(l->map), tsi_tree_name(l->message_tree),
              workers > 0 ? tsi_text_many(workers, "worker") : "no StarPU: one thread");
@@ -351,6 +378,7 @@ static cJSON *make_json(const tsi_session *s, const solution *z) {
   cJSON *object = tsi_json_session(s), *o;
   if (z->stats == NULL || z->stats[0].solve_seconds == 0) return object;
   tsi_solved_system_json(&z->in, object);
+  tsi_pivots_json(s, &z->pivots, object);
   if (s->settings->in_flight == 1) cJSON_AddNumberToObject(object, "sweep_s", z->sweep_s);
   cJSON_AddStringToObject(object, "matrix_on", z->by_rows ? "all" : "rank 0");
   if (s->analysis == NULL) cJSON_AddBoolToObject(object, "saved", s->saved);
@@ -384,9 +412,23 @@ static bool save(tsi_session *s, const solution *z) {
   return prefix == NULL || tsi_session_check(s, tristar_distributed_save(z->in.distributed, prefix), prefix);
 }
 
+/* With --inverse-diagonal. On all ranks. */
+static bool find_diagonal(tsi_session *s, solution *z) {
+  tristar_dense diagonal = {0};
+  if (s->settings->inverse_diagonal == NULL) return true;
+  bool ok = tsi_rank_0_says(z->rank > 0 || tsi_dense_make(s, s->view.rows, 1, &diagonal));
+  const double begin = tsi_now();
+  ok = ok && tsi_session_check(s, tristar_distributed_inverse_diagonal(z->in.distributed, diagonal.values),
+                               s->name);
+  z->pivots = (tsi_pivots){.found = true, .null_vectors = -1, .diagonal_s = tsi_now() - begin};
+  ok = tsi_rank_0_says(ok && (z->rank > 0 || tsi_inverse_diagonal_write(s, &diagonal)));
+  free(diagonal.values);
+  return ok;
+}
+
 /* Everything after the context; gives what rank 0 found. */
 static bool run(tsi_session *s, solution *z) {
-  bool ok = make_factor(s, z) && save(s, z) && solve_plain(s, z) &&
+  bool ok = make_factor(s, z) && save(s, z) && find_diagonal(s, z) && solve_plain(s, z) &&
             tsi_session_check(s, tristar_distributed_gather_stats(z->in.distributed, z->stats), s->name) &&
             tsi_solved_system_trace(&z->in) &&
             tsi_solved_system_refine(&z->in, tsi_rank_0_says(tsi_accuracy_wants_condition(s)));
@@ -485,9 +527,11 @@ int tsi_run_mpi(int (*run_all)(const tsi_settings *, const void *), const tsi_se
                 const void *arg) {
   int level = MPI_THREAD_SINGLE;
   if (MPI_Init_thread(NULL, NULL, MPI_THREAD_MULTIPLE, &level) != MPI_SUCCESS) {
+    tsi_console_mute(false);
     tsi_console_error("MPI cannot be initialized");
     return TSI_EXIT_FAILED;
   }
+  tsi_console_mute(false);
   const int status = run_all(settings, arg);
   MPI_Finalize();
   return status;

@@ -1,18 +1,15 @@
-/* `tristar inverse`: chosen entries of the inverse. */
+/* `tristar inverse`: chosen entries of the inverse. On many processes, see inverse_mpi.c. */
 #include <stdlib.h>
 
+#include "drivers/command/solve.h"
 #include "drivers/session/commands.h"
 #include "drivers/session/console.h"
 #include "drivers/session/files.h"
+#include "drivers/session/launcher.h"
 #include "drivers/report/report.h"
 #include "tristar_inverse.h"
 
-/* The entries that --entries names. */
-typedef struct entries {
-  int64_t count, *row, *column;
-} entries;
-
-static bool read_entries(tsi_session *s, entries *e) {
+bool tsi_inverse_entries_read(tsi_session *s, tsi_inverse_entries *e) {
   int64_t *list = NULL, numbers = 0;
   bool ok = tsi_rows_read(s, s->settings->entries, s->view.rows, false, &list, &numbers);
   if (ok && numbers % 2 != 0)
@@ -31,14 +28,18 @@ static bool read_entries(tsi_session *s, entries *e) {
   return ok;
 }
 
-static tristar_status compute(const tsi_session *s, const entries *e, void *values) {
+void tsi_inverse_entries_free(tsi_inverse_entries *e) {
+  free(e->row);
+  free(e->column);
+}
+
+static tristar_status compute(const tsi_session *s, const tsi_inverse_entries *e, void *values) {
   if (s->settings->diagonal) return tristar_inverse_diagonal(s->plan, values);
   if (s->settings->pattern) return tristar_inverse_pattern(s->plan, TRISTAR_N, values);
   return tristar_inverse_entries(s->plan, e->count, e->row, e->column, values);
 }
 
-/* A column of values; the pattern becomes a matrix as that of the input. */
-static bool write_values(tsi_session *s, const tristar_dense *values) {
+bool tsi_inverse_write(tsi_session *s, const tristar_dense *values) {
   char comment[400];
   tristar_view view = s->view;
   if (s->settings->out == NULL) return true;
@@ -50,22 +51,31 @@ static bool write_values(tsi_session *s, const tristar_dense *values) {
                            tsi_output_name(s->settings->out));
 }
 
-static int64_t count_values(const tsi_session *s, const entries *e) {
+void tsi_inverse_report(const tsi_session *s, int64_t values, double seconds, int64_t solves) {
+  tsi_report("inverse", "%s in %s", tsi_text_count(values), tsi_text_seconds(seconds));
+  if (solves > 0) tsi_report("", "by %s", tsi_text_many(solves, "refined solve"));
+  if (s->settings->out != NULL) tsi_report("written", "%s", s->settings->out);
+}
+
+static int64_t count_values(const tsi_session *s, const tsi_inverse_entries *e) {
   const int64_t *ptr = s->view.ptr;
   return s->settings->diagonal ? s->view.rows : s->settings->pattern ? ptr[s->view.cols] : e->count;
 }
 
 int tsi_command_inverse(const tsi_settings *settings) {
   tsi_session session, *s = &session;
-  entries e = {.count = 0};
+  tsi_inverse_entries e = {.count = 0};
   tristar_dense values = {.values = NULL};
   tristar_plan_stats stats = {.inverse_solves = 0};
   double seconds = 0;
   if (settings->operand[0] == NULL) return tsi_usage_error("inverse", "no MATRIX given");
   if (settings->diagonal + settings->pattern + (settings->entries != NULL) != 1)
     return tsi_usage_error("inverse", "one of --diagonal, --pattern and --entries FILE is needed");
+  if (settings->layout != NULL || tsi_launched().processes > 1) return tsi_inverse_distributed(settings);
+  if (settings->algo >= 0 || settings->map >= 0 || settings->message_tree >= 0)
+    return tsi_usage_error("inverse", "--algo, --map and --message-tree need --layout");
   bool ok = tsi_session_open(s, settings, settings->operand[0]) && tsi_session_read(s) &&
-            (settings->entries == NULL || read_entries(s, &e)) && tsi_session_analyze(s) &&
+            (settings->entries == NULL || tsi_inverse_entries_read(s, &e)) && tsi_session_analyze(s) &&
             tsi_session_factor(s) && tsi_session_plan(s, 1) &&
             tsi_dense_make(s, count_values(s, &e), 1, &values);
   if (ok) {
@@ -74,16 +84,13 @@ int tsi_command_inverse(const tsi_settings *settings) {
     seconds = tsi_now() - begin;
   }
   ok = ok && tsi_session_check(s, tristar_plan_get_stats(s->plan, &stats), s->name);
-  ok = ok && write_values(s, &values);
+  ok = ok && tsi_inverse_write(s, &values);
   if (ok && !settings->to_stdout) {
     tsi_console_clear();
     tsi_report_matrix(s);
     tsi_report_analysis(s);
     tsi_report_factor(s);
-    tsi_report("inverse", "%s in %s", tsi_text_count(values.rows), tsi_text_seconds(seconds));
-    if (stats.inverse_solves > 0)
-      tsi_report("", "by %s", tsi_text_many(stats.inverse_solves, "refined solve"));
-    if (settings->out != NULL) tsi_report("written", "%s", settings->out);
+    tsi_inverse_report(s, values.rows, seconds, stats.inverse_solves);
   }
   cJSON *object = tsi_json_session(s);
   if (ok)
@@ -91,7 +98,6 @@ int tsi_command_inverse(const tsi_settings *settings) {
                      {"inverse_solves", (double)stats.inverse_solves});
   tsi_json_write(s, object);
   free(values.values);
-  free(e.row);
-  free(e.column);
+  tsi_inverse_entries_free(&e);
   return tsi_session_close(s);
 }

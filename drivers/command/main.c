@@ -165,7 +165,10 @@ static const tsi_command commands[] = {
      "Factors A and computes the diagonal of its inverse, the entries of the inverse where A has entries, or "
      "entries that a file names. If pivots were perturbed, each column takes a refined solve. The exit "
      "status is "
-     "1 if A is singular to working precision.\n",
+     "1 if A is singular to working precision.\n"
+     "\n"
+     "mpiexec -n N tristar inverse MATRIX --diagonal --layout PXxPYxPZ factors on many processes, and solves "
+     "with a unit vector for each column of the entries. The first process writes the entries.\n",
      NULL, 1, tsi_command_inverse},
     {TSI_BATCH, "batch", "MATRIX VALUES...", "Solves many systems whose matrices have one pattern",
      MATRIX_TEXT
@@ -326,7 +329,7 @@ static int help(int argc, char **argv) {
 
 /* Subcommands that share the work among the processes of mpiexec. Every other subcommand would do all of it
  * in each process, and write the same files at the same time. */
-#define USES_RANKS (TSI_SOLVE | TSI_TRISOLVE | TSI_KRYLOV | TSI_SCHUR)
+#define USES_RANKS (TSI_SOLVE | TSI_TRISOLVE | TSI_KRYLOV | TSI_SCHUR | TSI_INVERSE)
 
 /* Refuses several processes on all of them, with one message. Returns false where there is nothing to do, and
  * the exit status. `tristar env` reports on rank 0 alone. */
@@ -335,13 +338,10 @@ static bool allow_ranks(const tsi_command *command, const tsi_settings *settings
   *status = TSI_EXIT_OK;
   if (launch.processes == 1 || (command->bit & USES_RANKS) || settings->cluster != NULL) return true;
   if (command->bit == TSI_ENV) return launch.rank == 0;
-  tsi_console_mute(launch.rank > 0);
   *status = tsi_usage_error(command->name,
                             "runs on one process, but %d were started (%s=%d): start it without mpiexec or "
                             "srun; or unset %s, if each process has work of its own",
                             launch.processes, launch.variable, launch.processes, launch.variable);
-  fflush(stderr);
-  if (launch.rank > 0) sleep(2); /* mpiexec ends all at the first failure: let rank 0 print before */
   return false;
 }
 
@@ -366,7 +366,10 @@ static int run(int argc, char **argv) {
 }
 
 int main(int argc, char **argv) {
+  tsi_console_mute(tsi_launched().rank > 0); /* until MPI is initialized, rank 0 reports alone */
   int status = run(argc, argv);
+  if (status != TSI_EXIT_OK && tsi_console_is_mute())
+    sleep(2); /* mpiexec ends all at the first failure: let rank 0 print before */
   if ((fflush(stdout) != 0 || ferror(stdout)) && status == TSI_EXIT_OK) {
     tsi_console_error("cannot write to standard output: %s", strerror(errno));
     status = TSI_EXIT_FAILED;

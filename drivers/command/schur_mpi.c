@@ -30,31 +30,6 @@ typedef struct complement_on_ranks {
   double seconds;
 } complement_on_ranks;
 
-/* Collective. Rows on all ranks, or, where they cannot be read so, all of them on rank 0. */
-static bool make_rows(tsi_session *s, int rank, tristar_dmatrix_t **matrix) {
-  static const int32_t no_entries[] = {0};
-  tristar_dmatrix_options options;
-  *matrix = s->settings->laplacian ? NULL : tsi_read_rows(s);
-  if (*matrix != NULL) return true;
-  if (!tsi_rank_0_says(rank > 0 || tsi_session_read(s))) return false;
-  s->single_factors = s->settings->precision >= 4; /* on all ranks */
-  tristar_view rows = s->view;
-  if (rank > 0) {
-    tristar_view_init(&rows);
-    rows.format = TRISTAR_CSR;
-    rows.ptr = no_entries;
-    rows.index = no_entries;
-    rows.values = no_entries;
-  }
-  MPI_Bcast(&rows.symmetry, (int)sizeof rows.symmetry, MPI_BYTE, 0, MPI_COMM_WORLD);
-  MPI_Bcast(&rows.scalar, (int)sizeof rows.scalar, MPI_BYTE, 0, MPI_COMM_WORLD);
-  MPI_Bcast(&rows.cols, 1, MPI_INT64_T, 0, MPI_COMM_WORLD);
-  tristar_dmatrix_options_init(&options);
-  options.engine = TRISTAR_ENGINE_SERIAL; /* there are no products */
-  return tsi_session_check(s, tristar_dmatrix_create(s->ts, MPI_COMM_WORLD, &rows, &options, matrix),
-                           s->name);
-}
-
 /* On rank 0. */
 static bool prepare(tsi_session *s, complement_on_ranks *h) {
   return tsi_schur_read_unknowns(s) && tsi_dense_make(s, s->schur_count, s->schur_count, &h->values) &&
@@ -155,7 +130,7 @@ static bool compute(tsi_session *s, complement_on_ranks *h, tristar_dmatrix_t *m
 static bool make_on_ranks(tsi_session *s, complement_on_ranks *h) {
   tristar_dmatrix_t *matrix = NULL;
   tristar_distributed_options options;
-  if (!make_rows(s, h->rank, &matrix)) return false;
+  if (!tsi_make_rows(s, h->rank, !s->settings->laplacian, &matrix)) return false;
   tristar_dmatrix_get_stats(matrix, &h->matrix);
   bool ok = tsi_rank_0_says(h->rank > 0 || prepare(s, h));
   if (ok) {

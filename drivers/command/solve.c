@@ -192,10 +192,9 @@ static int solve(const tsi_settings *settings) {
     return tsi_usage_error("solve", "--store and --compress are for one process, without --layout");
   if (settings->compress >= 0 && !(settings->compress > 0 && settings->compress < 1))
     return tsi_usage_error("solve", "--compress %g: not between 0 and 1", settings->compress);
-  if (many &&
-      (settings->inertia || settings->determinant || settings->null_space || settings->inverse_diagonal))
-    return tsi_usage_error("solve", "--inertia, --determinant, --null-space and --inverse-diagonal are for "
-                                    "one process, without --layout");
+  if (many && (settings->inertia || settings->determinant || settings->null_space))
+    return tsi_usage_error("solve", "--inertia, --determinant and --null-space are for one process, without "
+                                    "--layout");
   if (many)
     return settings->explain ? tsi_usage_error("solve", "--explain is for one process, without --layout")
                              : tsi_solve_distributed(settings);

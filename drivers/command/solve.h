@@ -1,6 +1,7 @@
 /* What the files of `tristar solve` share: systems that are solved with complete factors, of one process or
  * of many (solve_system.c); the command on many processes (distributed.c); solves with triangles
- * (trisolve.c, trisolve_mpi.c); Schur complements (schur.c, schur_mpi.c).
+ * (trisolve.c, trisolve_mpi.c); Schur complements (schur.c, schur_mpi.c); entries of the inverse (inverse.c,
+ * inverse_mpi.c).
  *
  * Reads   B, the options of solves.   Writes  X, times in seconds, the accuracy; the session's failure.
  * Invariants
@@ -64,6 +65,9 @@ int tsi_check_layout(const char *command, const tsi_settings *settings, int rank
  * report what is wrong with them. A complex symmetric matrix may have real values alone: then it is
  * Hermitian, which only a rank with all of them can find out. */
 tristar_dmatrix_t *tsi_read_rows(tsi_session *s);
+/* Collective: the matrix of a command that factors it on all ranks. spread: rows on each rank, where they can
+ * be read so. Else rank 0 reads the matrix and has all rows, and the view of its session has the entries. */
+bool tsi_make_rows(tsi_session *s, int rank, bool spread, tristar_dmatrix_t **matrix);
 #endif
 
 /* Starts MPI, runs a command on this rank, and ends MPI. Returns the exit status. */
@@ -110,3 +114,19 @@ bool tsi_schur_vectors_write(tsi_session *s, const tsi_schur_vectors *v);
 void tsi_schur_vectors_free(tsi_schur_vectors *v);
 /* `tristar schur --layout`. */
 int tsi_schur_distributed(const tsi_settings *settings);
+
+/* ---- Entries of the inverse, of one process or of many ------------------------------------------------- */
+
+/* Rows and columns of entries, counted from 0. */
+typedef struct tsi_inverse_entries {
+  int64_t count, *row, *column;
+} tsi_inverse_entries;
+/* Those of --entries. */
+bool tsi_inverse_entries_read(tsi_session *s, tsi_inverse_entries *e);
+void tsi_inverse_entries_free(tsi_inverse_entries *e);
+/* With --out: a column of values; with --pattern a matrix as the one of the session. */
+bool tsi_inverse_write(tsi_session *s, const tristar_dense *values);
+/* Lines of the report. solves: refined ones that computed the entries. */
+void tsi_inverse_report(const tsi_session *s, int64_t values, double seconds, int64_t solves);
+/* `tristar inverse --layout`. */
+int tsi_inverse_distributed(const tsi_settings *settings);

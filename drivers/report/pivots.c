@@ -60,18 +60,21 @@ bool tsi_null_space_find(tsi_session *s, tristar_dense *b, const tristar_dense *
       s, tristar_residual(s->factor, op, b->cols, b->values, n, x->values, n, b->values, n, NULL), s->name);
 }
 
-bool tsi_inverse_diagonal_find(tsi_session *s, tsi_pivots *pivots) {
+bool tsi_inverse_diagonal_write(tsi_session *s, const tristar_dense *diagonal) {
   const char *path = s->settings->inverse_diagonal;
-  tristar_dense diagonal = {0};
   char comment[400];
-  if (path == NULL) return true;
+  snprintf(comment, sizeof comment, "the diagonal of the inverse of %.300s", s->name);
+  return tsi_session_check(s, tristar_dense_write(s->ts, path, diagonal, comment), tsi_output_name(path));
+}
+
+bool tsi_inverse_diagonal_find(tsi_session *s, tsi_pivots *pivots) {
+  tristar_dense diagonal = {0};
+  if (s->settings->inverse_diagonal == NULL) return true;
   bool ok = tsi_dense_make(s, s->view.rows, 1, &diagonal);
   const double begin = tsi_now();
   ok = ok && tsi_session_check(s, tristar_inverse_diagonal(s->plan, diagonal.values), s->name);
   pivots->diagonal_s = tsi_now() - begin;
-  snprintf(comment, sizeof comment, "the diagonal of the inverse of %.300s", s->name);
-  ok =
-      ok && tsi_session_check(s, tristar_dense_write(s->ts, path, &diagonal, comment), tsi_output_name(path));
+  ok = ok && tsi_inverse_diagonal_write(s, &diagonal);
   free(diagonal.values);
   return ok;
 }

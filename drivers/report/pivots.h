@@ -21,7 +21,8 @@ typedef struct tsi_pivots {
 bool tsi_pivots_find(tsi_session *s, tsi_pivots *pivots);
 /* Writes the file; makes B consistent, unless it was given, with X as scratch. */
 bool tsi_null_space_find(tsi_session *s, tristar_dense *b, const tristar_dense *x, tsi_pivots *pivots);
-/* Writes the file. */
+/* Writes the file; the other one computes the diagonal before. */
+bool tsi_inverse_diagonal_write(tsi_session *s, const tristar_dense *diagonal);
 bool tsi_inverse_diagonal_find(tsi_session *s, tsi_pivots *pivots);
 void tsi_pivots_report(const tsi_session *s, const tsi_pivots *pivots);
 void tsi_pivots_json(const tsi_session *s, const tsi_pivots *pivots, cJSON *object);

@@ -48,6 +48,9 @@ void tsi_console_clear(void) {
 void tsi_console_mute(bool mute) {
   muted = mute;
 }
+bool tsi_console_is_mute(void) {
+  return muted;
+}
 
 void tsi_console_error(const char *format, ...) {
   va_list args;

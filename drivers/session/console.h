@@ -17,4 +17,5 @@ void tsi_console_clear(void);
 
 /* "tristar: ..." on stderr, unless the program is mute: where another process says the same. */
 void tsi_console_mute(bool mute);
+bool tsi_console_is_mute(void);
 __attribute__((format(printf, 1, 2))) void tsi_console_error(const char *format, ...);

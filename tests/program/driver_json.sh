@@ -86,8 +86,8 @@ TRISTAR_PEERS=$PWD/slow write bench-2.json bench gen:s2d9pt:20 --quick --limit 2
 write fsai-1.json bench --fsai gen:diffusion3d:5 gen:kkt3d:3 --rounds 1 --repeat 2 --ranks 1
 write triangles-1.json bench --triangular gen:chain:20 --rounds 1 --repeat 2 --workers 2 --orders natural --of matrix,ic0
 if [ ${#mpiexec[@]} -gt 0 ]; then
-  "${mpiexec[@]}" -n 2 "$(dirname "$0")/../mpi/mpi_rank.sh" "$tristar" solve gen:s2d9pt:40 --layout 1x1x2 --condition --forward-error --json processes-1.json \
-    >output.txt 2>&1 </dev/null || { fail "two processes"; cat output.txt >&2; }
+  "${mpiexec[@]}" -n 2 "$(dirname "$0")/../mpi/mpi_rank.sh" "$tristar" solve gen:s2d9pt:40 --layout 1x1x2 --condition --forward-error \
+    --inverse-diagonal diagonal.mtx --json processes-1.json >output.txt 2>&1 </dev/null || { fail "two processes"; cat output.txt >&2; }
   printf '3\n400 7\n' >rows.txt
   "${mpiexec[@]}" -n 2 "$(dirname "$0")/../mpi/mpi_rank.sh" "$tristar" solve gen:s2d9pt:40 --layout 1x1x2 --rows rows.txt --in-flight 2 --repeat 4 \
     --json processes-2.json >output.txt 2>&1 </dev/null || { fail "few rows on two processes"; cat output.txt >&2; }
@@ -97,6 +97,8 @@ if [ ${#mpiexec[@]} -gt 0 ]; then
     >output.txt 2>&1 </dev/null || { fail "krylov on two processes"; cat output.txt >&2; }
   "${mpiexec[@]}" -n 2 "$(dirname "$0")/../mpi/mpi_rank.sh" "$tristar" schur gen:s2d9pt:40 --unknowns line.txt --layout 2x1x1 \
     --json complement-1.json >output.txt 2>&1 </dev/null || { fail "schur on two processes"; cat output.txt >&2; }
+  "${mpiexec[@]}" -n 2 "$(dirname "$0")/../mpi/mpi_rank.sh" "$tristar" inverse gen:s2d9pt:9 --diagonal --layout 2x1x1 \
+    --json variances-1.json >output.txt 2>&1 </dev/null || { fail "inverse on two processes"; cat output.txt >&2; }
 fi
 
 python3 - "$guide/json.md" <<'END' || fail "$guide/json.md and what the program writes differ"
@@ -116,6 +118,7 @@ PARTS = {"solve": ("Common to solve and info", "Common to plans", "solve"),
          "schur": ("Common to solve and info", "schur"),
          "complement": ("Common to solve and info", "schur", "schur on many processes"),
          "inverse": ("Common to solve and info", "Common to plans", "inverse"),
+         "variances": ("Common to solve and info", "inverse on many processes"),
          "batch": ("Common to solve and info", "batch"),
          "info": ("Common to solve and info", "Common to plans", "info"),
          "gpu": ("Common to solve and info", "Common to plans", "info", "info --gpu"),

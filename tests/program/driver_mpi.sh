@@ -195,6 +195,49 @@ ranks 2 - 'b.txt: the right-hand side has 125 rows, but the matrix has 100' schu
 ranks 2 - 'unknowns.txt:2: row 70 is outside 1 .. 49' schur gen:s2d9pt:7 --unknowns unknowns.txt --layout auto
 expect 2 '--algo, --map and --message-tree need --layout' schur gen:s2d9pt:9 --unknowns unknowns.txt --map cyclic
 
+# ---- Entries of the inverse: as on one process
+printf '1 1\n125 3\n7 70\n' >entries.txt
+for of in "" --laplacian '--precision z'; do
+  for what in --diagonal --pattern '--entries entries.txt'; do
+    # shellcheck disable=SC2086
+    expect 0 '^written +one.mtx$' inverse gen:convdiff3d:5 $of $what --out one.mtx
+    # shellcheck disable=SC2086
+    ranks 2 0 '^written +two.mtx$' inverse gen:convdiff3d:5 $of $what --layout 2x1x1 --out two.mtx
+    # shellcheck disable=SC2086
+    ranks 4 0 '^layout +2 x 1 x 2 ' inverse gen:convdiff3d:5 $of $what --layout 2x1x2 --algo levelwise --out four.mtx --json four.json
+    python3 - <<'EOF' || fail "$of $what: entries of the inverse of one process and of many differ"
+import json
+one, two, four = ([[float(v) for v in l.split()] for l in open(f + ".mtx") if l[0] != "%"] for f in ("one", "two", "four"))
+for many in (two, four):
+    assert len(one) == len(many) >= 4, (len(one), len(many))
+    assert all(abs(a - b) <= 1e-13 * max(abs(w) for v in one[1:] for w in v[-2:])
+               for v, w in zip(one, many) for a, b in zip(v, w)), (one, many)
+assert json.load(open("four.json"))["inverse_entries"] == (one[0][2] if len(one[0]) > 2 else one[0][0])
+EOF
+  done
+done
+expect 0 '^inverse ' inverse gen:kkt3d:5 --diagonal --out one.mtx
+ranks 2 0 'diagonal of the inverse, in .*, written to two.mtx$' solve gen:kkt3d:5 --layout 1x1x2 --inverse-diagonal two.mtx --save inverse.set
+ranks 2 0 'diagonal of the inverse, in .*, written to loaded.mtx$' solve inverse.set --layout 1x1x2 --inverse-diagonal loaded.mtx
+cmp <(grep -v '^%' two.mtx) <(grep -v '^%' loaded.mtx) || fail "other entries of a loaded factor"
+python3 - <<'EOF' || fail "diagonals of solve --layout and of one process differ"
+one, two = ([float(l) for l in open(f + ".mtx") if l[0] != "%" and len(l.split()) == 1] for f in ("one", "two"))
+assert len(one) == len(two) == 375 and all(abs(a - b) <= 1e-12 * max(map(abs, one)) for a, b in zip(one, two))
+EOF
+while IFS='|' read -r words message; do
+  # shellcheck disable=SC2086
+  ranks 2 - "^tristar: inverse: $message" inverse gen:s2d9pt:9 $words
+  [ "$(grep -c '^tristar:' output.txt)" -eq 1 ] || fail "told more than once: $(cat output.txt)"
+done <<'EOF'
+--diagonal|2 processes need --layout 
+--layout 2x1x1|one of --diagonal, --pattern and --entries FILE is needed
+--diagonal --layout 3x1x1|--layout 3x1x1: 3 processes, but mpiexec has started 2
+--diagonal --layout 2x1x1 --store s|unknown or ambiguous option --store
+EOF
+ranks 2 - 'entries.txt:2: row 125 is outside 1 .. 49' inverse gen:s2d9pt:7 --entries entries.txt --layout auto
+ranks 2 - 'cannot write nowhere/x.mtx: ' solve gen:s2d9pt:7 --layout 2x1x1 --inverse-diagonal nowhere/x.mtx
+expect 2 '--algo, --map and --message-tree need --layout' inverse gen:s2d9pt:9 --diagonal --map cyclic
+
 # ---- What rank 0 finds wrong ends all of them
 expect 0 '^solve ' solve gen:s2d9pt:7 --save one.plan
 ranks 2 - 'one.plan: a plan of one process: solve without mpiexec and --layout$' solve --load one.plan --layout 2x1x1

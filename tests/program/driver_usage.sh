@@ -52,7 +52,7 @@ expect 0 '^ +determinant 0: the matrix is singular to working precision$' solve 
 matrix complex.mtx 'coordinate complex symmetric' '2 2 3' '1 1 0 2' '2 1 1 0' '2 2 0 1'
 expect 1 'a complex symmetric matrix has no inertia' solve complex.mtx --inertia --method ldlt
 expect 0 '^ +determinant -3e\+0$' solve complex.mtx --determinant --method ldlt
-expect 2 '--null-space and --inverse-diagonal are for one process' solve saddle.mtx --inertia --layout 1x1x1
+expect 2 '--determinant and --null-space are for one process' solve saddle.mtx --inertia --layout 1x1x1
 expect 0 '^ +null space with 1 dimension, written to null.mtx$' solve neumann.mtx --null-space null.mtx --singular perturb
 [ "$(grep -v '^%' null.mtx | awk 'NR > 1 { printf "%.12f ", $1 * $1 }')" = "$(printf '0.333333333333 %.0s' 1 2 3)" ] ||
   fail "the null vector: $(cat null.mtx)"
