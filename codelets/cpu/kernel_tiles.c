@@ -12,6 +12,8 @@
 #define CHAINS 4 /* sums at once, so that products do not wait for each other */
 #define EACH_CHAIN(c) UNROLL for (int c = 0; c < CHAINS; c++)
 
+_Static_assert(TSI_TILE_STEP(1) % (CHAINS * LANES) == 0, "a column has whole chains of registers");
+
 INLINE reg real_reg(const tsi_real *p) {
   return *(const reg *)p;
 }

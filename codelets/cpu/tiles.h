@@ -56,7 +56,7 @@ typedef struct tsi_tile_limits {
 } tsi_tile_limits;
 
 /* Reals from one column, or part of one, to the next: room for whole registers. */
-#define TSI_TILE_STEP(rows) (((rows) + 31) / 32 * 32)
+#define TSI_TILE_STEP(rows) (((rows) + 63) / 64 * 64)
 
 typedef struct tsi_tile_kernels {
   const char *isa;
