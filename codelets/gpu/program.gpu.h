@@ -23,14 +23,20 @@ template <class V, class T, int W, int R> struct gpu_program_walk : gpu_panel_wa
   const T *inbox; /* of the tile */
 
   __device__ T received(int64_t r, int c) const { return inbox[r * call.stride + c]; }
+  /* A part of a sum that another PE made. */
+  __device__ T received_sum(int64_t r, int c) const {
+    const T sum = received(r, c);
+    return gpu_fault(GPU_FAULT_TWICE) ? sum + sum : sum;
+  }
   __device__ int64_t sums_of(const tsi_gpu_chunk &k) const { return k.x + k.update + k.off_rows; }
   __device__ T user(const tsi_gpu_chunk &k, int j, int c) const {
-    return k.reads ? gpu_read_user<V, T>(call, k.column + j, first + c) : T();
+    return k.reads || gpu_fault(GPU_FAULT_HOME) ? gpu_read_user<V, T>(call, k.column + j, first + c) : T();
   }
   /* sum + sign times what has come for entry (j, c) of a chunk. */
   __device__ T with_inbox(const tsi_gpu_chunk &k, int backward, int j, int c, T sum, bool negative) const {
-    for (int m = k.inbox[backward]; m < k.inbox[backward] + k.inboxes[backward]; m++) {
-      const T more = received(s.inbox_row[m] + j, c);
+    const int begin = k.inbox[backward];
+    for (int m = begin; m < begin + k.inboxes[backward]; m++) {
+      const T more = received_sum(s.inbox_row[m - (gpu_fault(GPU_FAULT_SLOT) && m > begin)] + j, c);
       sum = negative ? sum - more : sum + more;
     }
     return sum;
@@ -43,8 +49,8 @@ template <class V, class T, int W, int R> struct gpu_program_walk : gpu_panel_wa
     for_each(k.columns, [&](int j, int c) {
       T sum = user(k, j, c);
       if (call.forward.values) {
-        for (int e = s.gather_ptr[k.column + j]; e < s.gather_ptr[k.column + j + 1]; e++)
-          sum = sum + row(s.gather[e])[c];
+        const int end = s.gather_ptr[k.column + j + 1] - gpu_fault(GPU_FAULT_GATHER);
+        for (int e = s.gather_ptr[k.column + j]; e < end; e++) sum = sum + row(s.gather[e])[c];
         sum = with_inbox(k, 0, j, c, sum, false);
       }
       row(k.x + j)[c] = sum;
@@ -112,7 +118,8 @@ template <class V, class T, int W, int R> struct gpu_program_walk : gpu_panel_wa
     if (!call.backward.values) return;
     for_each(k.columns, [&](int j, int c) {
       T sum = row(sums_of(k) + j)[c];
-      for (int q = 1; q < k.slices; q++) sum = sum + row(sums_of(k) + (int64_t)q * k.columns + j)[c];
+      const int end = k.slices - gpu_fault(GPU_FAULT_SLICE);
+      for (int q = 1; q < end; q++) sum = sum + row(sums_of(k) + (int64_t)q * k.columns + j)[c];
       row(sums_of(k) + j)[c] = with_inbox(k, 1, j, c, sum, false);
     });
   }
@@ -127,7 +134,8 @@ template <class V, class T, int W, int R> struct gpu_program_walk : gpu_panel_wa
       T x = row(k.x + j)[c];
       if (gpu_scalar<T>::COMPLEX && call.conjugate_backward) x = gpu_conj(x);
       x = with_inbox(k, 1, j, c, x, true);
-      for (int q = 0; q < k.slices; q++) x = x - row(sums_of(k) + (int64_t)q * k.columns + j)[c];
+      const int end = k.slices - gpu_fault(GPU_FAULT_SLICE);
+      for (int q = 0; q < end; q++) x = x - row(sums_of(k) + (int64_t)q * k.columns + j)[c];
       row(k.x + j)[c] = x;
     });
   }
@@ -152,10 +160,10 @@ template <class V, class T, int W, int R> struct gpu_program_walk : gpu_panel_wa
   }
   __device__ void add(const tsi_gpu_message &m) const {
     int64_t arrived = m.row;
-    for (int i = m.part; i < m.part + m.parts; i++) {
+    for (int i = m.part; i < m.part + m.parts - gpu_fault(GPU_FAULT_PART); i++) {
       const tsi_gpu_chunk &k = s.chunk[s.part[i]];
       for_each(k.columns,
-               [&](int j, int c) { row(k.x + j)[c] = row(k.x + j)[c] + received(arrived + j, c); });
+               [&](int j, int c) { row(k.x + j)[c] = row(k.x + j)[c] + received_sum(arrived + j, c); });
       arrived += k.columns;
     }
   }
@@ -200,15 +208,33 @@ template <class T> __device__ static __forceinline__ T *gpu_inbox_of(const tsi_g
 __device__ static __forceinline__ void gpu_await_peer(const tsi_gpu_program &s, int flag, int32_t epoch) {
   gpu_await_system(gpu_heap_flag(s.heap, s.heap.pe, flag), epoch, gpu_heap_stopped(s.heap));
 }
+/* It waits for a message of this run. */
+__device__ static __forceinline__ void gpu_await_message(const tsi_gpu_program &s, const tsi_gpu_message &m) {
+  if (!gpu_has_message(s, m) || gpu_fault(GPU_FAULT_ARRIVAL)) return;
+  gpu_await_peer(s, m.flag, gpu_fault(GPU_FAULT_STALE) ? s.epoch - 2 : s.epoch);
+}
+__device__ static __forceinline__ int gpu_receiver_of(const tsi_gpu_program &s, const tsi_gpu_message &m) {
+  return gpu_fault(GPU_FAULT_CHILD) ? (m.peer + 1) % s.heap.pes : m.peer;
+}
+/* It raises the flag of a message. */
+__device__ static __forceinline__ void gpu_raise_peer(const tsi_gpu_program &s, const tsi_gpu_message &m) {
+  int32_t *flag = gpu_heap_flag(s.heap, gpu_receiver_of(s, m), m.flag);
+  if (gpu_fault(GPU_FAULT_LOST) && &m == s.send) return;
+  if (gpu_fault(GPU_FAULT_FENCE))
+    gpu_store_relaxed(flag, s.epoch, GPU_DEVICE);
+  else
+    gpu_store_system(flag, s.epoch);
+}
 
 /* The block copies a message into the inbox of its receiver, and raises the flag there. */
 template <class T>
 __device__ static __forceinline__ void gpu_put_message(const tsi_gpu_program &s, const tsi_gpu_message &m) {
   const int thread = (int)gpu_thread(), threads = (int)gpu_threads();
   if (!gpu_has_message(s, m)) return;
-  if (thread == 0) gpu_await_peer(s, s.done + m.peer, s.epoch - 2);
+  if (thread == 0 && !gpu_fault(GPU_FAULT_REUSE)) gpu_await_peer(s, s.done + m.peer, s.epoch - 2);
   gpu_barrier();
-  T *to = gpu_inbox_of<T>(s, m.peer) + m.row * s.call.stride;
+  T *to =
+      gpu_inbox_of<T>(s, gpu_receiver_of(s, m)) + (gpu_fault(GPU_FAULT_BUFFER) ? 0 : m.row) * s.call.stride;
   for (int i = m.part; i < m.part + m.parts; i++) {
     const tsi_gpu_chunk &k = s.chunk[s.part[i]];
     const int64_t scalars = (int64_t)k.columns * s.call.stride;
@@ -218,8 +244,8 @@ __device__ static __forceinline__ void gpu_put_message(const tsi_gpu_program &s,
       if (e % s.call.stride < s.call.nrhs) to[e] = from[e]; /* padding is nobody's */
     to += scalars;
   }
-  gpu_barrier();
-  if (thread == 0) gpu_store_system(gpu_heap_flag(s.heap, m.peer, m.flag), s.epoch);
+  if (!gpu_fault(GPU_FAULT_BARRIER)) gpu_barrier();
+  if (thread == 0 && !gpu_fault(GPU_FAULT_SIGNAL)) gpu_raise_peer(s, m);
 }
 
 template <class V, class T, int W, int R>
@@ -227,7 +253,7 @@ __device__ static __forceinline__ void gpu_run_step(const tsi_gpu_program &s, co
                                                     gpu_tile<T, R> *in, gpu_tile<T, R> *out,
                                                     gpu_tile<T, R> *parts) {
   const gpu_team<T, W, R> team = gpu_team_of<T, W, R>(true, in, out, parts);
-  for (int first = 0; first < s.call.nrhs; first += R) {
+  for (int first = 0; first < s.call.nrhs - gpu_fault(GPU_FAULT_TILE); first += R) {
     const int rest = s.call.nrhs - first;
     const bool backward = step.kind >= TSI_GPU_BACKWARD_SUM && step.kind <= TSI_GPU_BACKWARD_RECEIVE;
     const tsi_device_values &values = backward ? s.call.backward : s.call.forward;
@@ -255,20 +281,26 @@ __device__ static __forceinline__ void gpu_run_program(const tsi_gpu_program &s)
     const int32_t number = *drawn;
     if (number >= s.steps) {
       /* The last one of all blocks to come here: nobody draws any more. */
-      if (thread == 0 && number == s.steps + (int32_t)gpu_blocks() - 1)
+      if (thread == 0 && number == s.steps + (int32_t)gpu_blocks() - 1 - gpu_fault(GPU_FAULT_COUNTER))
         gpu_store_relaxed(s.ticket, 0, GPU_DEVICE);
       return;
     }
     const tsi_gpu_step step = s.step[number];
-    for (int e = thread; e < step.befores; e += threads)
-      gpu_await(&s.flag[s.before[step.before + e]], s.epoch, GPU_DEVICE);
-    if (step.kind == TSI_GPU_ARRIVAL && thread == 0 && gpu_has_message(s, s.receive[step.argument]))
-      gpu_await_peer(s, s.receive[step.argument].flag, s.epoch);
+    const int waits = step.befores - (gpu_fault(GPU_FAULT_FLAG) && step.befores > 0);
+    for (int e = thread; e < waits; e += threads)
+      gpu_await(&s.flag[s.before[step.before + e]], s.epoch - gpu_fault(GPU_FAULT_EPOCH), GPU_DEVICE);
+    if (step.kind == TSI_GPU_ARRIVAL && thread == 0) gpu_await_message(s, s.receive[step.argument]);
     gpu_barrier();
+    for (int m = step.send; gpu_fault(GPU_FAULT_SIGNAL) && thread == 0 && m < step.send + step.sends; m++)
+      gpu_raise_peer(s, s.send[m]);
     gpu_run_step<V, T, W, R>(s, step, in, out, parts);
     gpu_barrier();
     for (int m = step.send; m < step.send + step.sends; m++) gpu_put_message<T>(s, s.send[m]);
     gpu_barrier();
-    if (thread == 0) gpu_store_release(&s.flag[number], s.epoch, GPU_DEVICE);
+    if (thread != 0) continue;
+    if (gpu_fault(GPU_FAULT_FENCE))
+      gpu_store_relaxed(&s.flag[number], s.epoch, GPU_DEVICE);
+    else
+      gpu_store_release(&s.flag[number], s.epoch, gpu_fault(GPU_FAULT_SCOPE) ? GPU_BLOCK : GPU_DEVICE);
   }
 }

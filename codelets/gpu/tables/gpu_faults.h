@@ -26,5 +26,12 @@ typedef enum gpu_fault_kind {
   GPU_FAULT_SLOT,         /* data of another PE is taken from the place before its own */
   GPU_FAULT_BUFFER,       /* two messages share a buffer */
   GPU_FAULT_LOST,         /* the first flag for another PE is not raised */
+  GPU_FAULT_ARRIVAL,      /* messages of other PEs are not awaited */
+  GPU_FAULT_STALE,        /* messages of an earlier run are awaited */
+  GPU_FAULT_REUSE,        /* an inbox is written again before its owner has read it */
+  GPU_FAULT_TWICE,        /* sums of other PEs are added twice */
+  GPU_FAULT_CHILD,        /* messages go to the PE behind the one in the tree */
+  GPU_FAULT_PART,         /* the last chunk of a message between grids is not added */
+  GPU_FAULT_HOME,         /* b is added by each PE that has a copy of its rows */
   GPU_FAULTS
 } gpu_fault_kind;

@@ -89,7 +89,7 @@ mood draw_mood() {
   m.blocks = (decltype(m.blocks))(random() % 3);
   m.threads = (decltype(m.threads))(random() % 4);
   m.block = random() % now->resident.size();
-  m.left = 1u << random() % 11;
+  m.left = 1u << random() % (now->shape.longest + 1);
   return m;
 }
 
@@ -207,7 +207,7 @@ unsigned block_size() {
   return now->shape.threads;
 }
 unsigned grid_size() {
-  return now->shape.blocks;
+  return now->shape.blocks / now->shape.devices;
 }
 unsigned warp_size() {
   return now->shape.warp;

@@ -38,7 +38,9 @@ struct grid {
   unsigned threads = 32; /* a block's; a multiple of warp */
   unsigned warp = 32;    /* lanes: 32 or 64 */
   unsigned resident = 0; /* blocks at once; 0: all */
+  unsigned devices = 1;  /* the grid stands for launches on so many: gpu_blocks() counts those of one */
   uint64_t seed = 0;
+  unsigned longest = 10; /* one block runs alone, or is starved, for at most 2^longest switches */
   bool count_loads = false;
   unsigned polls =
       0; /* a grid that waits for others so often, one look after the other, has failed; 0: never */

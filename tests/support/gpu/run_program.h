@@ -1,0 +1,27 @@
+/* Distributed solves in the emulator: the launches of all PEs in one grid, one after the other on each PE. */
+#pragma once
+
+#include "codelets/gpu/tables/program_launch.h"
+#include "tests/support/gpu/runs.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct run_pe {
+  tsi_gpu_program program; /* tables, and the call without b, x and a workspace */
+  size_t workspace_rows;
+  const tsi_index *source; /* PEs that send to this one, with repetitions */
+  tsi_index sources;
+  void *const *b, *const *x; /* of each run */
+} run_pe;
+
+/* Each PE begins its next run when its own blocks have ended the one before, without a look at others, as
+ * launches of a stream do. messages: most that a PE receives; inbox_rows: most of a PE. grid->blocks: of a
+ * PE. A workspace begins with NaN. */
+run_outcome run_programs(const char *scalars, int pes, const run_pe *pe, tsi_index messages,
+                         int64_t inbox_rows, unsigned runs, const run_grid *grid);
+
+#ifdef __cplusplus
+}
+#endif
