@@ -27,15 +27,30 @@ typedef struct block {
   _Alignas(64) tsi_scalar b[W][M];          /* by column */
   _Alignas(64) tsi_scalar reciprocal[W];    /* of the diagonal of U, LLT: of L */
   tsi_index row[W];                         /* of Q, for each row of L */
-  vec nothing;                              /* zeros, unless an entry of the panels is not finite */
-  vec growth;                               /* largest so far, by lane */
 } block;
+
+/* What is seen of entries on their way to the panels; apart from the arrays, so that it stays in registers.
+ */
+typedef struct watch {
+  vec nothing; /* zeros, unless an entry is not finite */
+  vec growth;  /* largest so far, by lane */
+} watch;
 
 /* A one with zeros around it: unit + W - i is column i of the identity. */
 static const tsi_scalar unit[2 * W] = {[W] = 1};
 
+/* a - v t, rounded once where the processor can: gcc would not do so where it computes the product elsewhere,
+ * and then the bits would depend on the sizes of the front. */
 INLINE vec minus_times(vec a, vec v, tsi_scalar t) {
+#if defined __FMA__ && REG_BYTES == 64
+  EACH_REG(r) a.r[r] = (reg)_mm512_fnmadd_pd((__m512d)v.r[r], _mm512_set1_pd(t), (__m512d)a.r[r]);
+#elif defined __FMA__ && REAL_BYTES == 8
+  EACH_REG(r) a.r[r] = (reg)_mm256_fnmadd_pd((__m256d)v.r[r], _mm256_set1_pd(t), (__m256d)a.r[r]);
+#elif defined __FMA__
+  EACH_REG(r) a.r[r] = (reg)_mm256_fnmadd_ps((__m256)v.r[r], _mm256_set1_ps(t), (__m256)a.r[r]);
+#else
   EACH_REG(r) a.r[r] -= v.r[r] * t;
+#endif
   return a;
 }
 INLINE vec times(vec a, tsi_scalar t) {
@@ -49,18 +64,19 @@ INLINE tsi_index scalars_of(tsi_index rows, tsi_index v) {
 }
 
 /* Entries of a panel: are they finite? */
-INLINE vec noted(block *a, vec v) {
-  a->nothing = plus(a->nothing, times(v, 0));
+INLINE vec noted(watch *seen, vec v) {
+  seen->nothing = plus(seen->nothing, times(v, 0));
   return v;
 }
 
-INLINE shape shape_of(const tsi_front *front, const int parts, tsi_index w) {
-  return (shape){.parts = parts, .w = w, .m = front->m, .vectors = (front->m + B - 1) / B};
+/* low: a constant: one vector holds the rows of C, so no loop over the vectors of B is left. */
+INLINE shape shape_of(const tsi_front *front, const int parts, const bool low, tsi_index w) {
+  const tsi_index vectors = low ? front->m > 0 : (front->m + B - 1) / B;
+  return (shape){.parts = parts, .w = w, .m = front->m, .vectors = vectors};
 }
 
 INLINE void load_block(const shape s, const tsi_front *front, block *a) {
   const tsi_scalar *column = front->p;
-  a->nothing = a->growth = no_vec();
   for (tsi_index k = 0; k < s.w; k++, column += front->f) {
     for (int v = 0; v < s.parts; v++) store(a->d[k] + v * B, load_some(column + v * B, scalars_of(s.w, v)));
     for (tsi_index v = 0; v < s.vectors; v++)
@@ -103,8 +119,8 @@ INLINE void subtract_product(const shape s, const block *a, tsi_index v, const t
 
 /* The inverse of a triangle by substitution, row by row: entry (i, k) below the diagonal is from[i * row_step
  * + k * column_step]. diagonal: reciprocals, NULL: ones. No scalar is written where a vector is read soon. */
-INLINE void invert(const shape s, block *a, const tsi_scalar *from, ptrdiff_t row_step, ptrdiff_t column_step,
-                   const tsi_scalar *diagonal, tsi_scalar *x) {
+INLINE void invert(const shape s, watch *seen, const tsi_scalar *from, ptrdiff_t row_step,
+                   ptrdiff_t column_step, const tsi_scalar *diagonal, tsi_scalar *x) {
   for (tsi_index i = 0; i < s.w; i++) {
     vec row[2];
     for (int v = 0; v < s.parts; v++) row[v] = load(unit + W - i + v * B);
@@ -112,7 +128,7 @@ INLINE void invert(const shape s, block *a, const tsi_scalar *from, ptrdiff_t ro
       for (int v = 0; v < s.parts; v++)
         row[v] = minus_times(row[v], load(x + k * W + v * B), from[i * row_step + k * column_step]);
     for (int v = 0; v < s.parts; v++)
-      store(x + i * W + v * B, noted(a, diagonal ? times(row[v], diagonal[i]) : row[v]));
+      store(x + i * W + v * B, noted(seen, diagonal ? times(row[v], diagonal[i]) : row[v]));
   }
 }
 
@@ -139,7 +155,7 @@ INLINE vec all_lanes(tsi_scalar t) {
 
 /* inverse_growth (front.h) of an inverse that invert() has made. diagonal: its diagonal, NULL: ones. Lanes
  * beyond the last row are zeros in x. */
-INLINE void note_growth(const shape s, block *a, const tsi_scalar *diagonal, const tsi_scalar *x) {
+INLINE void note_growth(const shape s, watch *seen, const tsi_scalar *diagonal, const tsi_scalar *x) {
   vec size[2];
   _Alignas(64) tsi_scalar sizes[W] = {0};
   for (int v = 0; v < s.parts; v++) {
@@ -155,39 +171,86 @@ INLINE void note_growth(const shape s, block *a, const tsi_scalar *diagonal, con
       const vec least = diagonal ? choose(all_lanes(sizes[i]), size[v], true) : size[v];
       vec grown = absolute(load(x + i * W + v * B));
       EACH_REG(r) grown.r[r] *= least.r[r];
-      a->growth = choose(grown, a->growth, false);
+      seen->growth = choose(grown, seen->growth, false);
     }
 }
 
-INLINE void copy_triangle(const shape s, block *a, const tsi_scalar *from, ptrdiff_t row_step,
-                          ptrdiff_t column_step, const tsi_scalar *diagonal, tsi_scalar *x) {
-  for (tsi_index i = 0; i < s.w; i++) {
+/* The triangle as it is, zeros on its diagonal; arguments as above. (gcc takes one that is const for one that
+ * nobody has written.) */
+SHARED void copy_triangle(tsi_index w, tsi_scalar *from, ptrdiff_t row_step, ptrdiff_t column_step,
+                          tsi_scalar *x) {
+  for (tsi_index i = 0; i < w; i++)
     for (tsi_index k = 0; k < W; k++) x[i * W + k] = k < i ? from[i * row_step + k * column_step] : 0;
-    x[i * W + i] = diagonal ? diagonal[i] : 1;
-    for (int v = 0; v < s.parts; v++) (void)noted(a, load(x + i * W + v * B));
+}
+
+/* The packed triangle of up to 8 rows, x by rows. Returns the end. */
+INLINE tsi_scalar *pack_rows(const tsi_index w, const tsi_scalar *x, tsi_scalar *to) {
+  UNROLL for (tsi_index k = 0; k < w; k++) UNROLL for (tsi_index i = k; i < w; i++) *to++ = x[i * W + k];
+  return to;
+}
+SHARED tsi_scalar *pack_corner(tsi_index w, const tsi_scalar *x, tsi_scalar *to) {
+  switch (w) {
+  case 1:
+    return pack_rows(1, x, to);
+  case 2:
+    return pack_rows(2, x, to);
+  case 3:
+    return pack_rows(3, x, to);
+  case 4:
+    return pack_rows(4, x, to);
+  case 5:
+    return pack_rows(5, x, to);
+  case 6:
+    return pack_rows(6, x, to);
+  case 7:
+    return pack_rows(7, x, to);
+  default:
+    return pack_rows(8, x, to);
   }
 }
 
-/* Packs all of a panel but its rectangle; arguments as above. Returns the rectangle. */
-INLINE tsi_scalar *begin_panel(const shape s, block *a, const tsi_scalar *from, ptrdiff_t row_step,
+/* Stores the first `count` scalars of v; later ones overwrite what is written behind them. end: of the panel.
+ */
+INLINE void store_inside(tsi_scalar *to, vec v, tsi_index count, const tsi_scalar *end) {
+  if (to + B <= end)
+    store(to, v);
+  else
+    store_some(to, v, count);
+}
+
+/* Packs all of a panel but its rectangle and what is behind; arguments as above. Returns the rectangle. */
+INLINE tsi_scalar *begin_panel(const shape s, watch *seen, tsi_scalar *from, ptrdiff_t row_step,
                                ptrdiff_t column_step, const tsi_scalar *diagonal, tsi_inverse inverse,
                                tsi_scalar *to) {
   _Alignas(64) tsi_scalar x[W * W];
   tsi_scalar *rectangle = to + tsi_triangle_size(s.w);
-  if (inverse == TSI_INVERSE_NONE)
-    copy_triangle(s, a, from, row_step, column_step, diagonal, x);
-  else {
-    invert(s, a, from, row_step, column_step, diagonal, x);
-    if (s.w > 1) note_growth(s, a, diagonal, x);
+  if (s.w == 1) { /* D = D^-1 up to the reciprocal */
+    store(to, no_vec());
+    *to = diagonal ? diagonal[0] : 1;
+    (void)noted(seen, all_lanes(*to));
+    return rectangle;
   }
-  tsi_zero_between(tsi_pack_triangle((tsi_pack_source){x, W, 1}, s.w, to), rectangle);
-  tsi_zero_between(rectangle + (ptrdiff_t)s.m * s.w, to + tsi_panel_size(s.w, s.m));
+  if (inverse == TSI_INVERSE_NONE) {
+    copy_triangle(s.w, from, row_step, column_step, x);
+    for (tsi_index i = 0; i < s.w; i++) {
+      x[i * W + i] = diagonal ? diagonal[i] : 1;
+      for (int v = 0; v < s.parts; v++) (void)noted(seen, load(x + i * W + v * B));
+    }
+  } else {
+    invert(s, seen, from, row_step, column_step, diagonal, x);
+    note_growth(s, seen, diagonal, x);
+  }
+  if (s.parts == 1)
+    to = pack_corner(s.w, x, to);
+  else
+    to = tsi_pack_triangle((tsi_pack_source){x, W, 1}, s.w, to);
+  tsi_zero_between(to, rectangle);
   return rectangle;
 }
 
 /* TSI_INVERSE_PARTITIONED: R = B L^-1 by substitution, whose backward error is smaller than that of a product
  * with the inverse. */
-INLINE void divide_block(const shape s, const block *a, const tsi_scalar *diagonal, tsi_scalar r[W][M]) {
+SHARED void divide_block(const shape s, const block *a, const tsi_scalar *diagonal, tsi_scalar r[W][M]) {
   for (tsi_index k = s.w; k-- > 0;)
     for (tsi_index v = 0; v < s.vectors; v++) {
       vec x = load(a->b[k] + v * B);
@@ -196,22 +259,25 @@ INLINE void divide_block(const shape s, const block *a, const tsi_scalar *diagon
     }
 }
 
-INLINE void pack_lower(const shape s, block *a, const tsi_scalar *diagonal, const tsi_small_factors *made) {
+INLINE void pack_lower(const shape s, block *a, watch *seen, const tsi_scalar *diagonal,
+                       const tsi_small_factors *made) {
   _Alignas(64) tsi_scalar r[W][M];
   const bool divided = made->inverse == TSI_INVERSE_PARTITIONED;
-  tsi_scalar *to = begin_panel(s, a, a->l[0], 1, W, diagonal, made->inverse, made->lower);
+  tsi_scalar *to = begin_panel(s, seen, a->l[0], 1, W, diagonal, made->inverse, made->lower);
+  tsi_scalar *end = (tsi_scalar *)made->lower + tsi_panel_size(s.w, s.m);
   if (divided) divide_block(s, a, diagonal, r);
   for (tsi_index v = 0; v < s.vectors; v++) {
     const tsi_index count = scalars_of(s.m, v);
     for (tsi_index k = 0; k < s.w; k++, to += count)
-      store_some(to, noted(a, load((divided ? r[k] : a->b[k]) + v * B)), count);
+      store_inside(to, noted(seen, load((divided ? r[k] : a->b[k]) + v * B)), count, end);
   }
+  tsi_zero_between(to, end);
 }
 
-INLINE void finish(const block *a, tsi_small_factors *made) {
+INLINE void finish(const watch *seen, tsi_small_factors *made) {
   tsi_scalar growth[B];
-  if (sum_vec(a->nothing) != 0) tsi_pivoting_fail(made->result, 0, TSI_PIVOT_NOT_FINITE);
-  store(growth, a->growth);
+  if (sum_vec(seen->nothing) != 0) tsi_pivoting_fail(made->result, 0, TSI_PIVOT_NOT_FINITE);
+  store(growth, seen->growth);
   made->growth = 0;
   for (int l = 0; l < B; l++)
     made->growth = (double)growth[l] > made->growth ? (double)growth[l] : made->growth;
@@ -228,8 +294,12 @@ INLINE void swap(tsi_scalar *x, tsi_index i, tsi_index k) {
 /* The row of the largest entry of column k, from row k on, becomes row k. */
 INLINE void interchange(const shape s, block *a, tsi_index k, tsi_index *pivot) {
   tsi_index best = k;
-  for (tsi_index i = k + 1; i < s.w; i++)
-    if (tsi_abs(a->d[k][i]) > tsi_abs(a->d[k][best])) best = i;
+  tsi_real most = tsi_abs(a->d[k][k]);
+  for (tsi_index i = k + 1; i < s.w; i++) {
+    const tsi_real size = tsi_abs(a->d[k][i]);
+    best = size > most ? i : best; /* without a branch, which no processor could predict */
+    most = size > most ? size : most;
+  }
   pivot[k] = best;
   if (best == k) return;
   for (tsi_index j = 0; j < s.w; j++) swap(a->d[j], k, best);
@@ -258,7 +328,8 @@ INLINE bool eliminate(const shape s, block *a, const tsi_small_factors *made) {
 }
 
 /* `count` <= 8 columns of Q become columns of U: lane l of u[k] is row k of column l, zero beyond. */
-INLINE void solve_columns(const shape s, block *a, const tsi_scalar *q, tsi_index count, vec *u) {
+INLINE void solve_columns(const shape s, const block *a, watch *seen, const tsi_scalar *q, tsi_index count,
+                          vec *u) {
   tsi_index at[B];
   for (int l = 0; l < B; l++) at[l] = tsi_index_min(l, count - 1) * s.w;
   for (tsi_index k = 0; k < s.w; k++) {
@@ -268,17 +339,17 @@ INLINE void solve_columns(const shape s, block *a, const tsi_scalar *q, tsi_inde
     if (count < B) u[k] = scalars_below(u[k], count);
   }
   for (tsi_index k = 0; k < s.w; k++) {
-    const vec v = noted(a, u[k]);
+    const vec v = noted(seen, u[k]);
     for (tsi_index i = k + 1; i < s.w; i++) u[i] = minus_times(u[i], v, a->l[k][i]);
   }
 }
 
 /* TSI_INVERSE_PARTITIONED: rows of the rectangle, u U^-1 by substitution. */
-INLINE void divide_columns(const shape s, block *a, const vec *u, vec *r) {
-  for (tsi_index k = s.w; k-- > 0;) {
+SHARED void divide_columns(tsi_index w, const block *a, const vec *u, vec *r) {
+  for (tsi_index k = w; k-- > 0;) {
     vec x = u[k];
-    for (tsi_index j = k + 1; j < s.w; j++) x = minus_times(x, r[j], a->d[j][k]);
-    r[k] = noted(a, times(x, a->reciprocal[k]));
+    for (tsi_index j = k + 1; j < w; j++) x = minus_times(x, r[j], a->d[j][k]);
+    r[k] = times(x, a->reciprocal[k]);
   }
 }
 
@@ -329,6 +400,7 @@ INLINE void shift_end(const shape s, const block *a, tsi_scalar end[W][M]) {
 
 INLINE void factor_lu(const tsi_front *front, const shape s, tsi_small_factors *made) {
   block a;
+  watch seen = {no_vec(), no_vec()};
   _Alignas(64) tsi_scalar end[W][M], rows[W][B];
   vec u[W], divided[W];
   const tsi_index w = s.w, m = s.m;
@@ -336,19 +408,21 @@ INLINE void factor_lu(const tsi_front *front, const shape s, tsi_small_factors *
   tsi_scalar *c = front->c;
   load_block(s, front, &a);
   if (!eliminate(s, &a, made)) return;
-  pack_lower(s, &a, NULL, made);
-  tsi_scalar *to = begin_panel(s, &a, a.d[0], W, 1, a.reciprocal, made->inverse, made->upper);
+  pack_lower(s, &a, &seen, NULL, made);
+  tsi_scalar *to = begin_panel(s, &seen, a.d[0], W, 1, a.reciprocal, made->inverse, made->upper);
+  tsi_scalar *to_end = (tsi_scalar *)made->upper + tsi_panel_size(w, m);
   shift_end(s, &a, end);
   for (tsi_index j = 0; j < m; j += B, q += (ptrdiff_t)B * w) {
     const tsi_index count = tsi_index_min(B, m - j);
-    solve_columns(s, &a, q, count, u);
+    solve_columns(s, &a, &seen, q, count, u);
     const vec *packed = u;
     if (made->inverse == TSI_INVERSE_PARTITIONED) {
-      divide_columns(s, &a, u, divided);
+      divide_columns(w, &a, u, divided);
+      for (tsi_index k = 0; k < w; k++) (void)noted(&seen, divided[k]);
       packed = divided;
     }
     for (tsi_index k = 0; k < w; k++, to += count) {
-      store_some(to, packed[k], count);
+      store_inside(to, packed[k], count, to_end);
       store(rows[k], u[k]);
     }
     tsi_index l = 0;
@@ -356,15 +430,20 @@ INLINE void factor_lu(const tsi_front *front, const shape s, tsi_small_factors *
       subtract_columns(s, &a, TOGETHER, end[0], rows[0] + l, c);
     for (; l < count; l++, c += m) subtract_columns(s, &a, 1, end[0], rows[0] + l, c);
   }
-  finish(&a, made);
+  tsi_zero_between(to, to_end);
+  finish(&seen, made);
 }
 
 static void lu_front(const tsi_front *front, tsi_small_factors *made) {
   tsi_pivoting_begin(made->result);
-  if (front->w <= B)
-    factor_lu(front, shape_of(front, 1, front->w), made);
+  if (front->w == 1 && front->m <= B)
+    factor_lu(front, shape_of(front, 1, true, 1), made);
+  else if (front->w <= B && front->m <= B)
+    factor_lu(front, shape_of(front, 1, true, front->w), made);
+  else if (front->w <= B)
+    factor_lu(front, shape_of(front, 1, false, front->w), made);
   else
-    factor_lu(front, shape_of(front, 2, front->w), made);
+    factor_lu(front, shape_of(front, 2, false, front->w), made);
 }
 
 /* ---- L L^T --------------------------------------------------------------------------------------------- */
@@ -384,27 +463,32 @@ INLINE bool take_root(block *a, tsi_index k, tsi_pivoting *result) {
 /* The rows of C above its diagonal that share a vector with it are scratch. */
 INLINE void factor_llt(const tsi_front *front, const shape s, tsi_small_factors *made) {
   block a;
+  watch seen = {no_vec(), no_vec()};
   load_block(s, front, &a);
   for (tsi_index k = 0; k < s.w; k++) {
     if (!take_root(&a, k, made->result)) return;
     scale_column(s, &a, k, a.d[k][k]);
     for (tsi_index j = k + 1; j < s.w; j++) subtract_column(s, &a, k, j, a.l[k][j]);
   }
-  pack_lower(s, &a, a.reciprocal, made);
+  pack_lower(s, &a, &seen, a.reciprocal, made);
   for (tsi_index j = 0; j < s.m; j++) {
     tsi_scalar row[W];
     for (tsi_index k = 0; k < s.w; k++) row[k] = a.b[k][j];
     subtract_product(s, &a, j / B, row, (tsi_scalar *)front->c + (ptrdiff_t)j * s.m);
   }
-  finish(&a, made);
+  finish(&seen, made);
 }
 
 static void llt_front(const tsi_front *front, tsi_small_factors *made) {
   tsi_pivoting_begin(made->result);
-  if (front->w <= B)
-    factor_llt(front, shape_of(front, 1, front->w), made);
+  if (front->w == 1 && front->m <= B)
+    factor_llt(front, shape_of(front, 1, true, 1), made);
+  else if (front->w <= B && front->m <= B)
+    factor_llt(front, shape_of(front, 1, true, front->w), made);
+  else if (front->w <= B)
+    factor_llt(front, shape_of(front, 1, false, front->w), made);
   else
-    factor_llt(front, shape_of(front, 2, front->w), made);
+    factor_llt(front, shape_of(front, 2, false, front->w), made);
 }
 #else
 #define lu_front NULL
