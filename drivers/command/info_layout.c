@@ -21,7 +21,8 @@ static void print_row(const char *label, const tristar_range *messages, const tr
 }
 
 static void print_report(const tsi_session *s, const tristar_layout *layout, int64_t nrhs,
-                         const tristar_traffic *t, const tsi_info_gpus *gpus) {
+                         const tristar_traffic *t, const tristar_ranks_forecast *f,
+                         const tsi_info_gpus *gpus) {
   tsi_console_clear();
   tsi_report_matrix(s);
   tsi_report_analysis(s);
@@ -48,10 +49,27 @@ static void print_report(const tsi_session *s, const tristar_layout *layout, int
   print_row("fan-in", &t->fan_in.sent, &t->fan_in.sent_bytes);
   printf("  fronts take %s to %s of a process at the peak, beside the factor\n",
          tsi_text_bytes(t->front_bytes.min), tsi_text_bytes(t->front_bytes.max));
+  if (f->ranks == 0) return;
+  tsi_report("\nforecast", "a process needs at most %s beside its rows of the matrix, all together %s",
+             tsi_text_bytes(f->peak_bytes.max), tsi_text_bytes(f->peak_bytes.total));
+  tsi_report("", "factor %s in %s; solve %s in %s", tsi_text_bytes(f->factor_bytes.max),
+             tsi_text_seconds(f->factor_seconds), tsi_text_bytes(f->solve_bytes.max),
+             tsi_text_seconds(f->solve_seconds));
+}
+
+static void add_forecast(cJSON *object, const tristar_ranks_forecast *f) {
+  cJSON *o = cJSON_AddObjectToObject(object, "forecast");
+  tsi_json_add_range(o, "factor_bytes", &f->factor_bytes);
+  tsi_json_add_range(o, "factor_peak_bytes", &f->factor_peak_bytes);
+  tsi_json_add_range(o, "solve_bytes", &f->solve_bytes);
+  TSI_JSON_NUMBERS(o, {"factor_s", f->factor_seconds}, {"solve_s", f->solve_seconds});
+  tsi_json_add_range(object, "forecast_bytes", &f->peak_bytes);
+  cJSON_AddNumberToObject(object, "forecast_s", f->factor_seconds + f->solve_seconds);
 }
 
 static cJSON *make_json(const tsi_session *s, const tristar_layout *layout, int64_t nrhs,
-                        const tristar_traffic *t, const tsi_info_gpus *gpus) {
+                        const tristar_traffic *t, const tristar_ranks_forecast *f,
+                        const tsi_info_gpus *gpus) {
   cJSON *object = tsi_json_session(s), *o;
   if (t->ranks == 0) return object; /* it failed */
   o = tsi_json_add_layout(object, s, layout);
@@ -67,6 +85,7 @@ static cJSON *make_json(const tsi_session *s, const tristar_layout *layout, int6
   tsi_json_add_range(o, "factor_flops", &t->factor_flops);
   cJSON_AddNumberToObject(o, "factor_path_flops", t->factor_path_flops);
   tsi_json_add_range(o, "front_bytes", &t->front_bytes);
+  if (f->ranks > 0) add_forecast(object, f);
   tsi_info_gpus_add_json(object, gpus);
   return object;
 }
@@ -97,11 +116,21 @@ static int check_words(const tsi_settings *settings, tristar_layout *layout) {
   return TSI_EXIT_OK;
 }
 
+#define FORECAST_MOST 256 /* processes: it takes seconds for each hundred */
+
+/* With --forecast, or for few processes. */
+static bool make_forecast(tsi_session *s, const tristar_layout *layout, int64_t nrhs,
+                          tristar_ranks_forecast *forecast) {
+  if (!s->settings->forecast && (int64_t)layout->px * layout->py * layout->pz > FORECAST_MOST) return true;
+  return tsi_session_check(s, tristar_layout_forecast(s->analysis, layout, nrhs, NULL, forecast), s->name);
+}
+
 int tsi_info_layout(const tsi_settings *settings) {
   tsi_session session, *s = &session;
   tsi_info_gpus gpus = {.gpu = NULL};
   tristar_layout layout;
   tristar_traffic traffic = {0};
+  tristar_ranks_forecast forecast = {.ranks = 0};
   const int64_t nrhs = settings->nrhs > 0 ? settings->nrhs : 1;
   const int status = check_words(settings, &layout);
   if (status != TSI_EXIT_OK) return status;
@@ -110,9 +139,10 @@ int tsi_info_layout(const tsi_settings *settings) {
   ok = ok && tsi_session_analyze(s) && (layout.px > 0 || tsi_info_gpus_choose(s, nrhs, &layout, &gpus)) &&
        tsi_session_check(s, tsi_layout_count(s->analysis, &layout, nrhs, settings->gpu >= 0, &traffic),
                          s->name) &&
-       (settings->gpu < 0 || tsi_info_gpus_make(s, nrhs, &layout, &gpus));
-  if (ok && !settings->to_stdout) print_report(s, &layout, nrhs, &traffic, &gpus);
-  tsi_json_write(s, make_json(s, &layout, nrhs, &traffic, &gpus));
+       (settings->gpu < 0 || tsi_info_gpus_make(s, nrhs, &layout, &gpus)) &&
+       (settings->gpu >= 0 || make_forecast(s, &layout, nrhs, &forecast));
+  if (ok && !settings->to_stdout) print_report(s, &layout, nrhs, &traffic, &forecast, &gpus);
+  tsi_json_write(s, make_json(s, &layout, nrhs, &traffic, &forecast, &gpus));
   free(gpus.gpu);
   return tsi_session_close(s);
 }

@@ -1,6 +1,7 @@
 /* A program with little memory: the heat equation on a cube, solved with the factors that fit. By the
  * forecast it takes factors in double precision, or in single precision with refinement, or gives up before
- * it has spent any time. It shows the progress of the factorization, and would end at once on Ctrl-C.
+ * it has spent any time. It prints what two processes would need, shows the progress of the factorization,
+ * and would end at once on Ctrl-C.
  *
  *   example_forecast [K] [MEGABYTES]
  *
@@ -10,6 +11,7 @@
 
 #include "example.h"
 #include "tristar_forecast.h"
+#include "tristar_layout.h"
 
 static volatile sig_atomic_t interrupted;
 
@@ -60,6 +62,17 @@ static tristar_forecast analyze(tristar_t *ts, const tristar_view *a, int single
   return forecast;
 }
 
+/* What each of two processes would need of a factor that they make together (tristar_mpi.h). */
+static void forecast_two_processes(tristar_t *ts, tristar_analysis_t *analysis) {
+  tristar_layout layout;
+  tristar_ranks_forecast ranks;
+  tristar_layout_init(&layout);
+  layout.px = 2;
+  example_check(ts, tristar_layout_forecast(analysis, &layout, 1, NULL, &ranks));
+  printf("on two processes: %.1f and %.1f MB, %.2g s\n", 1e-6 * ranks.peak_bytes.max,
+         1e-6 * ranks.peak_bytes.min, ranks.factor_seconds);
+}
+
 int main(int argc, char **argv) {
   const int k = argc > 1 ? example_number(argv[1], 2, 200) : 20;
   tristar_t *ts;
@@ -75,6 +88,7 @@ int main(int argc, char **argv) {
   const size_t limit = argc > 2 ? (size_t)example_number(argv[2], 1, 1 << 20) << 20
                                 : forecast.peak_bytes - forecast.factor_bytes / 8;
   if (forecast.peak_bytes > limit) forecast = analyze(ts, &a, 1, &analysis);
+  forecast_two_processes(ts, analysis);
   if (forecast.peak_bytes > limit) example_die("example_forecast", "not enough memory");
   example_check(ts, tristar_limit_memory(ts, limit));
   example_check(ts, tristar_set_progress(ts, follow, &share));

@@ -52,7 +52,7 @@ static tristar_status make_part(const tsi_numeric *numeric, tsi_index s, tsi_ind
   tsi_part_walk walk = tsi_part_begin(dag->teams, s, dag->rank, to);
   tsi_part_block block;
   TSI_TRY(tsi_front_allocate(numeric, scalars + 1, out)); /* with the failure mark */
-  while (tsi_part_next(&walk, &block))
+  while (!numeric->dry && tsi_part_next(&walk, &block))
     fill_block(numeric, &walk, &block, (char *)*out + (size_t)block.at * numeric->kernels->scalar_bytes);
   return TRISTAR_OK;
 }

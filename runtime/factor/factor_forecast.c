@@ -118,8 +118,7 @@ static tristar_status run_all(tsi_env *env, tsi_numeric *numeric, const tsi_fron
 
 /* ---- The factor -------------------------------------------------------------------------------------- */
 
-/* The list of tasks, and their records at StarPU. */
-static tristar_status weigh_tasks(tsi_numeric *numeric, size_t *bytes) {
+tristar_status tsi_numeric_weigh_tasks(tsi_numeric *numeric, size_t *bytes) {
   tsi_env *env = numeric->env;
   const size_t before = atomic_load(&env->memory.current);
   TSI_TRY(tsi_numeric_list_tasks(numeric));
@@ -146,7 +145,7 @@ static tristar_status weigh_run(tristar_factor_t *factor, bool scaled, tsi_facto
       atomic_load(&env->memory.current) - before + (scaled ? 2 * n * sizeof *numeric->row_scale : 0);
   const bool parallel = factor->ts->workers.allowed && numeric->dag->steps->count > 1;
   f->workers = parallel ? expected_workers(factor->ts) : 1;
-  if (parallel) TSI_TRY(weigh_tasks(numeric, &tasks));
+  if (parallel) TSI_TRY(tsi_numeric_weigh_tasks(numeric, &tasks));
   tsi_env_init(&dry);
   numeric->env = &dry;
   numeric->dry = true;

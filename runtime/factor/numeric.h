@@ -181,6 +181,8 @@ static inline tsi_count tsi_numeric_complement_size(const tsi_numeric *numeric, 
 tsi_count tsi_numeric_complement_scalars(const tsi_numeric *numeric, tsi_index s);
 /* The tasks that the steps will be, as a list. Errors: MEMORY. */
 TRISTAR_CHECKED tristar_status tsi_numeric_list_tasks(tsi_numeric *numeric);
+/* Bytes of that list, and of the tasks at StarPU (factor_forecast.c). Errors: MEMORY. */
+TRISTAR_CHECKED tristar_status tsi_numeric_weigh_tasks(tsi_numeric *numeric, size_t *bytes);
 /* The steps as tasks of StarPU, which runs. Errors: MEMORY. */
 TRISTAR_CHECKED tristar_status tsi_numeric_record(tsi_numeric *numeric);
 /* Frees the tasks. */

@@ -103,6 +103,7 @@ void tsi_numeric_release_messages(tsi_numeric *numeric) {
 /* What messages first .. end - 1 that are yet to be sent say of this process: before any of them goes, as
  * several may take the same stripe. */
 static void mark_pieces(tsi_numeric *numeric, tsi_index first, tsi_index end) {
+  if (numeric->dry) return;
   for (tsi_index m = first; m < end; m++) {
     const tsi_front_message *message = &numeric->dag->send[m];
     if (!numeric->sent[m] && is_last_piece(message) && memory_of(numeric, false, message))
@@ -150,7 +151,7 @@ static tristar_status make_room(tsi_numeric *numeric, const tsi_front_message *m
     TSI_TRY(tsi_front_allocate(numeric, scalars, &numeric->in_part[message->parcel]));
   else
     TSI_TRY(tsi_front_allocate(numeric, scalars, &numeric->complement[parcel->supernode]));
-  *failure_mark(numeric, true, message) = true;
+  if (!numeric->dry) *failure_mark(numeric, true, message) = true;
   return TRISTAR_OK;
 }
 
@@ -177,7 +178,7 @@ void tsi_numeric_expect_next(tsi_numeric *numeric, tsi_index step) {
 void tsi_numeric_arrived(tsi_numeric *numeric, tsi_index received) {
   const tsi_front_message *message = &numeric->dag->receive[received];
   if (!numeric->expected[received]) return;
-  if (is_last_piece(message) && *failure_mark(numeric, true, message))
+  if (!numeric->dry && is_last_piece(message) && *failure_mark(numeric, true, message))
     atomic_store_explicit(&numeric->stopped, true, memory_order_release);
   if (numeric->tasks) fail(numeric, tsi_tasks_happen(numeric->tasks, message->step));
 }

@@ -296,6 +296,7 @@ static void run(tsi_numeric *numeric, tsi_step_kind kind, const tsi_front_step *
 }
 
 void tsi_shared_front_run(tsi_numeric *numeric, tsi_step_kind kind, const tsi_front_step *part) {
-  if (!tsi_numeric_failed(numeric)) run(numeric, kind, part);
+  const bool runs = !numeric->dry || kind == TSI_STEP_FRONT_OPEN;
+  if (runs && !tsi_numeric_failed(numeric)) run(numeric, kind, part);
   use_all(numeric, kind, part, -1);
 }

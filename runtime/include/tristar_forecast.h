@@ -52,8 +52,9 @@ TRISTAR_API TRISTAR_CHECKED tristar_status tristar_analysis_forecast(tristar_ana
 /* Limits the memory of the context on this process to `bytes`; 0: no limit. Memory that is already allocated
  * stays. A factorization on one process that needs more by the forecast fails with MEMORY before it starts.
  * If one thread needs less than all workers do, that thread factors, with the same result. The forecast does
- * not count trial solves, nor what tristar_update_begin keeps. Any other allocation beyond the limit fails
- * with MEMORY, too. If tristar_refactor fails, the factor has no values (STALE). */
+ * not count trial solves, nor what tristar_update_begin keeps. On many processes a first factorization whose
+ * forecast (tristar_layout_forecast) exceeds the limit of one rank fails on all. Any other allocation beyond
+ * the limit fails with MEMORY, too. If tristar_refactor fails, the factor has no values (STALE). */
 TRISTAR_API TRISTAR_CHECKED tristar_status tristar_limit_memory(tristar_t *ts, size_t bytes);
 
 /* ---- Progress ---------------------------------------------------------------------------------------- */

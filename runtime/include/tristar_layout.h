@@ -211,6 +211,35 @@ TRISTAR_API TRISTAR_CHECKED tristar_status tristar_layout_predict_factor(const t
                                                                          const tristar_cluster *cluster,
                                                                          tristar_simulated *out);
 
+/* ---- Forecast ---------------------------------------------------------------------------------------- */
+
+/* What a factorization and solves take on the ranks of a layout. Bytes are those that tristar_get_memory
+ * counts; the ranges are over ranks. */
+typedef struct tristar_ranks_forecast {
+  int64_t ranks;                   /* px py pz. */
+  tristar_range factor_bytes;      /* Bytes of the panels of a rank: both factors, with copies. */
+  tristar_range factor_peak_bytes; /* Most additional bytes of a rank during the factorization, those of its
+                                      share included: factor_peak_bytes of tristar_distributed_stats. */
+  tristar_range solve_bytes;       /* Bytes of the workspace of a solve with nrhs columns. */
+  tristar_range peak_bytes; /* Most additional bytes of a rank: of the factorization, or afterwards of its
+                               share and a solve. */
+  double factor_seconds;    /* Seconds of the factorization, without the analysis. */
+  double solve_seconds;     /* Seconds of a solve with nrhs columns. */
+} tristar_ranks_forecast;
+
+/* Forecasts a factorization and solves on the ranks of a layout (tristar_dmatrix_factor,
+ * tristar_mpi.h), on one process. It makes the steps of each rank, one after the other, but does no
+ * arithmetic. Seconds are simulated: tristar_layout_predict_factor, tristar_layout_predict; cluster NULL: as
+ * in tristar_layout_costs. layout NULL: the default. Assumed are one worker a rank, and rows of the matrix
+ * that are equally long and as many on each rank. Not included: the analysis on rank 0, the rows of the
+ * matrix that ranks pass, a second factorization or another method that the values may call for, trial
+ * solves, refinement, GPUs, and the memory of MPI. Errors: those of tristar_layout_predict_factor; ARGUMENT
+ * (NULL; nrhs < 1), STALE, UNSUPPORTED (imported factors, rows of a Schur complement), MEMORY. */
+TRISTAR_API TRISTAR_CHECKED tristar_status tristar_layout_forecast(tristar_analysis_t *analysis,
+                                                                   const tristar_layout *layout, int64_t nrhs,
+                                                                   const tristar_cluster *cluster,
+                                                                   tristar_ranks_forecast *out);
+
 #ifdef __cplusplus
 }
 #endif

@@ -36,22 +36,21 @@ typedef struct choice {
 } choice;
 
 void tristar_layout_costs_init_sized(tristar_layout_costs *costs, size_t size) {
-  const tristar_layout_costs defaults = {.message_seconds = 2e-6, .nrhs = 1};
+  const tristar_layout_costs defaults = {.message_seconds = TSI_MESSAGE_SECONDS, .nrhs = 1};
   tsi_options_init(costs, size, &defaults, sizeof defaults);
 }
 
-/* The cluster of costs that have none: a message between nodes takes message_seconds. */
-static tristar_cluster cluster_of(tsi_machine *machine, const tristar_layout_costs *c) {
+tristar_cluster tsi_cluster_here(tsi_machine *machine, double bytes_per_second, double message_seconds) {
   const tsi_costs here = tsi_costs_assumed(machine, 1);
   const double products = 1e9 * tsi_calibration_now(machine).multiply_gflops_one;
   tristar_cluster cluster;
   tristar_cluster_init(&cluster);
   if (products > 0) cluster.dense_flops_per_second = products;
-  cluster.core_bytes_per_second = c->bytes_per_second > 0 ? c->bytes_per_second : here.one;
+  cluster.core_bytes_per_second = bytes_per_second > 0 ? bytes_per_second : here.one;
   cluster.cache_bytes = here.cache;
   cluster.cached_bytes_per_second = tsi_double_max(here.cached, cluster.core_bytes_per_second);
-  cluster.overhead_seconds = tsi_double_min(cluster.overhead_seconds, c->message_seconds / 4);
-  cluster.latency_seconds = c->message_seconds - 2 * cluster.overhead_seconds;
+  cluster.overhead_seconds = tsi_double_min(cluster.overhead_seconds, message_seconds / 4);
+  cluster.latency_seconds = message_seconds - 2 * cluster.overhead_seconds;
   return cluster;
 }
 
@@ -196,7 +195,8 @@ tristar_status tristar_layout_choose(const tristar_analysis_t *analysis, int64_t
   choice c = {.analysis = analysis, .costs = &full, .best = *layout};
   TSI_TRY_OUT(TSI_OPTIONS(env, tristar_layout_costs, costs, &full));
   TSI_TRY_OUT(check_costs(env, processes, &full));
-  const tristar_cluster own = cluster_of(&analysis->ts->machine, &full);
+  const tristar_cluster own =
+      tsi_cluster_here(&analysis->ts->machine, full.bytes_per_second, full.message_seconds);
   TSI_TRY_OUT(tsi_cluster_take(env, full.cluster ? full.cluster : &own, &c.cluster));
   TSI_TRY_OUT(try_shapes(&c, (int)processes));
   if (!fits(&c.least, &full))

@@ -5,6 +5,7 @@
 #pragma once
 
 #include "dag/program.h"
+#include "runtime/machine/calibration.h"
 #include "tristar_layout.h"
 
 /* Errors: ARGUMENT: an unknown enumerator. */
@@ -23,3 +24,7 @@ bool tsi_layout_is_squarest(const tristar_layout *layout);
 /* The cluster that a program gives; NULL: the defaults. Errors: ARGUMENT, TOO_LARGE. */
 TRISTAR_CHECKED tristar_status tsi_cluster_take(const tsi_env *env, const tristar_cluster *given,
                                                 tristar_cluster *full);
+#define TSI_MESSAGE_SECONDS 2e-6 /* default of message_seconds */
+/* The cluster of callers that give none: processes with one core and the caches of this machine, one a node.
+ * A message between nodes takes message_seconds. bytes_per_second: at which a process reads; 0: as here. */
+tristar_cluster tsi_cluster_here(tsi_machine *machine, double bytes_per_second, double message_seconds);

@@ -2,7 +2,8 @@
  * other so that it is the same each time: what a rank needs at the peak is a part of what one process needs;
  * no rank but the first has an array as long as the matrix has entries; where Schur complements travel in
  * several pieces, and an allocation fails meanwhile, all ranks say so and nobody waits; new values again and
- * again need no more memory.
+ * again need no more memory; forecasts are near the peaks, and a limit that one rank exceeds by its forecast
+ * ends the call on all ranks.
  *
  *   test_distributed_memory [CYCLES|direct|starpu_mpi]
  *     so many cycles of new values and a solve, or the failures where StarPU runs; nothing else */
@@ -12,6 +13,9 @@
 #include "runtime/mpi/factor/team_factor.h"
 #include "tests/support/mpi/rank_allocations.h"
 #include "tests/support/subtests.h"
+#include "tristar_dmatrix_mpi.h"
+#include "tristar_forecast.h"
+#include "tristar_machine.h"
 #include "tristar_mpi.h"
 
 typedef struct world {
@@ -25,12 +29,19 @@ typedef struct problem {
   tristar_matrix_t *matrix;
   tristar_view view;
   tristar_analysis_t *analysis;
+  tristar_dmatrix_t *rows; /* the same matrix; NULL: not needed */
 } problem;
 
-static void analyze(const world *w, problem *q) {
+static tristar_analysis_options options_of(const world *w) {
   tristar_analysis_options options = DEFAULTS(tristar_analysis_options);
   options.leaf_parts = w->ranks;
+  return options;
+}
+
+static void analyze(const world *w, problem *q) {
+  const tristar_analysis_options options = options_of(w);
   q->analysis = NULL;
+  q->rows = NULL;
   if (w->rank == 0) CHECK_OK(tristar_analyze(w->ts, &q->view, &options, &q->analysis));
 }
 
@@ -40,6 +51,7 @@ static void generate(const world *w, const char *kind, int64_t k, problem *q) {
 }
 
 static void release(problem *q) {
+  tristar_dmatrix_destroy(&q->rows);
   tristar_analysis_destroy(&q->analysis);
   tristar_matrix_destroy(&q->matrix);
 }
@@ -118,6 +130,89 @@ static void check_peaks(const world *w, const char *kind, int64_t k) {
     check_peak_of(w, &q, alone, 4, 1, 1, 0.38);
     check_peak_of(w, &q, alone, 1, 2, 2, 0.38);
     check_peak_of(w, &q, alone, 1, 1, 4, 0.45); /* with replicas of the upper panels */
+  }
+}
+
+/* ---- Forecast and limit -------------------------------------------------------------------------------- */
+
+/* A factor of rows that all ranks have. */
+static tristar_status factor_rows(const world *w, const problem *q, const tristar_layout *layout,
+                                  tristar_distributed_t **d) {
+  const tristar_analysis_options analysis = options_of(w);
+  tristar_distributed_options options = DEFAULTS(tristar_distributed_options);
+  options.layout = *layout;
+  options.transport = w->transport;
+  return tristar_dmatrix_factor(q->rows, &analysis, &options, d);
+}
+
+/* Ranks that are late take more, as messages wait for them. */
+static bool is_near(double forecast, double bytes) {
+  return forecast <= 1.1 * bytes && forecast >= 0.85 * bytes;
+}
+
+/* The peaks of the ranks, and the largest of them, against the forecast, which all ranks get. */
+static tristar_ranks_forecast check_forecast(const world *w, const problem *q, const tristar_layout *layout) {
+  CLEANUP(tristar_distributed_destroy) tristar_distributed_t *d;
+  tristar_ranks_forecast f;
+  tristar_distributed_stats stats;
+  double most, sum;
+  if (w->rank == 0) CHECK_OK(tristar_layout_forecast(q->analysis, layout, 1, NULL, &f));
+  MPI_Bcast(&f, (int)sizeof f, MPI_BYTE, 0, MPI_COMM_WORLD);
+  CHECK_OK(factor_rows(w, q, layout, &d));
+  tristar_distributed_get_stats(d, &stats);
+  MPI_Allreduce(&stats.factor_peak_bytes, &most, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
+  MPI_Allreduce(&stats.factor_peak_bytes, &sum, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+  fprintf(stderr, "%dx%dx%d: %.0f bytes at the peak, forecast %.3f of that, of all %.3f\n", layout->px,
+          layout->py, layout->pz, most, f.factor_peak_bytes.max / most, f.factor_peak_bytes.total / sum);
+  CHECK(f.ranks == w->ranks && is_near(f.factor_peak_bytes.max, most) &&
+        is_near(f.factor_peak_bytes.total, sum));
+  MPI_Allreduce(&stats.factor_bytes, &sum, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+  CHECK_MSG(f.factor_bytes.total == sum, "%.0f bytes of panels, forecast %.0f", sum, f.factor_bytes.total);
+  CHECK(f.factor_seconds > 0 && f.solve_seconds > 0 && f.peak_bytes.max >= f.factor_peak_bytes.max);
+  return f;
+}
+
+/* Rank `who` may have so many bytes more; the others have no limit. */
+static tristar_status factor_within(const world *w, const problem *q, const tristar_layout *layout, int who,
+                                    double bytes, size_t *took, tristar_distributed_t **d) {
+  tsi_env *env = tsi_context_env(w->ts);
+  const size_t before = tsi_memory_watch(env);
+  CHECK_OK(tristar_limit_memory(w->ts, w->rank == who ? before + (size_t)bytes : 0));
+  const tristar_status status = factor_rows(w, q, layout, d);
+  *took = atomic_load(&env->memory.recent) - before;
+  CHECK_OK(tristar_limit_memory(w->ts, 0));
+  CHECK(w->rank != who || *took <= (size_t)bytes);
+  return status;
+}
+
+/* What exceeds the limit of one rank by its forecast is refused on all before panels and fronts are made. */
+static void check_limits(const world *w, const problem *q, const tristar_layout *layout,
+                         const tristar_ranks_forecast *f) {
+  for (int who = 0; who < w->ranks; who++) {
+    tristar_distributed_t *d = NULL;
+    size_t took;
+    CHECK_STATUS(factor_within(w, q, layout, who, 0.8 * f->factor_peak_bytes.min, &took, &d),
+                 TRISTAR_ERR_MEMORY);
+    CHECK(d == NULL);
+    CHECK_ERROR(w->ts, "(forecast)");
+    CHECK_MSG((double)took < 0.8 * f->factor_peak_bytes.min, "%zu bytes before it was refused", took);
+    CHECK_OK(factor_within(w, q, layout, who, 1.1 * f->factor_peak_bytes.max, &took, &d));
+    tristar_distributed_destroy(&d);
+  }
+}
+
+static void check_forecasts(const world *w, const char *kind, int64_t k) {
+  CLEANUP(release) problem q;
+  char name[40];
+  generate(w, kind, k, &q);
+  snprintf(name, sizeof name, "gen:%s:%d", kind, (int)k);
+  CHECK_OK(tristar_dmatrix_read(w->ts, MPI_COMM_WORLD, name, NULL, &q.rows));
+  for (int grids_count = 1; grids_count <= w->ranks; grids_count *= 2) {
+    tristar_layout layout = DEFAULTS(tristar_layout);
+    layout.px = w->ranks / grids_count;
+    layout.pz = grids_count;
+    const tristar_ranks_forecast f = check_forecast(w, &q, &layout);
+    if (grids_count > 1) check_limits(w, &q, &layout, &f);
   }
 }
 
@@ -283,6 +378,9 @@ int main(int argc, char **argv) {
   } else {
     RUN(check_swaps(&w));
     RUN(check_peaks(&w, "poisson3d7", 40));
+    RUN(check_forecasts(&w, "poisson3d7", 24));
+    RUN(check_forecasts(&w, "convdiff3d", 18));
+    RUN(check_forecasts(&w, "elasticity3d", 9));
     if (w.ranks >= 4) RUN(check_blocks(&w));
     RUN(check_failures(&w));
     RUN(check_cycles(&w, 20));

@@ -173,6 +173,30 @@ ranks 2 - 'rows.txt:1: row 500 is outside 1 .. 400$' solve gen:s2d9pt:20 --layou
 ranks 2 - 'no/such/folder/x.svg' solve gen:s2d9pt:20 --layout 2x1x1 --gantt no/such/folder/x.svg
 expect 2 'need --layout$' solve gen:s2d9pt:20 --algo replicated
 
+# ---- The forecast of a layout, and a limit that one process exceeds by it
+while read -r count layout matrix; do
+  # shellcheck disable=SC2086
+  expect 0 '^forecast +a process needs at most ' info $matrix --layout $layout --json forecast.json
+  # shellcheck disable=SC2086
+  ranks $count 0 '^factoring, the peak ' solve $matrix --layout $layout --engine serial --json peaks.json
+  python3 - <<'EOF' || fail "$matrix, $layout: the forecast is far from the peaks"
+import json
+f, p = json.load(open("forecast.json")), [q["factor_peak_bytes"] for q in json.load(open("peaks.json"))["processes"]]
+bytes = f["forecast"]["factor_peak_bytes"]
+assert 0.85 < bytes["max"] / max(p) < 1.1 and 0.85 < bytes["total"] / sum(p) < 1.1, (bytes, p)
+assert f["forecast_bytes"]["max"] >= bytes["max"] and f["forecast_s"] > 0
+EOF
+done <<'EOF'
+2 2x1x1 gen:poisson3d7:18
+2 1x1x2 gen:convdiff3d:12 --precision z
+4 2x1x2 gen:kkt3d:9
+4 2x2x1 gen:elasticity3d:8 --precision s
+EOF
+ranks 2 - '^tristar: gen:poisson3d7:20: .*the factorization would need .* \(forecast\): more than the limit of 8388608 bytes \(--memory-limit\)$' \
+  solve gen:poisson3d7:20 --layout 2x1x1 --engine serial --memory-limit 8M
+[ "$(grep -c '^tristar:' output.txt)" -eq 1 ] || fail "told more than once: $(cat output.txt)"
+ranks 2 0 '^accuracy ' solve gen:poisson3d7:20 --layout 2x1x1 --engine serial --memory-limit 24M
+
 # ---- Schur complements: as on one process, of rows on all processes and, where they cannot be read so, on the first
 printf '2\n9 70\n' >unknowns.txt
 printf '1 2\n3 4\n5 6\n' >xs.txt

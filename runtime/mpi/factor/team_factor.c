@@ -49,13 +49,15 @@ static void fill_analysis(const tristar_distributed_t *d, tsi_team_factor *team_
   an->stats.method = method;
 }
 
-/* Collective. The user's rows and columns that the columns of the part come from. */
-static tristar_status name_rows(tristar_distributed_t *d, tsi_team_factor *team_factor) {
+/* Collective. The user's rows and columns that the columns of the part come from. mine: an earlier failure of
+ * this rank. */
+static tristar_status name_rows(tristar_distributed_t *d, tsi_team_factor *team_factor, tristar_status mine) {
   tsi_env *env = &d->ts->env;
   struct tristar_analysis_s *an = &team_factor->analysis;
   const tsi_index n = team_factor->pattern.n;
   TSI_OWNED tsi_index *column = NULL;
-  tristar_status status = TSI_ALLOC(env, column, n);
+  tristar_status status = mine;
+  if (status == TRISTAR_OK) status = TSI_ALLOC(env, column, n);
   if (status == TRISTAR_OK) status = TSI_ALLOC(env, an->in_row, n);
   if (status == TRISTAR_OK && !d->one_place) status = TSI_ALLOC(env, an->out_row, n);
   for (tsi_index j = 0; status == TRISTAR_OK && j < n; j++)
@@ -265,14 +267,17 @@ static tristar_status lay_out(tristar_distributed_t *d, double floor_bytes, tsi_
   tristar_factor_t *source = d->source;
   TSI_CLEANUP(tsi_known_release) tsi_known known = {.borrowed = false};
   TSI_TRY(tsi_distributed_lay_out(d, source, floor_bytes, &known));
-  const tristar_status status = create_team_factor(d, &known, source);
+  double bytes = 0;
+  tristar_status status = create_team_factor(d, &known, source);
+  const bool loads = floor_bytes > 0; /* tsi_team_factor_lay_out: there are values already */
+  if (status == TRISTAR_OK && !loads) status = tsi_team_factor_forecast(d, &known, &bytes);
   if (d->team_factor) d->team_factor->sizes = *sizes;
   if (d->team_factor) sizes->column = NULL;
   TSI_TRY(tsi_transport_agree(d->transport, status));
   tsi_known_release(&known);
   tsi_distributed_forget_structure(d);
   if (source && d->of_rows) tsi_analysis_forget_rows(source->analysis);
-  return name_rows(d, d->team_factor);
+  return name_rows(d, d->team_factor, tsi_team_factor_check_limit(d, bytes));
 }
 
 tristar_status tsi_team_factor_lay_out(tristar_distributed_t *d, double floor_bytes) {

@@ -113,6 +113,13 @@ TRISTAR_CHECKED tristar_status tsi_team_factor_lay_out(tristar_distributed_t *d,
  * TOO_LARGE, RUNTIME. */
 TRISTAR_CHECKED tristar_status tsi_team_factor_remember_rows(tristar_distributed_t *d);
 
+/* Local, while the structure of the factor is known: what this rank will need at most by the forecast
+ * (rank_forecast.h), beside what it holds now. *bytes: 0 without a limit. Errors: MEMORY, TOO_LARGE. */
+TRISTAR_CHECKED tristar_status tsi_team_factor_forecast(const tristar_distributed_t *d,
+                                                        const tsi_known *known, double *bytes);
+/* Local. Is that within the limit of the context? Errors: MEMORY: it is not, the message has the figures. */
+TRISTAR_CHECKED tristar_status tsi_team_factor_check_limit(const tristar_distributed_t *d, double bytes);
+
 /* How the same values are factored once more, where the verdict calls for that. The functions are collective;
  * solves work afterwards. */
 typedef struct tsi_remaking tsi_remaking;

@@ -119,6 +119,7 @@ typedef struct tsi_known {
   tsi_factor_kind kind;
   tsi_symbolic *symbolic;
   tsi_panels *panels;
+  int64_t entries;                                          /* of the matrix, both triangles */
   const tsi_index *in_place, *out_place, *in_row, *out_row; /* rank 0; NULL elsewhere */
   bool borrowed;                                            /* of the analysis: rank 0 */
 } tsi_known;

@@ -9,7 +9,7 @@
 typedef struct head {
   tsi_factor_kind kind;
   tsi_index n, supernodes, leaf_parts, panels, width_max;
-  tsi_count rows, nnz_stored, nnz_exact;
+  tsi_count rows, nnz_stored, nnz_exact, entries;
   bool parts, closed;
 } head;
 
@@ -26,6 +26,7 @@ static head describe(const tristar_factor_t *factor) {
   h.rows = symbolic->row_ptr[symbolic->count];
   h.nnz_stored = symbolic->nnz_stored;
   h.nnz_exact = symbolic->nnz_exact;
+  h.entries = factor->analysis->stats.nnz;
   h.parts = symbolic->part != NULL;
   h.closed = symbolic->closed;
   return h;
@@ -77,6 +78,7 @@ tristar_status tsi_know_structure(tsi_env *env, tsi_transport *transport, const 
   if (factor != NULL) h = describe(factor);
   TSI_TRY(tsi_broadcast_bytes(env, comm, &h, sizeof h));
   known->kind = h.kind;
+  known->entries = h.entries;
   if (factor != NULL)
     borrow(factor, known);
   else
