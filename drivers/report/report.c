@@ -149,6 +149,9 @@ void tsi_report_forecast(const tsi_session *s) {
              tsi_text_bytes((double)f->least_peak_bytes), tsi_text_bytes((double)f->factor_bytes));
   tsi_report("", "plan and workspace: %s; %s for a solve",
              tsi_text_bytes((double)(f->plan_bytes + f->solve_bytes)), tsi_text_seconds(f->solve_seconds));
+  if (s->settings->singular == TRISTAR_SINGULAR_PERTURB)
+    tsi_report("", "if the matrix is singular: at most %s more for a solve, of which the plan keeps %s",
+               tsi_text_bytes((double)f->singular_bytes), tsi_text_bytes((double)f->singular_kept_bytes));
 }
 
 void tsi_report_factor(const tsi_session *s) {

@@ -33,11 +33,16 @@ typedef struct tristar_forecast {
       least_peak_bytes;  /* factor_peak_bytes if one thread factors, as it does if a limit allows no more. */
   size_t plan_bytes;     /* Bytes of the plan, with the workspace of a solve with options->nrhs columns. */
   size_t solve_bytes;    /* Additional bytes of such a solve. */
-  size_t peak_bytes;     /* Most bytes of the context from now on, if the next calls are tristar_factor,
-                            tristar_plan and tristar_solve: with what it holds now. */
-  int workers;           /* Threads that factor. */
-  double factor_seconds; /* Seconds of the factorization, by the calibration (tristar_machine.h). */
-  double solve_seconds;  /* Seconds of a solve with one column, by the same. */
+  size_t singular_bytes; /* Upper bound of the additional bytes of a solve with one column if the matrix is
+                            singular (SINGULAR_PERTURB) and has at most four null vectors. The solve refines,
+                            and searches them where they spoil x. */
+  size_t singular_kept_bytes; /* Part of these that the plan keeps: null vectors, and a workspace. Every
+                                 further op keeps less. Not in plan_bytes and peak_bytes. */
+  size_t peak_bytes;          /* Most bytes of the context from now on, if the next calls are tristar_factor,
+                                 tristar_plan and tristar_solve: with what it holds now. */
+  int workers;                /* Threads that factor. */
+  double factor_seconds;      /* Seconds of the factorization, by the calibration (tristar_machine.h). */
+  double solve_seconds;       /* Seconds of a solve with one column, by the same. */
 } tristar_forecast;
 
 /* Forecasts a factorization, a plan with these options, and a solve with options->nrhs columns. The call

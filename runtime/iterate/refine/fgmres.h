@@ -16,6 +16,8 @@
 
 #include "runtime/iterate/refine/system.h"
 
+#define TSI_FGMRES_ITERATIONS 30 /* default of tristar_refine_options */
+
 /* Who judges the correction d that would be given after so many iterations. */
 typedef struct tsi_fgmres_judge {
   bool (*enough)(void *arg, int iterations, const void *d);

@@ -7,6 +7,8 @@
 #include "runtime/base/options.h"
 #include "runtime/factor/factor_forecast.h"
 #include "runtime/iterate/refine/judge.h"
+#include "runtime/iterate/refine/projection.h"
+#include "runtime/iterate/refine/refinement.h"
 #include "runtime/solve/plan.h"
 #include "runtime/solve/request.h"
 
@@ -27,6 +29,7 @@ static tristar_status check(const tristar_analysis_t *an, const tristar_plan_opt
 typedef struct plan_forecast {
   size_t plan;  /* with the workspace and the tasks of a solve */
   size_t solve; /* of other workspaces that a solve with options->nrhs columns needs at the same time */
+  size_t block; /* of the workspace of a block of null vectors, which the plan keeps */
   size_t foreseen, trials; /* that the trials add which scalings call for, and the largest ones */
   double seconds;          /* of a solve with one column */
 } plan_forecast;
@@ -63,6 +66,7 @@ static tristar_status weigh_plan(tristar_factor_t *factor, const tristar_plan_op
                         &forecast->solve));
   if (foreseen > 0) TSI_TRY(weigh_replays(plan, 1, tsi_workspace_stride(foreseen), &forecast->foreseen));
   TSI_TRY(weigh_replays(plan, 1, tsi_workspace_stride(TSI_TRIAL_COLUMNS), &more));
+  forecast->block = more; /* as many columns */
   forecast->trials = forecast->foreseen + more + tsi_judge_bytes(factor->analysis, TSI_TRIAL_COLUMNS);
   forecast->foreseen += tsi_judge_bytes(factor->analysis, foreseen);
   forecast->seconds = plan->stats.predicted_seconds;
@@ -83,6 +87,10 @@ static tristar_status forecast_plan(tristar_analysis_t *an, const tristar_plan_o
   return status;
 }
 
+static size_t user_bytes(const tristar_analysis_t *an) {
+  return tsi_sparse_kernels_select(an->pattern->scalar)->scalar_bytes;
+}
+
 static size_t larger(size_t a, size_t b) {
   return a > b ? a : b;
 }
@@ -97,17 +105,21 @@ static tristar_status make(tristar_analysis_t *an, tristar_plan_options *options
   TSI_TRY(tsi_factor_forecast_make(an, &f));
   TSI_TRY(forecast_plan(an, options, &p));
   const size_t trials = f.factor + p.plan + p.trials;
+  const size_t kept = p.block + tsi_kept_vectors_bytes(an->pattern->n, user_bytes(an));
   const size_t foreseen = tsi_judge_foreseen(an) > 0 ? f.factor + p.plan + p.foreseen : 0;
-  *forecast = (tristar_forecast){.analysis_bytes = tsi_analysis_bytes(an),
-                                 .factor_bytes = f.factor,
-                                 .factor_peak_bytes = larger(f.peak[TSI_FORECAST_ALL], foreseen),
-                                 .trial_peak_bytes = larger(f.peak[TSI_FORECAST_ALL], trials),
-                                 .least_peak_bytes = larger(f.peak[TSI_FORECAST_ALONE], foreseen),
-                                 .plan_bytes = p.plan,
-                                 .solve_bytes = p.solve,
-                                 .workers = f.workers,
-                                 .factor_seconds = f.seconds[TSI_FORECAST_ALL],
-                                 .solve_seconds = p.seconds};
+  *forecast =
+      (tristar_forecast){.analysis_bytes = tsi_analysis_bytes(an),
+                         .factor_bytes = f.factor,
+                         .factor_peak_bytes = larger(f.peak[TSI_FORECAST_ALL], foreseen),
+                         .trial_peak_bytes = larger(f.peak[TSI_FORECAST_ALL], trials),
+                         .least_peak_bytes = larger(f.peak[TSI_FORECAST_ALONE], foreseen),
+                         .plan_bytes = p.plan,
+                         .solve_bytes = p.solve,
+                         .singular_bytes = kept + tsi_refine_singular_bytes(an->pattern->n, user_bytes(an)),
+                         .singular_kept_bytes = kept,
+                         .workers = f.workers,
+                         .factor_seconds = f.seconds[TSI_FORECAST_ALL],
+                         .solve_seconds = p.seconds};
   forecast->peak_bytes = held + larger(forecast->factor_peak_bytes, f.factor + p.plan + p.solve);
   return TRISTAR_OK;
 }

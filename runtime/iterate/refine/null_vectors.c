@@ -412,8 +412,8 @@ tristar_status tsi_null_vectors_unscale(tsi_null_vectors *v) {
   return TRISTAR_OK;
 }
 
-bool tsi_null_vectors_can_be_direct(const tsi_system *system) {
-  return system->team->n <= DIRECT;
+bool tsi_null_vectors_can_be_direct(int64_t n) {
+  return n <= DIRECT;
 }
 
 tristar_status tsi_null_vectors_find(const tsi_system *system, tristar_op op, tsi_index most, bool scaled,

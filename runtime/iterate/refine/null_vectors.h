@@ -50,8 +50,8 @@ TRISTAR_CHECKED tristar_status tsi_null_vectors_unscale(tsi_null_vectors *v);
 /* Entry i of a column of the block, of the unknowns of op(A): in [-1/2, 1/2), with no pattern that a matrix
  * has, the same on any layout. */
 double tsi_null_vectors_start(const tsi_system *system, tristar_op op, tsi_index i, tsi_index column);
-/* Is the matrix small enough to do so for a solve? */
-bool tsi_null_vectors_can_be_direct(const tsi_system *system);
+/* Is a matrix of n rows small enough to do so for a solve? */
+bool tsi_null_vectors_can_be_direct(int64_t n);
 void tsi_null_vectors_finish(tsi_null_vectors *v);
 /* Frees the arrays that only the search for vectors uses. Errors: MEMORY. */
 TRISTAR_CHECKED tristar_status tsi_null_vectors_trim(tsi_null_vectors *v);

@@ -110,6 +110,11 @@ void tsi_kept_vectors_destroy(tsi_kept_vectors **kept) {
   tsi_release(tsi_take(kept));
 }
 
+size_t tsi_kept_vectors_bytes(tsi_index n, size_t scalar_bytes) {
+  const size_t vectors = tsi_null_vectors_can_be_direct(n) ? 2 * (size_t)n + 2 : 0; /* with their products */
+  return (vectors + TSI_FEW_NULL_VECTORS) * (size_t)n * scalar_bytes + sizeof(tsi_kept_vectors);
+}
+
 /* What is kept for the values of now; NULL: nothing yet. No solve uses what is kept for other values. */
 static const tsi_null_vectors *find_kept(const tsi_system *system, tristar_op op, bool direct) {
   tsi_kept_vectors *kept = system->kept;

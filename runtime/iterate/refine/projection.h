@@ -20,6 +20,10 @@ typedef struct tsi_kept_vectors tsi_kept_vectors;
 TRISTAR_CHECKED tristar_status tsi_kept_vectors_create(tsi_env *env, pthread_mutex_t *lock,
                                                        tsi_kept_vectors **kept);
 void tsi_kept_vectors_destroy(tsi_kept_vectors **kept);
+/* Bytes that are kept for an op of a matrix with n rows and at most TSI_FEW_NULL_VECTORS null vectors, at
+ * most. */
+#define TSI_FEW_NULL_VECTORS 4
+size_t tsi_kept_vectors_bytes(tsi_index n, size_t scalar_bytes);
 
 typedef struct tsi_projection {
   tsi_system system;          /* What refinement reads; it solves with op alone. */

@@ -9,7 +9,7 @@
 #include "runtime/base/options.h"
 
 void tristar_refine_options_init_sized(tristar_refine_options *options, size_t size) {
-  const tristar_refine_options defaults = {.max_steps = 5, .max_iterations = 30};
+  const tristar_refine_options defaults = {.max_steps = 5, .max_iterations = TSI_FGMRES_ITERATIONS};
   tsi_options_init(options, size, &defaults, sizeof defaults);
 }
 

@@ -68,6 +68,10 @@ TRISTAR_CHECKED tristar_status tsi_refine_singular(const tsi_refinement *r, cons
                                                    const tristar_refine_options *options, double *error,
                                                    double *residual);
 
+/* Bytes of that, with the refinement and FGMRES, at most, beside what is kept (projection.h) and the
+ * workspace of the plan. */
+size_t tsi_refine_singular_bytes(tsi_index n, size_t scalar_bytes);
+
 /* Solves, and refines all columns; forward errors, if options ask for them. b_step, x_step: bytes from one
  * column to the next. NOT_FINITE: *result is that of the other columns. Errors: as tsi_refine. */
 TRISTAR_CHECKED tristar_status tsi_solve_refined(const tsi_system *system, tristar_op op, int64_t nrhs,

@@ -15,6 +15,7 @@
  * Reads   a system, b.   Writes  x, work of its own. */
 #include <math.h>
 
+#include "runtime/iterate/refine/fgmres.h"
 #include "runtime/iterate/refine/refinement.h"
 
 #define LARGE 100   /* |A| |x| beside b: x may hold null vectors if it is beyond that, and */
@@ -208,7 +209,7 @@ static tristar_status try_projections(const blocks *k, const tristar_refine_opti
   const tsi_refinement *r = k->r;
   bool done = false;
   *tried = false;
-  for (int direct = 0; direct < 2 && !done && (!direct || tsi_null_vectors_can_be_direct(r->system));
+  for (int direct = 0; direct < 2 && !done && (!direct || tsi_null_vectors_can_be_direct(r->system->team->n));
        direct++) {
     tsi_projection *projection = &r->projection[direct];
     tristar_refine_result one;
@@ -295,4 +296,11 @@ tristar_status tsi_refine_singular(const tsi_refinement *r, const void *b, void 
   TSI_TRY(look(&k, b, &s));
   *residual = tsi_larger(*residual, tsi_larger(s.residual, r->kernels->epsilon * s.terms));
   return TRISTAR_OK;
+}
+
+size_t tsi_refine_singular_bytes(tsi_index n, size_t scalar_bytes) {
+  const size_t fgmres = 2 * (TSI_FGMRES_ITERATIONS + 1) + 1,
+               vectors = 5 + 4 + 2 + 2, /* refinement, blocks, projection, copies of b and x */
+      reals = 12;                       /* sizes, scalings, blocks */
+  return (size_t)n * ((fgmres + vectors) * scalar_bytes + reals * sizeof(double));
 }

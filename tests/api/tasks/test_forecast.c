@@ -123,6 +123,71 @@ static void check_units(tristar_t *ts, const char *name, int exponent) {
   free_system(&s);
 }
 
+/* The diagonal of a symmetric matrix becomes minus the sum of the rest of its row: each row has the sum 0. */
+static void balance_rows(const tristar_view *view, double *values) {
+  const int64_t *ptr = view->ptr;
+  const int32_t *row = view->index;
+  OWNED double *sum = xmalloc((size_t)view->cols * sizeof *sum);
+  for (int64_t j = 0; j < view->cols; j++) sum[j] = 0;
+  for (int64_t j = 0; j < view->cols; j++)
+    for (int64_t p = ptr[j]; p < ptr[j + 1]; p++)
+      if (row[p] != j) {
+        sum[row[p]] -= values[p];
+        if (view->symmetry != TRISTAR_GENERAL) sum[j] -= values[p];
+      }
+  for (int64_t j = 0; j < view->cols; j++)
+    for (int64_t p = ptr[j]; p < ptr[j + 1]; p++)
+      if (row[p] == j) values[p] = sum[j];
+}
+
+/* One null vector, and a right-hand side that is not in the range: what the search of null vectors takes, and
+ * what the plan keeps of it. */
+static void check_singular(const char *name, tristar_method method, tristar_scalar scalar) {
+  tristar_analysis_options options = DEFAULTS(tristar_analysis_options);
+  system_t s;
+  tristar_forecast f;
+  tristar_memory_stats factored, solved;
+  tristar_t *ts = open_without_starpu(false); /* its peak is that of the solve */
+  const tristar_view view = read_view(ts, name, &s.matrix);
+  const int64_t n = view.cols, entries = ((const int64_t *)view.ptr)[n];
+  OWNED double *balanced = xmalloc((size_t)entries * sizeof *balanced);
+  memcpy(balanced, view.values, (size_t)entries * sizeof *balanced);
+  balance_rows(&view, balanced);
+  s.view = view;
+  s.view.values = balanced;
+  s.values = convert(&s.view, scalar);
+  options.method = method;
+  options.singular = TRISTAR_SINGULAR_PERTURB;
+  s.analysis = NEW_ANALYSIS(ts, &s.view, &options);
+  CHECK_OK(tristar_analysis_forecast(s.analysis, NULL, &f));
+  tristar_factor_t *factor = NEW_FACTOR(s.analysis, s.values);
+  tristar_plan_t *plan = NEW_PLAN(factor, NULL);
+  OWNED double *b = xcalloc(2 * (size_t)n, sizeof *b), *x = xcalloc(2 * (size_t)n, sizeof *x);
+  memset(b, 0x3f, sizeof *b); /* a positive number of each type */
+  tristar_get_memory(ts, &factored);
+  CHECK_STATUS(tristar_solve(plan, TRISTAR_N, 1, b, n, x, n), TRISTAR_ERR_ACCURACY);
+  tristar_get_memory(ts, &solved);
+  CHECK(solved.peak_bytes > factored.peak_bytes);
+  const size_t most = solved.peak_bytes - factored.current_bytes,
+               kept = solved.current_bytes - factored.current_bytes;
+  CHECK_MSG(most <= f.singular_bytes && most > f.singular_bytes / 2, "%s %c: %zu bytes, bound %zu", name,
+            scalar, most, f.singular_bytes);
+  CHECK_MSG(kept <= f.singular_kept_bytes && kept > f.singular_kept_bytes / 2, "%s %c: %zu bytes, bound %zu",
+            name, scalar, kept, f.singular_kept_bytes);
+  tristar_plan_destroy(&plan);
+  tristar_factor_destroy(&factor);
+  free_system(&s);
+  close_context(&ts);
+}
+
+static void check_all_singular(void) {
+  for (size_t k = 0; k < 4; k++) {
+    check_singular("gen:s2d9pt:40", TRISTAR_METHOD_LDLT, scalars[k]);
+    check_singular("gen:s2d9pt:40", TRISTAR_METHOD_LU, scalars[k]);
+    check_singular("gen:s2d9pt:20", TRISTAR_METHOD_LDLT, scalars[k]);
+  }
+}
+
 static void check_all_exact(tristar_t *ts, const char *name) {
   static const tristar_method methods[] = {TRISTAR_METHOD_LLT, TRISTAR_METHOD_LU, TRISTAR_METHOD_LDLT};
   for (size_t k = 0; k < 4; k++)
@@ -358,6 +423,7 @@ int main(int argc, char **argv) {
   RUN_ONE_THREAD(check_units(ts, "gen:chain:3000", 16));
   RUN_ONE_THREAD(check_units(ts, "gen:circuit:2000", 16));
   RUN_ONE_THREAD(check_units(ts, "gen:chain:3000", 24));
+  RUN_ONE_THREAD(check_all_singular());
   RUN_ONE_THREAD(check_analysis(ts));
   RUN_ONE_THREAD(check_arguments(ts));
   RUN_ONE_THREAD(check_failing(ts));
