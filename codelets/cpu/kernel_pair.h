@@ -279,12 +279,13 @@ INLINE void pair_backward(const int nb, const tsi_panel *panel, const tsi_scalar
 #endif
 
 /* sum over k of block(i,k) x(k,:), 8 rows; block has `stride` rows. */
-INLINE pairs wide_pair_block(const tsi_scalar *block, tsi_index stride, tsi_index w, const tsi_scalar *x) {
+INLINE pairs wide_pair_block(const tsi_scalar *block, tsi_index stride, tsi_index w, const tsi_scalar *x,
+                             tsi_ahead *ahead) {
   pairs a[PAIR_CHAINS];
   tsi_index k = 0;
   UNROLL for (int c = 0; c < PAIR_CHAINS; c++) a[c] = no_pairs();
   for (; k + PAIR_CHAINS <= w; k += PAIR_CHAINS, block += PAIR_CHAINS * (ptrdiff_t)stride) {
-    fetch_behind(block, PAIR_CHAINS * stride, sizeof *block);
+    fetch_next(ahead, PAIR_CHAINS * stride);
     UNROLL for (int c = 0; c < PAIR_CHAINS; c++)
         add_pair(&a[c], load_twice(block + c * (ptrdiff_t)stride), repeat_pair(x + 2 * (k + c)));
   }
@@ -294,13 +295,14 @@ INLINE pairs wide_pair_block(const tsi_scalar *block, tsi_index stride, tsi_inde
   return a[0];
 }
 
-/* W(row[i],:) -= (R X)(i,:); row NULL: rows 0, 1, ... of W */
-SHARED void pairs_rectangle(const tsi_scalar *rect, tsi_index m, tsi_index w, const tsi_index *row,
-                            const tsi_scalar *x, tsi_scalar *work) {
+/* W(row[i],:) -= (R X)(i,:); row NULL: rows 0, 1, ... of W; ahead NULL: see tsi_kernels.subtract */
+SHARED void pairs_rectangle(const tsi_scalar *rect, tsi_index m, tsi_index w, const tsi_ahead *ahead,
+                            const tsi_index *row, const tsi_scalar *x, tsi_scalar *work) {
+  tsi_ahead next = ahead ? *ahead : (tsi_ahead){(const char *)rect + AHEAD, sizeof *rect};
   for (tsi_index i = 0; i < m; i += B, rect += B * (ptrdiff_t)w) {
     const tsi_index count = tsi_index_min(B, m - i);
     tsi_scalar part[2 * B];
-    store_pairs(part, wide_pair_block(rect, count, w, x));
+    store_pairs(part, wide_pair_block(rect, count, w, x, &next));
     for (int l = 0; l < count; l++) {
       tsi_scalar *to = work + 2 * (ptrdiff_t)(row ? row[i + l] : i + l);
       store_first(2, to, load_first(2, to) - load_first(2, part + PAIR_AT(l)));
@@ -309,9 +311,12 @@ SHARED void pairs_rectangle(const tsi_scalar *rect, tsi_index m, tsi_index w, co
 }
 
 /* X += R' W(row,:), or, negative, X -= it, row blocks descending; y is scratch for partial sums. */
-SHARED void pairs_rectangle_transposed(const tsi_scalar *rect, tsi_index m, tsi_index w, const tsi_index *row,
-                                       tsi_scalar *x, const tsi_scalar *work, bool negative, tsi_scalar *y) {
+SHARED void pairs_rectangle_transposed(const tsi_scalar *rect, tsi_index m, tsi_index w,
+                                       const tsi_ahead *ahead, const tsi_index *row, tsi_scalar *x,
+                                       const tsi_scalar *work, bool negative, tsi_scalar *y) {
   static const tsi_scalar zero[2];
+  tsi_ahead next =
+      ahead ? *ahead : (tsi_ahead){(const char *)(rect + m * (ptrdiff_t)w) - AHEAD, sizeof *rect};
   clear_sums(y, w);
   for (tsi_index i = (m - 1) / B * B; i >= 0; i -= B) {
     const tsi_index count = tsi_index_min(B, m - i);
@@ -324,7 +329,7 @@ SHARED void pairs_rectangle_transposed(const tsi_scalar *rect, tsi_index m, tsi_
     for (tsi_index k = w; k-- > 0;) {
       const tsi_scalar *column = block + k * (ptrdiff_t)count;
       reg total = load_reg(y + k * (ptrdiff_t)PARTIAL);
-      fetch_before(column, count, sizeof *column);
+      fetch_previous(&next, count);
       add_pair_sums(&total, load_twice(column), t);
       store_reg(y + k * (ptrdiff_t)PARTIAL, total);
     }

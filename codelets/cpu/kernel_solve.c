@@ -115,17 +115,18 @@ static void backward_triangle_none(const tsi_panel *panel, const void *factor, c
 #endif
 
 /* w[rows] -= R x */
-INLINE void subtract_product(const tsi_panel *panel, const void *values, const tsi_index *row, tsi_index nrhs,
-                             const tsi_scalar *x, tsi_scalar *work, tsi_scalar *scratch) {
+INLINE void subtract_product(const tsi_panel *panel, const void *values, const tsi_ahead *ahead,
+                             const tsi_index *row, tsi_index nrhs, const tsi_scalar *x, tsi_scalar *work,
+                             tsi_scalar *scratch) {
   const tsi_entry *rect = rectangle_of(panel, values);
   if (ONE(nrhs)) {
     rectangle_1(rect, panel->height, panel->width, row, x, work);
     return;
   }
 #if !TSI_STORED
-  strips_rectangle(rect, panel->height, panel->width, row, nrhs, x, work, scratch);
+  strips_rectangle(rect, panel->height, panel->width, ahead, row, nrhs, x, work, scratch);
 #else
-  (void)scratch;
+  (void)ahead, (void)scratch;
 #endif
 }
 
@@ -158,7 +159,7 @@ INLINE void sweep_forward(const tsi_inverse inverse, tsi_index count, const tsi_
     if (inverse == TSI_INVERSE_NONE) forward_triangle_none(panel, values, pivots, nrhs, x, scratch);
 #endif
     if (inverse == TSI_INVERSE_PARTITIONED) interchange(panel, pivots, nrhs, x, false);
-    subtract_product(panel, values, rows + panel->row, nrhs, x, work, scratch);
+    subtract_product(panel, values, NULL, rows + panel->row, nrhs, x, work, scratch);
     if (inverse == TSI_INVERSE_PARTITIONED) forward_triangle(panel, values, NULL, nrhs, x, scratch);
   }
 }
@@ -178,8 +179,9 @@ static void forward_off(tsi_index count, const tsi_panel *panels, const void *fa
 #endif
 
 /* x -= R' w[rows] */
-INLINE void subtract_transposed(const tsi_panel *panel, const void *values, const tsi_index *row,
-                                tsi_index nrhs, tsi_scalar *x, const tsi_scalar *work, tsi_scalar *scratch) {
+INLINE void subtract_transposed(const tsi_panel *panel, const void *values, const tsi_ahead *ahead,
+                                const tsi_index *row, tsi_index nrhs, tsi_scalar *x, const tsi_scalar *work,
+                                tsi_scalar *scratch) {
   const tsi_index m = panel->height, w = panel->width;
   const tsi_entry *rect = rectangle_of(panel, values);
   if (m == 0) return;
@@ -189,7 +191,9 @@ INLINE void subtract_transposed(const tsi_panel *panel, const void *values, cons
     return;
   }
 #if !TSI_STORED
-  strips_rectangle_transposed(rect, m, w, row, nrhs, x, work, true, scratch);
+  strips_rectangle_transposed(rect, m, w, ahead, row, nrhs, x, work, true, scratch);
+#else
+  (void)ahead;
 #endif
 }
 
@@ -201,7 +205,7 @@ INLINE void sweep_backward(const tsi_inverse inverse, tsi_index count, const tsi
     fetch_before(rows + panel->row, rows_ahead(panel), sizeof *rows);
     if (inverse == TSI_INVERSE_PARTITIONED) {
       backward_triangle(panel, values, NULL, nrhs, x, scratch);
-      subtract_transposed(panel, values, rows + panel->row, nrhs, x, work, scratch);
+      subtract_transposed(panel, values, NULL, rows + panel->row, nrhs, x, work, scratch);
       interchange(panel, pivots, nrhs, x, true);
     } else if (inverse == TSI_INVERSE_DIAGONAL && ONE(nrhs) && is_narrow(panel->width)) {
       narrow_backward(panel, entries_of(panel, values), rows + panel->row, x, work);
@@ -212,7 +216,7 @@ INLINE void sweep_backward(const tsi_inverse inverse, tsi_index count, const tsi
       interchange(panel, pivots, nrhs, x, true);
 #endif
     } else {
-      subtract_transposed(panel, values, rows + panel->row, nrhs, x, work, scratch);
+      subtract_transposed(panel, values, NULL, rows + panel->row, nrhs, x, work, scratch);
       if (inverse == TSI_INVERSE_DIAGONAL) backward_triangle(panel, values, pivots, nrhs, x, scratch);
 #if !TSI_STORED
       if (inverse == TSI_INVERSE_NONE) backward_triangle_none(panel, values, pivots, nrhs, x, scratch);
@@ -238,13 +242,13 @@ static void backward_off(tsi_index count, const tsi_panel *panels, const void *f
 /* ---- Rectangles alone ---------------------------------------------------------------------------------- */
 
 #if !TSI_STORED
-static void subtract(const tsi_panel *panel, const void *values, const tsi_index *row, tsi_index nrhs,
-                     const void *x, void *work, void *scratch) {
-  subtract_product(panel, values, row, nrhs, x, work, scratch);
+static void subtract(const tsi_panel *panel, const void *values, const tsi_ahead *ahead, const tsi_index *row,
+                     tsi_index nrhs, const void *x, void *work, void *scratch) {
+  subtract_product(panel, values, ahead, row, nrhs, x, work, scratch);
 }
-static void subtract_back(const tsi_panel *panel, const void *values, const tsi_index *row, tsi_index nrhs,
-                          void *x, const void *work, void *scratch) {
-  subtract_transposed(panel, values, row, nrhs, x, work, scratch);
+static void subtract_back(const tsi_panel *panel, const void *values, const tsi_ahead *ahead,
+                          const tsi_index *row, tsi_index nrhs, void *x, const void *work, void *scratch) {
+  subtract_transposed(panel, values, ahead, row, nrhs, x, work, scratch);
 }
 #define ALONE .subtract = subtract, .subtract_transposed = subtract_back
 #else
@@ -271,7 +275,7 @@ static void forward_slice(const tsi_panel *panel, const void *factor, tsi_index 
   }
 #if !TSI_STORED
   memset(u, 0, (size_t)count * (size_t)tsi_workspace_stride(nrhs) * sizeof *u);
-  strips_rectangle(rect, count, w, NULL, nrhs, x, u, strip);
+  strips_rectangle(rect, count, w, NULL, NULL, nrhs, x, u, strip);
 #else
   (void)strip;
 #endif
@@ -290,7 +294,7 @@ static void backward_slice(const tsi_panel *panel, const void *factor, tsi_index
   }
 #if !TSI_STORED
   memset(out, 0, (size_t)w * (size_t)tsi_workspace_stride(nrhs) * sizeof *out);
-  strips_rectangle_transposed(rect, count, w, NULL, nrhs, out, work, false, scratch);
+  strips_rectangle_transposed(rect, count, w, NULL, NULL, nrhs, out, work, false, scratch);
 #endif
 }
 

@@ -324,11 +324,14 @@ INLINE void strip_substitute_transposed(const int size, const tsi_scalar *tri, t
   strip_copy(size, x, ldx, t, ldt, w);
 }
 
-/* What a segment fetches of the `bytes` that follow it (before it: downwards), each strip its part of them; a
- * single strip what lies AHEAD bytes from what it reads. */
-INLINE to_fetch fetch_while(const tsi_scalar *first, ptrdiff_t count, tsi_index nrhs, const bool down) {
+/* What a segment fetches: what ahead says or, NULL, of the `bytes` that follow it (before it: downwards),
+ * each strip its part of them; a single strip what lies AHEAD bytes from what it reads. */
+INLINE to_fetch fetch_while(const tsi_scalar *first, ptrdiff_t count, tsi_index nrhs, const bool down,
+                            const tsi_ahead *ahead_of) {
   const tsi_index regs = regs_of(nrhs);
-  const ptrdiff_t column = (B * (ptrdiff_t)sizeof *first + regs - 1) / regs;
+  const ptrdiff_t bytes = ahead_of ? ahead_of->bytes : (ptrdiff_t)sizeof *first;
+  const ptrdiff_t column = (B * bytes + regs - 1) / regs;
+  if (ahead_of) return (to_fetch){ahead_of->from, down ? -column : column};
   const char *const from = (const char *)(down ? first + count : first);
   const ptrdiff_t ahead = regs > STRIP_REGS ? count * (ptrdiff_t)sizeof *first : AHEAD;
   return (to_fetch){down ? from - ahead : from + ahead, down ? -column : column};
@@ -338,7 +341,7 @@ INLINE to_fetch fetch_while(const tsi_scalar *first, ptrdiff_t count, tsi_index 
 SHARED void strips_triangle(bool solve, const tsi_scalar *tri, tsi_index w, tsi_index nrhs, tsi_scalar *x,
                             tsi_scalar *t) {
   const tsi_index ldx = tsi_workspace_stride(nrhs);
-  to_fetch fetch = fetch_while(tri, tsi_triangle_size(w), nrhs, false);
+  to_fetch fetch = fetch_while(tri, tsi_triangle_size(w), nrhs, false, NULL);
   if (solve)
     FOR_STRIPS_OF(SUBSTITUTED_REGS, nrhs, c, size, strip_substitute(size, tri, w, x + c, ldx, t, &fetch))
   else
@@ -349,7 +352,7 @@ SHARED void strips_triangle(bool solve, const tsi_scalar *tri, tsi_index w, tsi_
 SHARED void strips_triangle_transposed(bool solve, const tsi_scalar *tri, tsi_index w, tsi_index nrhs,
                                        tsi_scalar *x, tsi_scalar *t) {
   const tsi_index ldx = tsi_workspace_stride(nrhs);
-  to_fetch fetch = fetch_while(tri, tsi_triangle_size(w), nrhs, true);
+  to_fetch fetch = fetch_while(tri, tsi_triangle_size(w), nrhs, true, NULL);
   if (solve)
     FOR_STRIPS_OF(SUBSTITUTED_REGS, nrhs, c, size,
                   strip_substitute_transposed(size, tri, w, x + c, ldx, t, &fetch))
@@ -401,13 +404,16 @@ INLINE void strip_rectangle_transposed(const int size, const tsi_scalar *rect, t
   }
 }
 
-/* W(row,:) -= R X for all right-hand sides; t is scratch for a strip of w rows. */
-SHARED void strips_rectangle(const tsi_scalar *rect, tsi_index m, tsi_index w, const tsi_index *row,
-                             tsi_index nrhs, const tsi_scalar *x, tsi_scalar *work, tsi_scalar *t) {
+/* W(row,:) -= R X for all right-hand sides; t is scratch for a strip of w rows. ahead: where what is fetched
+ * is not what follows R. */
+SHARED void strips_rectangle(const tsi_scalar *rect, tsi_index m, tsi_index w, const tsi_ahead *ahead,
+                             const tsi_index *row, tsi_index nrhs, const tsi_scalar *x, tsi_scalar *work,
+                             tsi_scalar *t) {
   const tsi_index group = group_rows(w), ld = tsi_workspace_stride(nrhs);
+  tsi_ahead rest = ahead ? *ahead : (tsi_ahead){NULL, 0};
 #if !TSI_COMPLEX
   if (nrhs == 2) {
-    pairs_rectangle(rect, m, w, row, x, work);
+    pairs_rectangle(rect, m, w, ahead, row, x, work);
     return;
   }
 #endif
@@ -416,21 +422,23 @@ SHARED void strips_rectangle(const tsi_scalar *rect, tsi_index m, tsi_index w, c
     const tsi_scalar *part = rect + i * (ptrdiff_t)w;
     const tsi_index *at = row ? row + i : NULL;
     tsi_scalar *to = row ? work : work + i * (ptrdiff_t)ld;
-    to_fetch fetch = fetch_while(part, rows * (ptrdiff_t)w, nrhs, false);
+    to_fetch fetch = fetch_while(part, rows * (ptrdiff_t)w, nrhs, false, ahead ? &rest : NULL);
     FOR_STRIPS(nrhs, c, size, const bool whole = size == ld;
                if (!whole) strip_copy(size, t, size, x + c, ld, w);
                strip_rectangle(size, part, rows, w, at, whole ? x : t, to + c, ld, &fetch));
+    rest.from = fetch.next;
   }
 }
 
 /* X += R' W(row,:) for all right-hand sides, or, negative, X -= it; t as above. All goes downwards. */
 SHARED void strips_rectangle_transposed(const tsi_scalar *rect, tsi_index m, tsi_index w,
-                                        const tsi_index *row, tsi_index nrhs, tsi_scalar *x,
-                                        const tsi_scalar *work, bool negative, tsi_scalar *t) {
+                                        const tsi_ahead *ahead, const tsi_index *row, tsi_index nrhs,
+                                        tsi_scalar *x, const tsi_scalar *work, bool negative, tsi_scalar *t) {
   const tsi_index group = group_rows(w), ld = tsi_workspace_stride(nrhs);
+  tsi_ahead rest = ahead ? *ahead : (tsi_ahead){NULL, 0};
 #if !TSI_COMPLEX
   if (nrhs == 2) {
-    pairs_rectangle_transposed(rect, m, w, row, x, work, negative, t);
+    pairs_rectangle_transposed(rect, m, w, ahead, row, x, work, negative, t);
     return;
   }
 #endif
@@ -439,10 +447,11 @@ SHARED void strips_rectangle_transposed(const tsi_scalar *rect, tsi_index m, tsi
     const tsi_scalar *part = rect + i * (ptrdiff_t)w;
     const tsi_index *at = row ? row + i : NULL;
     const tsi_scalar *from = row ? work : work + i * (ptrdiff_t)ld;
-    to_fetch fetch = fetch_while(part, rows * (ptrdiff_t)w, nrhs, true);
+    to_fetch fetch = fetch_while(part, rows * (ptrdiff_t)w, nrhs, true, ahead ? &rest : NULL);
     FOR_STRIPS(
         nrhs, c, size, const bool whole = size == ld; if (!whole) strip_copy(size, t, size, x + c, ld, w);
         strip_rectangle_transposed(size, part, rows, w, at, from + c, ld, negative, whole ? x : t, &fetch);
         if (!whole) strip_copy(size, x + c, ld, t, size, w));
+    rest.from = fetch.next;
   }
 }

@@ -23,6 +23,7 @@
  * Kernels take plain pointers and sizes, hold no state and check nothing. */
 #pragma once
 
+#include "codelets/cpu/base/ahead.h"
 #include "codelets/cpu/base/panel.h"
 
 /* Scalars from a row of a workspace to the next: 1, 2, 4, or a multiple of 8, which is a multiple of what any
@@ -60,12 +61,13 @@ typedef struct tsi_kernels {
   void (*backward_slice)(const tsi_panel *panel, const void *values, tsi_index first, tsi_index count,
                          tsi_index nrhs, const void *w, void *sum, void *scratch);
   /* The whole rectangle alone: w[row] := w[row] - R x; x := x - R' w[row]. Where values is the rectangle
-   * without a triangle before it, panel->values is minus the size of that triangle. row NULL, transposed
-   * only: rows 0, 1, ... NULL in tables of narrower formats. */
-  void (*subtract)(const tsi_panel *panel, const void *values, const tsi_index *row, tsi_index nrhs,
-                   const void *x, void *w, void *scratch);
-  void (*subtract_transposed)(const tsi_panel *panel, const void *values, const tsi_index *row,
-                              tsi_index nrhs, void *x, const void *w, void *scratch);
+   * without a triangle before it, panel->values is minus the size of that triangle. ahead NULL: entries that
+   * follow, or, transposed, precede those that are read. row NULL, with one right-hand side transposed only:
+   * rows 0, 1, ... NULL in tables of narrower formats. */
+  void (*subtract)(const tsi_panel *panel, const void *values, const tsi_ahead *ahead, const tsi_index *row,
+                   tsi_index nrhs, const void *x, void *w, void *scratch);
+  void (*subtract_transposed)(const tsi_panel *panel, const void *values, const tsi_ahead *ahead,
+                              const tsi_index *row, tsi_index nrhs, void *x, const void *w, void *scratch);
   /* Tables of narrower formats: to[i] := 2^exponent from[i], `count` entries as scalars. Else NULL. */
   void (*widen)(tsi_count count, const void *from, int exponent, void *to);
 } tsi_kernels;

@@ -80,11 +80,11 @@ typedef struct tsi_tiling_kernels {
   bool (*compress)(const tsi_panel *panel, const void *from, const tsi_tile_options *options, tsi_tile *tile,
                    void *pieces, size_t *bytes, void *work);
   /* Panel p of a stream, in tiles; rows first .. first+count-1 of its rectangle, first a multiple of
-   * TSI_ROW_BLOCK: u := -R x, and sum := R' w (kernels.h). */
-  void (*multiply)(const tsi_stored *s, tsi_index p, tsi_index first, tsi_index count, tsi_index nrhs,
-                   const void *x, void *u, void *scratch);
-  void (*multiply_transposed)(const tsi_stored *s, tsi_index p, tsi_index first, tsi_index count,
-                              tsi_index nrhs, const void *w, void *sum, void *scratch);
+   * TSI_ROW_BLOCK: u[row] -= R x, and sum -= R' w[row]. row: count; NULL: rows 0, 1, ... */
+  void (*subtract)(const tsi_stored *s, tsi_index p, tsi_index first, tsi_index count, const tsi_index *row,
+                   tsi_index nrhs, const void *x, void *u, void *scratch);
+  void (*subtract_transposed)(const tsi_stored *s, tsi_index p, tsi_index first, tsi_index count,
+                              const tsi_index *row, tsi_index nrhs, const void *w, void *sum, void *scratch);
 } tsi_tiling_kernels;
 
 /* For 's', 'd', 'c' or 'z'; NULL for anything else. */

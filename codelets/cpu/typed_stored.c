@@ -9,9 +9,9 @@
 
 #define PARTS (1 + TSI_COMPLEX)
 
-/* Entries of a rectangle that are widened at a time. */
-#define PIECE 16384
-/* Room for a triangle, or for such a piece, and for what kernels read behind it. */
+/* Entries of a rectangle, or of a small panel, that are widened at a time: they stay in the nearest cache. */
+#define PIECE 2048
+/* Room for a triangle, and for what kernels read behind it. */
 #define ROOM (TSI_PANEL_WIDTH_MAX * (TSI_PANEL_WIDTH_MAX + 1) / 2 + TSI_STREAM_PAD)
 
 /* ---- Panels -------------------------------------------------------------------------------------------- */
@@ -33,12 +33,16 @@ static size_t entry_bytes(int format) {
                                        : PARTS * sizeof(uint16_t);
 }
 
+/* Where entry `first` of panel p is stored. */
+static const char *entry_at(const tsi_stored *s, tsi_index p, tsi_count first) {
+  const char *from = s->stored[p].base + (size_t)s->panel[p].values * sizeof(tsi_scalar);
+  return from + (size_t)first * entry_bytes(s->stored[p].format);
+}
+
 /* Widens `count` entries of panel p, from number `first` on, and appends zeros. Returns where those begin. */
 static tsi_scalar *widen(const tsi_stored *s, tsi_index p, tsi_count first, tsi_count count, int exponent,
                          tsi_scalar *to) {
-  const int format = s->stored[p].format;
-  const char *from = s->stored[p].base + (size_t)s->panel[p].values * sizeof(tsi_scalar);
-  s->kernels[format]->widen(count, from + (size_t)first * entry_bytes(format), exponent, to);
+  s->kernels[s->stored[p].format]->widen(count, entry_at(s, p, first), exponent, to);
   memset(to + count, 0, TSI_STREAM_PAD * sizeof *to);
   return to + count;
 }
@@ -57,6 +61,13 @@ static tsi_panel widen_rows(const tsi_stored *s, tsi_index p, tsi_index first, t
   piece.values = -triangle;
   piece.height = rows;
   return piece;
+}
+
+/* What is read after, or downwards before, the piece that begins at row `first` and has `rows` rows. */
+static tsi_ahead ahead_of(const tsi_stored *s, tsi_index p, tsi_index first, tsi_index rows, bool down) {
+  const tsi_index w = s->panel[p].width;
+  const tsi_count next = tsi_triangle_size(w) + (tsi_count)(down ? first : first + rows) * w;
+  return (tsi_ahead){entry_at(s, p, next), (ptrdiff_t)entry_bytes(s->stored[p].format)};
 }
 
 /* Rows of a rectangle of width w that are widened at a time: whole row blocks. */
@@ -113,7 +124,8 @@ static void forward_large(const tsi_stored *s, tsi_index p, const tsi_index *row
     triangle_widened(s, p, false, pivots, nrhs, x, scratch);
   for (tsi_index i = 0; i < panel->height; i += most) {
     const tsi_panel piece = widen_rows(s, p, i, tsi_index_min(most, panel->height - i), room);
-    full->subtract(&piece, room, rows + panel->row + i, nrhs, x, work, scratch);
+    const tsi_ahead ahead = ahead_of(s, p, i, piece.height, false);
+    full->subtract(&piece, room, &ahead, rows + panel->row + i, nrhs, x, work, scratch);
   }
   if (off) triangle_widened(s, p, false, NULL, nrhs, x, scratch);
 }
@@ -128,7 +140,8 @@ static void backward_large(const tsi_stored *s, tsi_index p, const tsi_index *ro
   if (off) triangle_widened(s, p, true, NULL, nrhs, x, scratch);
   for (tsi_index i = (panel->height - 1) / most * most; i >= 0 && panel->height > 0; i -= most) {
     const tsi_panel piece = widen_rows(s, p, i, tsi_index_min(most, panel->height - i), room);
-    full->subtract_transposed(&piece, room, rows + panel->row + i, nrhs, x, work, scratch);
+    const tsi_ahead ahead = ahead_of(s, p, i, piece.height, true);
+    full->subtract_transposed(&piece, room, &ahead, rows + panel->row + i, nrhs, x, work, scratch);
   }
   if (off)
     full->interchange(panel, pivots, nrhs, x, true);
@@ -136,45 +149,17 @@ static void backward_large(const tsi_stored *s, tsi_index p, const tsi_index *ro
     triangle_widened(s, p, true, pivots, nrhs, x, scratch);
 }
 
-/* w[rows] -= R x, tile by tile. */
-static void subtract_tiles(const tsi_stored *s, tsi_index p, const tsi_index *rows, tsi_index nrhs,
-                           const tsi_scalar *x, tsi_scalar *work, void *scratch) {
-  const tsi_tiling_kernels *tiling = tsi_tiling_kernels_select(TSI_LETTER_CHAR);
-  const ptrdiff_t ld = tsi_workspace_stride(nrhs);
-  tsi_scalar update[TSI_TILE_HEIGHT * TSI_NRHS_BLOCK] __attribute__((aligned(64)));
-  for (tsi_index t = 0; t < s->stored[p].tiles; t++) {
-    const tsi_tile *tile = &s->stored[p].tile[t];
-    tiling->multiply(s, p, tile->first, tile->rows, nrhs, x, update, scratch);
-    for (tsi_index i = 0; i < tile->rows; i++)
-      for (ptrdiff_t c = 0; c < ld; c++) work[rows[tile->first + i] * ld + c] += update[i * ld + c];
-  }
-}
-
-/* x -= R' w[rows], tile by tile. */
-static void subtract_tiles_transposed(const tsi_stored *s, tsi_index p, const tsi_index *rows, tsi_index nrhs,
-                                      tsi_scalar *x, const tsi_scalar *work, void *scratch) {
-  const tsi_tiling_kernels *tiling = tsi_tiling_kernels_select(TSI_LETTER_CHAR);
-  const ptrdiff_t ld = tsi_workspace_stride(nrhs), size = s->panel[p].width * ld;
-  tsi_scalar copy[TSI_TILE_HEIGHT * TSI_NRHS_BLOCK] __attribute__((aligned(64))),
-      sum[TSI_PANEL_WIDTH_MAX * TSI_NRHS_BLOCK] __attribute__((aligned(64)));
-  for (tsi_index t = s->stored[p].tiles; t-- > 0;) {
-    const tsi_tile *tile = &s->stored[p].tile[t];
-    for (tsi_index i = 0; i < tile->rows; i++)
-      memcpy(copy + i * ld, work + rows[tile->first + i] * ld, (size_t)ld * sizeof *copy);
-    tiling->multiply_transposed(s, p, tile->first, tile->rows, nrhs, copy, sum, scratch);
-    for (ptrdiff_t i = 0; i < size; i++) x[i] -= sum[i];
-  }
-}
-
 static void sweep_tiles(const tsi_stored *s, tsi_index p, bool backward, const tsi_index *rows,
                         const tsi_index *pivots, tsi_index nrhs, tsi_scalar *work, void *scratch) {
   const tsi_kernels *full = s->kernels[TSI_FORMAT_FULL];
+  const tsi_tiling_kernels *tiling = tsi_tiling_kernels_select(TSI_LETTER_CHAR);
   const tsi_panel *panel = &s->panel[p];
+  const tsi_index *row = rows + panel->row, m = panel->height;
   const bool off = full->inverse == TSI_INVERSE_PARTITIONED;
   tsi_scalar *x = work + (ptrdiff_t)panel->x * tsi_workspace_stride(nrhs);
   if (backward) {
     if (off) apply_triangle(s, p, true, NULL, nrhs, x, scratch);
-    subtract_tiles_transposed(s, p, rows + panel->row, nrhs, x, work, scratch);
+    tiling->subtract_transposed(s, p, 0, m, row, nrhs, work, x, scratch);
     if (off)
       full->interchange(panel, pivots, nrhs, x, true);
     else
@@ -184,7 +169,7 @@ static void sweep_tiles(const tsi_stored *s, tsi_index p, bool backward, const t
       full->interchange(panel, pivots, nrhs, x, false);
     else
       apply_triangle(s, p, false, pivots, nrhs, x, scratch);
-    subtract_tiles(s, p, rows + panel->row, nrhs, x, work, scratch);
+    tiling->subtract(s, p, 0, m, row, nrhs, x, work, scratch);
     if (off) apply_triangle(s, p, false, NULL, nrhs, x, scratch);
   }
 }
@@ -275,7 +260,8 @@ static void forward_slice(const tsi_panel *panel, const void *values, tsi_index 
   const tsi_kernels *kernels = direct(s, p, nrhs), *full = s->kernels[TSI_FORMAT_FULL];
   tsi_scalar room[PIECE + TSI_STREAM_PAD] __attribute__((aligned(64))), *u = update;
   if (s->stored[p].tiles > 0) {
-    tsi_tiling_kernels_select(TSI_LETTER_CHAR)->multiply(s, p, first, count, nrhs, x, update, scratch);
+    memset(u, 0, (size_t)(count * (ptrdiff_t)tsi_workspace_stride(nrhs)) * sizeof *u);
+    tsi_tiling_kernels_select(TSI_LETTER_CHAR)->subtract(s, p, first, count, NULL, nrhs, x, update, scratch);
     return;
   }
   if (kernels) {
@@ -297,19 +283,18 @@ static void backward_slice(const tsi_panel *panel, const void *values, tsi_index
   const ptrdiff_t ld = tsi_workspace_stride(nrhs);
   const tsi_scalar *work = vector;
   tsi_scalar room[PIECE + TSI_STREAM_PAD] __attribute__((aligned(64))), *sum = result;
-  if (s->stored[p].tiles > 0) {
-    tsi_tiling_kernels_select(TSI_LETTER_CHAR)
-        ->multiply_transposed(s, p, first, count, nrhs, vector, result, scratch);
-    return;
-  }
-  if (kernels) {
+  if (kernels && s->stored[p].tiles == 0) {
     kernels->backward_slice(&s->panel[p], s->stored[p].base, first, count, nrhs, vector, result, scratch);
     return;
   }
   memset(sum, 0, (size_t)(w * ld) * sizeof *sum);
-  for (tsi_index i = (count - 1) / most * most; i >= 0; i -= most) {
+  if (s->stored[p].tiles > 0)
+    tsi_tiling_kernels_select(TSI_LETTER_CHAR)
+        ->subtract_transposed(s, p, first, count, NULL, nrhs, vector, result, scratch);
+  for (tsi_index i = (count - 1) / most * most; i >= 0 && s->stored[p].tiles == 0; i -= most) {
     const tsi_panel piece = widen_rows(s, p, first + i, tsi_index_min(most, count - i), room);
-    full->subtract_transposed(&piece, room, NULL, nrhs, sum, work + i * ld, scratch);
+    const tsi_ahead ahead = ahead_of(s, p, first + i, piece.height, true);
+    full->subtract_transposed(&piece, room, &ahead, NULL, nrhs, sum, work + i * ld, scratch);
   }
   for (ptrdiff_t i = 0; i < w * ld; i++) sum[i] = -sum[i];
 }

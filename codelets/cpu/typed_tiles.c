@@ -46,62 +46,101 @@ static tsi_panel panel_of(const piece *r) {
                      .height = r->rows};
 }
 
-/* Scalars that are widened at a time. */
-#define PIECE 16384
+/* Scalars that are widened at a time: they stay in the nearest cache. */
+#define PIECE 2048
 
 static tsi_index piece_rows(tsi_index w) {
   return PIECE / w / TSI_ROW_BLOCK * TSI_ROW_BLOCK;
+}
+
+/* Entries of a piece from row `first` on. */
+static const char *row_of(const piece *r, tsi_index first) {
+  return r->entries + (size_t)first * (size_t)r->w * entry_bytes(r->format);
 }
 
 /* `rows` rows from number `first` on. */
 static tsi_panel widen(const tsi_stored *s, const piece *r, tsi_index first, tsi_index rows, tsi_scalar *to) {
   const piece part = {TSI_FORMAT_FULL, rows, r->w, NULL};
   const tsi_count count = (tsi_count)rows * r->w;
-  s->kernels[r->format]->widen(count, r->entries + (size_t)first * (size_t)r->w * entry_bytes(r->format), 0,
-                               to);
+  s->kernels[r->format]->widen(count, row_of(r, first), 0, to);
   memset(to + count, 0, TSI_STREAM_PAD * sizeof *to);
   return panel_of(&part);
 }
 
-static bool is_direct(const piece *r, tsi_index nrhs) {
-  return r->format == TSI_FORMAT_FULL || nrhs == 1;
+/* Rows first .. first+count-1 of a vector, or the rows of it that `row` lists, count of them. */
+static const tsi_scalar *rows_of(const tsi_scalar *x, const tsi_index *row, tsi_index count,
+                                 tsi_scalar *copy) {
+  if (row == NULL) return x;
+  for (tsi_index i = 0; i < count; i++) copy[i] = x[row[i]];
+  return copy;
 }
 
-/* u := - rows first .. first+count-1 of the piece, times x */
-static void multiply_piece(const tsi_stored *s, const piece *r, tsi_index first, tsi_index count,
-                           tsi_index nrhs, const tsi_scalar *x, tsi_scalar *u, void *scratch) {
+static void subtract_one(const tsi_stored *s, const piece *r, tsi_index first, tsi_index count,
+                         const tsi_index *row, const tsi_scalar *x, tsi_scalar *u, void *scratch) {
+  const tsi_panel whole = panel_of(r);
+  tsi_scalar part[TSI_TILE_HEIGHT] ALIGNED;
+  s->kernels[r->format]->forward_slice(&whole, r->entries, first, count, 1, x, part, scratch);
+  for (tsi_index i = 0; i < count; i++) u[row ? row[i] : i] += part[i];
+}
+
+/* u[row] -= rows first .. first+count-1 of the piece, times x; row NULL: rows 0, 1, ... of u */
+static void subtract_piece(const tsi_stored *s, const piece *r, tsi_index first, tsi_index count,
+                           const tsi_index *row, tsi_index nrhs, const tsi_scalar *x, tsi_scalar *u,
+                           void *scratch) {
   const tsi_index most = piece_rows(r->w);
   tsi_scalar room[PIECE + TSI_STREAM_PAD] ALIGNED;
-  if (is_direct(r, nrhs)) {
-    const tsi_panel whole = panel_of(r);
-    s->kernels[r->format]->forward_slice(&whole, r->entries, first, count, nrhs, x, u, scratch);
+  if (nrhs == 1) {
+    subtract_one(s, r, first, count, row, x, u, scratch);
+    return;
+  }
+  if (r->format == TSI_FORMAT_FULL) {
+    const piece part = {r->format, count, r->w, NULL};
+    const tsi_panel panel = panel_of(&part);
+    s->kernels[r->format]->subtract(&panel, row_of(r, first), NULL, row, nrhs, x, u, scratch);
     return;
   }
   for (tsi_index i = 0; i < count; i += most) {
-    const tsi_panel part = widen(s, r, first + i, tsi_index_min(most, r->rows - first - i), room);
-    s->kernels[TSI_FORMAT_FULL]->forward_slice(&part, room, 0, tsi_index_min(most, count - i), nrhs, x,
-                                               u + (ptrdiff_t)i * tsi_workspace_stride(nrhs), scratch);
+    const tsi_index rows = tsi_index_min(most, count - i);
+    const tsi_panel part = widen(s, r, first + i, rows, room);
+    const tsi_ahead ahead = {row_of(r, first + i + rows), (ptrdiff_t)entry_bytes(r->format)};
+    s->kernels[TSI_FORMAT_FULL]->subtract(&part, room, &ahead, row ? row + i : NULL, nrhs, x,
+                                          row ? u : u + (ptrdiff_t)i * tsi_workspace_stride(nrhs), scratch);
   }
 }
 
-/* sum := the transpose of these rows, times x */
-static void multiply_piece_transposed(const tsi_stored *s, const piece *r, tsi_index first, tsi_index count,
-                                      tsi_index nrhs, const tsi_scalar *x, tsi_scalar *sum, void *scratch) {
+static void subtract_one_transposed(const tsi_stored *s, const piece *r, tsi_index first, tsi_index count,
+                                    const tsi_index *row, const tsi_scalar *x, tsi_scalar *sum,
+                                    void *scratch) {
+  const tsi_panel whole = panel_of(r);
+  tsi_scalar copy[TSI_TILE_HEIGHT] ALIGNED, part[TSI_PANEL_WIDTH_MAX] ALIGNED;
+  s->kernels[r->format]->backward_slice(&whole, r->entries, first, count, 1, rows_of(x, row, count, copy),
+                                        part, scratch);
+  for (tsi_index k = 0; k < r->w; k++) sum[k] -= part[k];
+}
+
+/* sum -= the transpose of these rows, times x[row] */
+static void subtract_piece_transposed(const tsi_stored *s, const piece *r, tsi_index first, tsi_index count,
+                                      const tsi_index *row, tsi_index nrhs, const tsi_scalar *x,
+                                      tsi_scalar *sum, void *scratch) {
   const tsi_index most = piece_rows(r->w);
-  const ptrdiff_t ld = tsi_workspace_stride(nrhs), size = r->w * ld;
   tsi_scalar room[PIECE + TSI_STREAM_PAD] ALIGNED;
-  if (is_direct(r, nrhs)) {
-    const tsi_panel whole = panel_of(r);
-    s->kernels[r->format]->backward_slice(&whole, r->entries, first, count, nrhs, x, sum, scratch);
+  if (nrhs == 1) {
+    subtract_one_transposed(s, r, first, count, row, x, sum, scratch);
     return;
   }
-  memset(sum, 0, (size_t)size * sizeof *sum);
-  for (tsi_index i = (count - 1) / most * most; i >= 0; i -= most) {
-    tsi_panel part = widen(s, r, first + i, tsi_index_min(most, r->rows - first - i), room);
-    part.height = tsi_index_min(most, count - i);
-    s->kernels[TSI_FORMAT_FULL]->subtract_transposed(&part, room, NULL, nrhs, sum, x + i * ld, scratch);
+  if (r->format == TSI_FORMAT_FULL) {
+    const piece part = {r->format, count, r->w, NULL};
+    const tsi_panel panel = panel_of(&part);
+    s->kernels[r->format]->subtract_transposed(&panel, row_of(r, first), NULL, row, nrhs, sum, x, scratch);
+    return;
   }
-  for (ptrdiff_t i = 0; i < size; i++) sum[i] = -sum[i];
+  for (tsi_index i = (count - 1) / most * most; i >= 0; i -= most) {
+    const tsi_panel part = widen(s, r, first + i, tsi_index_min(most, count - i), room);
+    const tsi_ahead ahead = {row_of(r, first + i), (ptrdiff_t)entry_bytes(r->format)};
+    s->kernels[TSI_FORMAT_FULL]->subtract_transposed(&part, room, &ahead, row ? row + i : NULL, nrhs, sum,
+                                                     row ? x : x + (ptrdiff_t)i * tsi_workspace_stride(nrhs),
+                                                     scratch);
+  }
 }
 
 /* ---- Products with tiles ------------------------------------------------------------------------------- */
@@ -118,56 +157,49 @@ static void take_factors(const tsi_tile *tile, tsi_index w, int f, const char **
   *at += piece_bytes(f, u->rows, u->w);
 }
 
-static void add(ptrdiff_t count, const tsi_scalar *from, tsi_scalar *to) {
-  for (ptrdiff_t i = 0; i < count; i++) to[i] += from[i];
-}
-
-/* u := - rows first .. first+count-1 of the tile, times x */
-static void multiply_tile(const tsi_stored *s, tsi_index p, const tsi_tile *tile, tsi_index first,
-                          tsi_index count, tsi_index nrhs, const tsi_scalar *x, tsi_scalar *u,
-                          void *scratch) {
+/* u[row] -= rows first .. first+count-1 of the tile, times x; row: as in subtract_piece */
+static void subtract_tile(const tsi_stored *s, tsi_index p, const tsi_tile *tile, tsi_index first,
+                          tsi_index count, const tsi_index *row, tsi_index nrhs, const tsi_scalar *x,
+                          tsi_scalar *u, void *scratch) {
   const tsi_index w = s->of[p].width;
   const ptrdiff_t ld = tsi_workspace_stride(nrhs);
   const char *at = pieces_of(s, p, tile);
-  tsi_scalar inner[TSI_TILE_HEIGHT * TSI_NRHS_BLOCK] ALIGNED, part[TSI_TILE_HEIGHT * TSI_NRHS_BLOCK] ALIGNED;
+  tsi_scalar inner[TSI_TILE_HEIGHT * TSI_NRHS_BLOCK] ALIGNED;
   if (tile->dense != TSI_FORMATS) {
     const piece whole = {tile->dense, tile->rows, w, at};
-    multiply_piece(s, &whole, first, count, nrhs, x, u, scratch);
+    subtract_piece(s, &whole, first, count, row, nrhs, x, u, scratch);
     return;
   }
-  memset(u, 0, (size_t)(count * ld) * sizeof *u);
   for (int f = 0; f < TSI_FORMATS; f++) {
     piece right, left;
     if (tile->rank[f] == 0) continue;
     take_factors(tile, w, f, &at, &right, &left);
-    multiply_piece(s, &right, 0, right.rows, nrhs, x, inner, scratch);
-    multiply_piece(s, &left, first, count, nrhs, inner, part, scratch);
-    add(count * ld, part, u);
+    memset(inner, 0, (size_t)(right.rows * ld) * sizeof *inner);
+    subtract_piece(s, &right, 0, right.rows, NULL, nrhs, x, inner, scratch);
+    subtract_piece(s, &left, first, count, row, nrhs, inner, u, scratch);
   }
 }
 
-/* sum += the transpose of these rows, times x */
-static void add_tile_transposed(const tsi_stored *s, tsi_index p, const tsi_tile *tile, tsi_index first,
-                                tsi_index count, tsi_index nrhs, const tsi_scalar *x, tsi_scalar *sum,
-                                void *scratch) {
+/* sum -= the transpose of these rows, times x[row] */
+static void subtract_tile_transposed(const tsi_stored *s, tsi_index p, const tsi_tile *tile, tsi_index first,
+                                     tsi_index count, const tsi_index *row, tsi_index nrhs,
+                                     const tsi_scalar *x, tsi_scalar *sum, void *scratch) {
   const tsi_index w = s->of[p].width;
   const ptrdiff_t ld = tsi_workspace_stride(nrhs);
   const char *at = pieces_of(s, p, tile);
-  tsi_scalar inner[TSI_TILE_HEIGHT * TSI_NRHS_BLOCK] ALIGNED,
-      part[TSI_PANEL_WIDTH_MAX * TSI_NRHS_BLOCK] ALIGNED;
+  tsi_scalar inner[TSI_TILE_HEIGHT * TSI_NRHS_BLOCK] ALIGNED;
   piece right[TSI_FORMATS], left[TSI_FORMATS];
   if (tile->dense != TSI_FORMATS) {
     const piece whole = {tile->dense, tile->rows, w, at};
-    multiply_piece_transposed(s, &whole, first, count, nrhs, x, part, scratch);
-    add(w * ld, part, sum);
+    subtract_piece_transposed(s, &whole, first, count, row, nrhs, x, sum, scratch);
     return;
   }
   for (int f = 0; f < TSI_FORMATS; f++) take_factors(tile, w, f, &at, &right[f], &left[f]);
   for (int f = TSI_FORMATS - 1; f >= 0; f--) { /* downwards in memory, as the sweep goes */
     if (tile->rank[f] == 0) continue;
-    multiply_piece_transposed(s, &left[f], first, count, nrhs, x, inner, scratch);
-    multiply_piece_transposed(s, &right[f], 0, right[f].rows, nrhs, inner, part, scratch);
-    for (ptrdiff_t i = 0; i < w * ld; i++) sum[i] -= part[i];
+    memset(inner, 0, (size_t)(right[f].rows * ld) * sizeof *inner);
+    subtract_piece_transposed(s, &left[f], first, count, row, nrhs, x, inner, scratch);
+    subtract_piece_transposed(s, &right[f], 0, right[f].rows, NULL, nrhs, inner, sum, scratch);
   }
 }
 
@@ -184,30 +216,31 @@ static tsi_index tile_of(const tsi_stored_panel *stored, tsi_index row) {
   return low;
 }
 
-static void multiply(const tsi_stored *s, tsi_index p, tsi_index first, tsi_index count, tsi_index nrhs,
-                     const void *x, void *update, void *scratch) {
+static void subtract(const tsi_stored *s, tsi_index p, tsi_index first, tsi_index count, const tsi_index *at,
+                     tsi_index nrhs, const void *x, void *update, void *scratch) {
   const tsi_stored_panel *stored = &s->stored[p];
   const ptrdiff_t ld = tsi_workspace_stride(nrhs);
   tsi_scalar *u = update;
   for (tsi_index t = tile_of(stored, first), row = first; row < first + count; t++) {
     const tsi_tile *tile = &stored->tile[t];
     const tsi_index rows = tsi_index_min(tile->first + tile->rows, first + count) - row;
-    multiply_tile(s, p, tile, row - tile->first, rows, nrhs, x, u, scratch);
-    u += rows * ld;
+    subtract_tile(s, p, tile, row - tile->first, rows, at ? at + (row - first) : NULL, nrhs, x,
+                  at ? u : u + (row - first) * ld, scratch);
     row += rows;
   }
 }
 
-static void multiply_transposed(const tsi_stored *s, tsi_index p, tsi_index first, tsi_index count,
-                                tsi_index nrhs, const void *vector, void *sum, void *scratch) {
+static void subtract_transposed(const tsi_stored *s, tsi_index p, tsi_index first, tsi_index count,
+                                const tsi_index *at, tsi_index nrhs, const void *vector, void *sum,
+                                void *scratch) {
   const tsi_stored_panel *stored = &s->stored[p];
   const ptrdiff_t ld = tsi_workspace_stride(nrhs);
   const tsi_scalar *x = vector;
-  memset(sum, 0, (size_t)(s->of[p].width * ld) * sizeof(tsi_scalar));
   for (tsi_index t = tile_of(stored, first + count - 1), end = first + count; end > first; t--) {
     const tsi_tile *tile = &stored->tile[t];
     const tsi_index row = tsi_index_max(tile->first, first);
-    add_tile_transposed(s, p, tile, row - tile->first, end - row, nrhs, x + (row - first) * ld, sum, scratch);
+    subtract_tile_transposed(s, p, tile, row - tile->first, end - row, at ? at + (row - first) : NULL, nrhs,
+                             at ? x : x + (row - first) * ld, sum, scratch);
     end = row;
   }
 }
@@ -474,6 +507,6 @@ const tsi_tiling_kernels TSI_TYPED(tsi_tiling_kernels) = {
     .count = count_tiles,
     .room = room,
     .compress = compress,
-    .multiply = multiply,
-    .multiply_transposed = multiply_transposed,
+    .subtract = subtract,
+    .subtract_transposed = subtract_transposed,
 };

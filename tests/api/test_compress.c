@@ -1,7 +1,8 @@
 /* Plans with a compressed factor (tristar_plan_options.compress): solves have the backward error of the
  * tolerance, refined ones that of the matrix; all engines give the same bits, and so does the same plan made
- * again; with release_factor the factor's memory is released, what reads the factor is refused, and new
- * values bring the entries back; what is not supported is refused by name. */
+ * again, and fused columns have the bits that they have alone; with release_factor the factor's memory is
+ * released, what reads the factor is refused, and new values bring the entries back; what is not supported is
+ * refused by name. */
 #include <math.h>
 
 #include "tests/support/context.h"
@@ -161,6 +162,24 @@ static void check_formats(tristar_t *ts) {
   free_system(&z);
 }
 
+/* A column of a plan with fuse_columns has the same bits, whatever goes with it: columns of all formats. */
+static void check_fused(tristar_t *ts, int64_t most, const typed *t) {
+  static const int64_t counts[] = {1, 2, 3, 4, 5, 8, 17, 33, 64};
+  system_t z;
+  make_system(ts, "poisson3d7", 16, t, NULL, &z);
+  tristar_plan_options options = DEFAULTS(tristar_plan_options);
+  options.compress = 1e-6;
+  options.fuse_columns = most;
+  CLEANUP(tristar_plan_destroy) tristar_plan_t *plan = NEW_PLAN(z.factor, &options);
+  CHECK_OK(tristar_solve(plan, TRISTAR_N, most, z.b, z.n, z.y, z.n));
+  for (size_t c = 0; c < sizeof counts / sizeof *counts && counts[c] <= most; c++) {
+    CHECK_OK(tristar_solve(plan, TRISTAR_N, counts[c], z.b, z.n, z.x, z.n));
+    CHECK_MSG(memcmp(z.x, z.y, bytes_of(&z, counts[c])) == 0, "%lld of %lld columns", (long long)counts[c],
+              (long long)most);
+  }
+  free_system(&z);
+}
+
 /* ---- The factor is released ---------------------------------------------------------------------------- */
 
 static void check_readers_refused(tristar_t *ts, const system_t *z, tristar_plan_t *other) {
@@ -258,6 +277,9 @@ int main(int argc, char **argv) {
   RUN(check(ts, "poisson3d7", 16, TRISTAR_METHOD_LLT, TRISTAR_INVERSE_DIAGONAL, &typed_single));
   RUN(check(ts, "convdiff3d", 17, TRISTAR_METHOD_LU, TRISTAR_INVERSE_NONE, &typed_complex_single));
   RUN(check_formats(ts));
+  RUN(check_fused(ts, 64, &typed_double));
+  RUN(check_fused(ts, 8, &typed_double));
+  RUN(check_fused(ts, 17, &typed_complex_double));
   RUN(check_release(ts, "poisson3d7", 24, TRISTAR_METHOD_LLT, &typed_double, TRISTAR_STORAGE_FULL, 1e-6));
   RUN(check_release(ts, "convdiff3d", 16, TRISTAR_METHOD_LU, &typed_complex_double, TRISTAR_STORAGE_FULL,
                     1e-3));

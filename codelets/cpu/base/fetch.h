@@ -4,6 +4,7 @@
  * that has no effect. */
 #pragma once
 
+#include "codelets/cpu/base/ahead.h"
 #include "codelets/cpu/base/vector.h"
 
 #define AHEAD 2048
@@ -19,6 +20,18 @@ INLINE void fetch_behind(const void *p, tsi_count count, size_t size) {
 /* Those AHEAD bytes before them, downwards. */
 INLINE void fetch_before(const void *p, tsi_count count, size_t size) {
   const char *from = (const char *)p - AHEAD, *to = from + count * (tsi_count)size;
+  while (to > from) __builtin_prefetch(to -= LINE, 0, 3);
+}
+
+/* The lines of the next `count` entries of *ahead, upwards or downwards, which moves on. */
+INLINE void fetch_next(tsi_ahead *ahead, ptrdiff_t count) {
+  const char *from = ahead->from, *to = from + count * ahead->bytes;
+  for (; from < to; from += LINE) __builtin_prefetch(from, 0, 3);
+  ahead->from = to;
+}
+INLINE void fetch_previous(tsi_ahead *ahead, ptrdiff_t count) {
+  const char *to = ahead->from, *from = to - count * ahead->bytes;
+  ahead->from = from;
   while (to > from) __builtin_prefetch(to -= LINE, 0, 3);
 }
 

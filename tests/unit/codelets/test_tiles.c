@@ -120,7 +120,8 @@ static void read_entries(rectangle *r) {
   for (tsi_index j = 0; j < r->panel.width; j++) {
     memset(x, 0, sizeof x);
     x[j] = 1;
-    tiling->multiply(&r->s, 0, 0, r->panel.height, 1, x, u, scratch);
+    memset(u, 0, sizeof u);
+    tiling->subtract(&r->s, 0, 0, r->panel.height, NULL, 1, x, u, scratch);
     for (tsi_index i = 0; i < r->panel.height; i++) r->entries[i + (ptrdiff_t)j * r->panel.height] = -u[i];
   }
 }
