@@ -581,6 +581,14 @@ static void check_triples(const typed *t, const problem *m, const tristar_factor
     }
 }
 
+/* Order of elimination in which the block of each triple comes before the row that makes A_II regular. */
+static void order_triples(const problem *m, int64_t *permutation) {
+  int64_t at = 0;
+  for (int turn = 0; turn < 2; turn++)
+    for (int i = 0; i < m->n; i++)
+      if ((i % 3 == 2 || i >= 36) == turn) permutation[at++] = i;
+}
+
 /* Pivots of a regular A_II are perturbed: refined solves compute its complement, condense and expand, also of
  * new values, until these need them no longer. */
 static void check_perturbed(tristar_t *ts, const typed *t, tristar_symmetry symmetry, tristar_method method,
@@ -592,14 +600,12 @@ static void check_perturbed(tristar_t *ts, const typed *t, tristar_symmetry symm
   CLEANUP(tristar_factor_destroy) tristar_factor_t *f = NULL;
   CLEANUP(tristar_plan_destroy) tristar_plan_t *plan = NULL;
   char schur[MOST * MOST * sizeof(number)];
-  int64_t permutation[N], at = 0;
+  int64_t permutation[N];
   make_triples(&m, t, symmetry, false);
   make_triples(&good, t, symmetry, true);
   twice = m;
   for (int k = 0; k < N * N; k++) twice.a[k / N][k % N] *= 2;
-  for (int turn = 0; turn < 2; turn++)
-    for (int i = 0; i < m.n; i++)
-      if ((i % 3 == 2 || i >= 36) == turn) permutation[at++] = i;
+  order_triples(&m, permutation);
   options.ordering = TRISTAR_ORDERING_USER;
   options.permutation = permutation;
   options.merge = TRISTAR_MERGE_NONE;
@@ -622,6 +628,73 @@ static void check_perturbed(tristar_t *ts, const typed *t, tristar_symmetry symm
   check_triples(t, &good, f, false, 1);
   CHECK_OK(tristar_schur_get(f, schur, m.count));
   for (int o = 0; o < 3; o++) check_solve(t, &good, &v3, plan, schur, ops[o], 500 * t->roundoff);
+}
+
+/* The values of triples, but rows 0 and 1 of A_II are equal, and zero beside their block. */
+static void *make_dependent(const typed *t, const tristar_view *v) {
+  const int64_t *ptr = v->ptr;
+  const int32_t *row = v->index;
+  char *values = xmalloc((size_t)ptr[v->cols] * t->bytes);
+  memcpy(values, v->values, (size_t)ptr[v->cols] * t->bytes);
+  for (int64_t j = 0; j < 36; j++)
+    for (int64_t p = ptr[j]; p < ptr[j + 1]; p++)
+      if (row[p] < 36 && (row[p] < 2) != (j < 2)) put(t, values, p, 0);
+  return values;
+}
+
+/* New values meet pivots that are exactly zero: those of a regular A_II are perturbed, and refined solves
+ * take over; an A_II of dependent rows is singular, and leaves no values. Later values are as good as ever.
+ */
+static void check_zero_pivots(tristar_t *ts, const typed *t, tristar_symmetry symmetry,
+                              tristar_method method) {
+  problem good, zero;
+  tristar_analysis_options options = DEFAULTS(tristar_analysis_options);
+  CLEANUP(tristar_analysis_destroy) tristar_analysis_t *analysis = NULL;
+  CLEANUP(tristar_factor_destroy) tristar_factor_t *f = NULL;
+  CLEANUP(tristar_plan_destroy) tristar_plan_t *plan = NULL;
+  char schur[MOST * MOST * sizeof(number)], vector[N * sizeof(number)];
+  int64_t permutation[N];
+  make_triples(&good, t, symmetry, true);
+  make_triples(&zero, t, symmetry, false);
+  order_triples(&good, permutation);
+  options.ordering = TRISTAR_ORDERING_USER;
+  options.permutation = permutation;
+  options.merge = TRISTAR_MERGE_NONE;
+  options.method = method;
+  options.matching = TRISTAR_MATCHING_OFF;
+  options.schur = good.schur;
+  options.schur_count = good.count;
+  tristar_view v = typed_dense_view(t, good.n, good.a[0], N, symmetry);
+  CHECK_OK(tristar_analyze(ts, &v, &options, &analysis));
+  CHECK_OK(tristar_factor(analysis, v.values, &f));
+  CHECK_OK(tristar_plan(f, NULL, &plan));
+  memset(vector, 0, sizeof vector);
+  for (int round = 0; round < 2; round++) {
+    check_triples(t, &good, f, false, 1);
+    v = typed_dense_view(t, good.n, zero.a[0], N, symmetry);
+    CHECK_OK(tristar_refactor(f, v.values));
+    check_triples(t, &zero, f, true, 1);
+    CHECK_OK(tristar_schur_get(f, schur, good.count));
+    check_solve(t, &zero, &v, plan, schur, TRISTAR_N, 500 * t->roundoff);
+    OWNED void *dependent = make_dependent(t, &v);
+    CHECK_STATUS(tristar_refactor(f, dependent), TRISTAR_ERR_SINGULAR);
+    CHECK_STATUS(tristar_schur_get(f, schur, good.count), TRISTAR_ERR_STALE);
+    CHECK_STATUS(
+        tristar_schur_condense(plan, TRISTAR_N, 1, vector, good.n, vector, good.n, schur, good.count),
+        TRISTAR_ERR_STALE);
+    CHECK_STATUS(tristar_schur_expand(plan, TRISTAR_N, 1, vector, good.n, schur, good.count, vector, good.n),
+                 TRISTAR_ERR_STALE);
+    if (round == 1) { /* refined again, straight after the failure */
+      v = typed_dense_view(t, good.n, zero.a[0], N, symmetry);
+      CHECK_OK(tristar_refactor(f, v.values));
+      check_triples(t, &zero, f, true, 1);
+    }
+    v = typed_dense_view(t, good.n, good.a[0], N, symmetry);
+    CHECK_OK(tristar_refactor(f, v.values));
+  }
+  check_triples(t, &good, f, false, 1);
+  CHECK_OK(tristar_schur_get(f, schur, good.count));
+  check_solve(t, &good, &v, plan, schur, TRISTAR_N, 500 * t->roundoff);
 }
 
 static int write_nothing(void *arg, const void *data, size_t bytes) {
@@ -702,6 +775,11 @@ int main(int argc, char **argv) {
       RUN_ONE_THREAD(check_perturbed(serial, t, mirrored_as, TRISTAR_METHOD_LU, by));
       RUN_ONE_THREAD(check_perturbed(serial, t, mirrored_as, TRISTAR_METHOD_LDLT, by));
     }
+  for (int k = 0; k < 4; k++) {
+    const tristar_symmetry mirrored_as = types[k]->is_complex ? TRISTAR_HERMITIAN : TRISTAR_SYMMETRIC;
+    RUN_ONE_THREAD(check_zero_pivots(serial, types[k], TRISTAR_GENERAL, TRISTAR_METHOD_LU));
+    RUN_ONE_THREAD(check_zero_pivots(serial, types[k], mirrored_as, TRISTAR_METHOD_LDLT));
+  }
   RUN_ONE_THREAD(check_refused(serial));
   return 0;
 }
