@@ -267,32 +267,41 @@ static void backward(tsi_program_builder *b, const tsi_index *stage) {
 
 /* ---- All ---------------------------------------------------------------------------------------------- */
 
-/* The chunk of the first row of chunk c. It is behind c, in most cases not far: a search by growing steps. */
-static tsi_index chunk_above(const tsi_chunks *chunks, tsi_index c) {
-  const tsi_index row = chunks->off[chunks->off_ptr[c]];
+/* The chunk of off-row e of chunk c. It is behind c, in most cases not far: a search by growing steps. */
+static tsi_index chunk_above(const tsi_chunks *chunks, tsi_index c, tsi_count e) {
+  const tsi_index row = chunks->off[e];
   tsi_index step = 1;
   while (step < chunks->count - c && chunks->column[c + step] <= row) step *= 2;
   const tsi_index first = c + step / 2, end = c + tsi_index_min(step, chunks->count - c);
   return first + tsi_find_range(chunks->column + first, end - first, row);
 }
 
-/* Weights of the ways through the tree of chunks: a chunk's parent has its first off-row. */
+/* The heaviest of a weight over the chunks that chunk c has rows in; or raises theirs to `least`. */
+static double heaviest_above(const tsi_chunks *chunks, tsi_index c, double *weight, double least) {
+  double most = 0;
+  for (tsi_count e = chunks->off_ptr[c]; e < chunks->off_ptr[c + 1];) {
+    const tsi_index above = chunk_above(chunks, c, e);
+    if (weight[above] < least) weight[above] = least;
+    if (weight[above] > most) most = weight[above];
+    while (e < chunks->off_ptr[c + 1] && chunks->off[e] < chunks->column[above + 1]) e++;
+  }
+  return most;
+}
+
+/* Weights of the heaviest ways through the chunks. A chunk has more than all that it has rows in on its way
+ * to the root, and less on its way to a leaf. */
 static void weigh_ways(tsi_program_builder *b) {
   const tsi_chunks *chunks = b->layout->chunks;
   b->top = 0;
   for (tsi_index c = 0; c < chunks->count; c++) b->down[c] = 0;
   for (tsi_index c = 0; c < chunks->count; c++) {
-    b->down[c] += b->layout->bytes[c];
+    const tsi_index waits = 1 + chunks->panel[c + 1] - chunks->panel[c];
+    b->up[c] = b->layout->bytes[c] + waits * b->layout->wait_bytes;
+    b->down[c] += b->up[c];
     if (b->down[c] > b->top) b->top = b->down[c];
-    if (tsi_chunk_off_rows(chunks, c) == 0) continue;
-    const tsi_index parent = chunk_above(chunks, c);
-    if (b->down[c] > b->down[parent]) b->down[parent] = b->down[c];
+    (void)heaviest_above(chunks, c, b->down, b->down[c]);
   }
-  for (tsi_index c = chunks->count; c-- > 0;) {
-    const tsi_count first = chunks->off_ptr[c];
-    b->up[c] = b->layout->bytes[c];
-    if (first < chunks->off_ptr[c + 1]) b->up[c] += b->up[chunk_above(chunks, c)];
-  }
+  for (tsi_index c = chunks->count; c-- > 0;) b->up[c] += heaviest_above(chunks, c, b->up, 0);
 }
 
 static void count_above(tsi_program_builder *b) {

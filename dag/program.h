@@ -119,6 +119,24 @@ TRISTAR_CHECKED tristar_status tsi_program_create(tsi_env *env, const tsi_progra
                                                   tsi_program **out);
 TRISTAR_CHECKED tristar_status tsi_program_check(tsi_env *env, const tsi_program *program,
                                                  const tsi_program_source *source);
+/* The order in which the blocks of a GPU draw the steps: step draw[k] is the k-th one. Each block draws a
+ * step and waits until it can run.
+ *
+ * Parts of the solve come one after the other: forward, sums over the grids, backward; not replicated, the
+ * chunks of each level, and the messages between levels. Inside a part the priority decides: bytes on the way
+ * to the root forward, on the heaviest way to a leaf backward. Steps of the same priority keep their order.
+ * An arrival comes just before the first step that needs it.
+ *
+ * It is one order of the steps of all processes, in which every step comes behind all that it waits for, also
+ * for messages; each process has the part of it that it runs: parts and priorities are the same everywhere, a
+ * chunk has a lower priority than the chunks that it waits for, and steps about one chunk are listed in an
+ * order that all processes share. So the first step of this order that has not ended can run, and some block
+ * has drawn it: any number of blocks of any GPU comes to an end.
+ *
+ * Errors: MEMORY. */
+TRISTAR_CHECKED tristar_status tsi_program_list_draws(tsi_env *env, const tsi_program *program,
+                                                      const tsi_layout *layout, const tsi_share *share,
+                                                      tsi_index *draw);
 /* What its steps read and write, messages included (access.h). Errors: MEMORY. */
 TRISTAR_CHECKED tristar_status tsi_program_list_accesses(tsi_env *env, const tsi_program *program,
                                                          const tsi_program_source *source,

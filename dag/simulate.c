@@ -15,7 +15,7 @@ static tsi_index cores_of(const tsi_simulation *s) {
 
 /* Does each free core take the next step, ready or not? */
 static bool draws(const tsi_simulation *s) {
-  return s->cluster.drawn && !tsi_cluster_in_order(&s->cluster);
+  return s->cluster.drawn != 0;
 }
 
 /* 0: inside grids; 1: between them. */
@@ -140,7 +140,8 @@ static tristar_status release(tsi_simulation *s, tsi_index r, tsi_index step, ts
 
 static tristar_status draw(tsi_simulation *s, tsi_index r, tsi_index core, tsi_index cause) {
   tsi_simulated_rank *own = &s->rank[r];
-  const tsi_index step = own->next++;
+  const tsi_index turn = own->next++, *order = s->world->rank[r].draw;
+  const tsi_index step = order ? order[turn] : turn;
   own->drawn_by[step] = core;
   s->core[core].step = step;
   return own->waits[step] == 0 ? begin_step(s, r, core, step, cause) : TRISTAR_OK;

@@ -5,8 +5,8 @@
  * program has it with SimGrid. What a process does is the same with each of them:
  *
  *   - a process with one core runs its steps in their order; one with more, or with by_priority, runs what is
- *     ready, the highest priority first. With `drawn` each free core takes the next step of the order, and
- *     waits until that can run
+ *     ready, the highest priority first. With `drawn` each free core takes the next step of the order for
+ *     GPUs (world.h), and waits until that can run
  *   - a step takes its work; then each message that it sends takes the overhead of a message, and leaves
  *   - an ARRIVAL begins once its message is there, and takes the overhead of a message
  *
@@ -48,7 +48,7 @@ typedef struct tsi_simulated_rank {
   tsi_index first_send; /* number of its first message among those of all */
   tsi_index done;
   tsi_heap ready;       /* not with `drawn` */
-  tsi_index next;       /* with `drawn`: the step that is drawn next */
+  tsi_index next;       /* with `drawn`: so many steps have been drawn */
   tsi_index *drawn_by;  /* steps: the core that has drawn it; TSI_NONE. NULL: without `drawn` */
   tsi_index working;    /* cores that work now */
   double since, active; /* when the first of them began; seconds in which any worked */
@@ -96,7 +96,7 @@ TRISTAR_CHECKED tristar_status tsi_simulation_happen(tsi_simulation *s, double n
 double tsi_cluster_share(const tristar_cluster *cluster);
 /* Does a process run its steps in their order? */
 static inline bool tsi_cluster_in_order(const tristar_cluster *cluster) {
-  return cluster->cores == 1 && !cluster->by_priority;
+  return cluster->cores == 1 && !cluster->by_priority && !cluster->drawn;
 }
 static inline bool tsi_cluster_is_local(const tristar_cluster *cluster, tsi_index from, tsi_index to) {
   return from / cluster->ranks_per_node == to / cluster->ranks_per_node;

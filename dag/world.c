@@ -81,6 +81,13 @@ tristar_status tsi_world_add(tsi_env *env, tsi_world *world, const tsi_program *
   return tsi_world_end(env, world, edges, steps->edges, steps->edge);
 }
 
+tristar_status tsi_world_draw(tsi_env *env, tsi_world *world, const tsi_program *program,
+                              const tsi_layout *layout, const tsi_share *share) {
+  tsi_world_rank *r = &world->rank[world->ranks - 1];
+  TSI_TRY(TSI_ALLOC_IN(world, r->draw, r->steps));
+  return tsi_program_list_draws(env, program, layout, share, r->draw);
+}
+
 /* Processes take what they receive in ascending order of rank, and what a process sends is sorted by the rank
  * that receives it: so what each process sends is met in its order. */
 tristar_status tsi_world_join(tsi_env *env, tsi_world *world) {

@@ -44,6 +44,7 @@ typedef struct tsi_world_rank {
   tsi_world_send *send; /* by step */
   tsi_world_receive *receive;
   tsi_adjacency *after; /* the steps that wait for each one; NULL: left out */
+  tsi_index *draw;      /* the order in which cores draw the steps; NULL: as they are listed */
   double bytes;         /* of all steps */
 } tsi_world_rank;
 
@@ -69,6 +70,9 @@ TRISTAR_CHECKED tristar_status tsi_world_create(tsi_env *env, tsi_index ranks, t
 /* Adds the program of the next process; its edges, too, if `edges`. Errors: MEMORY. */
 TRISTAR_CHECKED tristar_status tsi_world_add(tsi_env *env, tsi_world *world, const tsi_program *program,
                                              bool edges);
+/* The latest process draws its steps in the order of tsi_program_list_draws. Errors: MEMORY. */
+TRISTAR_CHECKED tristar_status tsi_world_draw(tsi_env *env, tsi_world *world, const tsi_program *program,
+                                              const tsi_layout *layout, const tsi_share *share);
 /* For programs of another form: room for that of the next process, all zeros, but `receive` TSI_NONE. The
  * caller fills the steps, step[steps].send, and `sent` and `received` of the process. Errors: MEMORY. */
 TRISTAR_CHECKED tristar_status tsi_world_begin(tsi_world *world, tsi_index steps, tsi_index sends,

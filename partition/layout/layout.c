@@ -155,6 +155,7 @@ tristar_status tsi_layout_create(tsi_env *env, const tsi_symbolic *symbolic, con
   layout->levels = tsi_separator_level(options->pz, 2 * options->pz - 2);
   layout->map = options->map;
   layout->replicated = options->replicated;
+  layout->wait_bytes = options->wait_bytes;
   TSI_SCRATCH(env, tsi_index, node, symbolic->count);
   TSI_SCRATCH(env, tsi_index, label, symbolic->count);
   TSI_SCRATCH(env, tsi_index, next, 2 * (tsi_count)options->pz - 1);

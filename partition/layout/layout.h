@@ -45,6 +45,7 @@ typedef struct tsi_layout_options {
   bool replicated;
   double floor_bytes, ceiling_bytes, slice_bytes; /* of whole chunks, as in chunks.h */
   double panel_bytes;                             /* likewise */
+  double wait_bytes; /* priorities: a step, and each panel of it, count so much more than their bytes */
   size_t scalar_bytes;
   const tsi_index *device; /* supernodes: as in chunks.h; subtrees of what is whole on one process, which has
                               the device; NULL: none */
@@ -60,6 +61,7 @@ typedef struct tsi_layout {
   tsi_index *row, *column; /* chunks: process coordinates of the anchor */
   bool *whole;             /* chunks */
   double *bytes;           /* chunks: of the factor, in one direction */
+  double wait_bytes;       /* of the options */
 } tsi_layout;
 
 /* Errors: ARGUMENT (pz no power of two, or too few leaves: the message says how many), MEMORY, TOO_LARGE. */

@@ -112,7 +112,7 @@ typedef struct tristar_cluster {
                                       factorizations. Default: 40e9. */
   int by_priority;                 /* 1: a process with one core runs what is ready, by priority, too.
                                       Default: 0. */
-  int drawn;                       /* 1: a free core takes the next step of the program and waits until the
+  int drawn;                       /* 1: a free core takes the next step of a fixed order and waits until the
                                       step can run, as the blocks of a GPU do. Default: 0. */
   double process_bytes_per_second; /* Rate of all cores of a process that read at the same time. 0: no limit.
                                       Default: 0. */

@@ -18,6 +18,7 @@ tristar_status tsi_layout_check_words(tsi_env *env, const tristar_layout *layout
 #define GPU_CHUNK_BYTES 512e3
 #define GPU_PANEL_BYTES 20e3
 #define GPU_SLICE_BYTES 32e3
+#define GPU_WAIT_BYTES 80e3
 
 tsi_layout_options tsi_layout_options_of(const tristar_layout *layout, double floor_bytes, tsi_count entries,
                                          size_t scalar_bytes) {
@@ -36,6 +37,7 @@ tsi_layout_options tsi_layout_options_of(const tristar_layout *layout, double fl
   options.ceiling_bytes = GPU_CHUNK_BYTES;
   options.panel_bytes = GPU_PANEL_BYTES;
   options.slice_bytes = GPU_SLICE_BYTES;
+  options.wait_bytes = GPU_WAIT_BYTES;
   return options;
 }
 
@@ -66,7 +68,7 @@ static tristar_status check_cluster(const tsi_env *env, const tristar_cluster *c
     TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "cluster: gpu_chunks is %d, not 0 or 1", c->gpu_chunks);
   if (c->drawn && c->by_priority)
     TSI_FAIL(env, TRISTAR_ERR_ARGUMENT,
-             "cluster: steps are drawn in their order, or run by priority, not both");
+             "cluster: steps are drawn in a fixed order, or run by priority, not both");
   if ((int64_t)c->ranks_per_node * c->cores > 1 << 20)
     TSI_FAIL(env, TRISTAR_ERR_TOO_LARGE, "cluster: %d processes of %d cores on a node", c->ranks_per_node,
              c->cores);

@@ -48,6 +48,7 @@ static tristar_status add_rank(tsi_env *env, const tristar_analysis_t *an, const
       .layout = layout, .participants = participants, .share = share, .sweep = sweep, .tree = tree};
   TSI_TRY(tsi_program_create(env, &source, &program));
   TSI_TRY(tsi_world_add(env, world, program, !tsi_cluster_in_order(cluster)));
+  if (cluster->drawn) TSI_TRY(tsi_world_draw(env, world, program, layout, share));
   for (tsi_index s = 0; s < program->steps->count; s++)
     world->rank[rank].step[s].seconds =
         cluster->panel_seconds * panels_of(share->chunks, &program->steps->step[s]);

@@ -1,11 +1,11 @@
 /* The launch of a distributed solve on devices: both sweeps of a PE in one persistent launch, which sends its
  * messages itself (Liu, Ding, Sao, Williams, Li, SC 2023, algorithm 5, with our order of the work).
  *
- * Steps, in a legal order, are those of a program of processes (dag/program.h); a block draws them one after
- * the other, waits for the flags of the steps before, works, puts the messages of the step into the inboxes
- * of their receivers, and raises the flag of the step. An arrival is a step that waits for the flag of a
- * message: a receiver is a step like any other. Blocks draw in the order of the list, in which a process that
- * waits at each arrival cannot block for ever; so any number of blocks comes to an end.
+ * Steps, in the order of tsi_program_list_draws, are those of a program of processes (dag/program.h); a block
+ * draws them one after the other, waits for the flags of the steps before, works, puts the messages of the
+ * step into the inboxes of their receivers, and raises the flag of the step. An arrival is a step that waits
+ * for the flag of a message: a receiver is a step like any other. The order of all PEs is part of one legal
+ * order of all steps: so any number of blocks comes to an end.
  *
  * Sums have a fixed order: own updates by source, then messages in the order of the inbox lists. So the bits
  * do not depend on the schedule.

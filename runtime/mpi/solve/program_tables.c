@@ -135,29 +135,40 @@ static tsi_index kind_of(tsi_step_kind kind) {
   return kinds[kind]; /* GRID_FORWARD and GRID_BACKWARD only send */
 }
 
-static void fill_steps(const tsi_process *process, const tsi_gpu_program *p) {
+/* In the order in which blocks draw them: turn[k] is the place of step k of the program in it. */
+static void fill_steps(const tsi_process *process, const tsi_index *turn, const tsi_gpu_program *p) {
   const tsi_program *program = process->program;
   const tsi_steps *steps = program->steps;
   tsi_gpu_step *to = (tsi_gpu_step *)p->step;
   tsi_index *before = (tsi_index *)p->before, at = 0;
   for (tsi_index k = 0; k < steps->count; k++) {
     const tsi_step *step = &steps->step[k];
-    to[k] = (tsi_gpu_step){.kind = kind_of(step->kind),
-                           .argument = step->kind == TSI_STEP_EXCHANGE ? program->exchange[step->argument]
-                                                                       : step->argument,
-                           .send = program->send_ptr[k],
-                           .sends = program->send_ptr[k + 1] - program->send_ptr[k]};
+    to[turn[k]] = (tsi_gpu_step){
+        .kind = kind_of(step->kind),
+        .argument = step->kind == TSI_STEP_EXCHANGE ? program->exchange[step->argument] : step->argument,
+        .send = program->send_ptr[k],
+        .sends = program->send_ptr[k + 1] - program->send_ptr[k]};
   }
-  for (tsi_count e = 0; e < steps->edges; e++) to[steps->edge[e].item].befores++;
+  for (tsi_count e = 0; e < steps->edges; e++) to[turn[steps->edge[e].item]].befores++;
   for (tsi_index k = 0; k < steps->count; k++) {
     to[k].before = at;
     at += to[k].befores;
     to[k].befores = 0;
   }
   for (tsi_count e = 0; e < steps->edges; e++) {
-    tsi_gpu_step *step = &to[steps->edge[e].item];
-    before[step->before + step->befores++] = steps->edge[e].before;
+    tsi_gpu_step *step = &to[turn[steps->edge[e].item]];
+    before[step->before + step->befores++] = turn[steps->edge[e].before];
   }
+}
+
+static tristar_status order_steps(const tsi_process *process, const tsi_gpu_program *p) {
+  const tsi_program *program = process->program;
+  TSI_SCRATCH(process->env, tsi_index, draw, program->steps->count);
+  TSI_SCRATCH(process->env, tsi_index, turn, program->steps->count);
+  TSI_TRY(tsi_program_list_draws(process->env, program, process->layout, process->share, draw));
+  for (tsi_index k = 0; k < program->steps->count; k++) turn[draw[k]] = k;
+  fill_steps(process, turn, p);
+  return TRISTAR_OK;
 }
 
 /* ---- All ----------------------------------------------------------------------------------------------- */
@@ -181,8 +192,7 @@ tristar_status tsi_program_tables_create(tsi_process *process, const tsi_oneside
   fill_chunks(process, p);
   fill_lists(process, p);
   fill_messages(process, place, p);
-  fill_steps(process, p);
-  return TRISTAR_OK;
+  return order_steps(process, p);
 }
 
 void tsi_program_tables_release(tsi_env *env, tsi_program_tables *tables) {
