@@ -232,6 +232,25 @@ static void check_residual_of_import(tristar_t *ts) {
   CHECK_MSG(wrong == 0, "%d of %d residuals are too small", wrong, SYSTEMS);
 }
 
+/* b of an x with a zero in the row of the largest entry: all other terms of that row are small. */
+static void check_zero(tristar_t *ts) {
+  enum { n = 3 };
+  static const int ptr[] = {0, 2, 4, 5}, index[] = {0, 1, 1, 2, 2};
+  static const double a[] = {844331027685508.62, 181.73864905561541, 1.7690840771540897e-10,
+                             -150034.62560821837, 1.7187545004725456e20};
+  const tristar_view view = {TRISTAR_CSC, TRISTAR_SYMMETRIC, TRISTAR_DOUBLE, n, n, ptr, index, a, 32, 32, 0};
+  const double b[n] = {4 * a[1], 4 * a[2] + 2 * a[3], 4 * a[3] + 2 * a[4]};
+  tristar_analysis_options options = DEFAULTS(tristar_analysis_options);
+  double x[n];
+  options.method = TRISTAR_METHOD_LLT;
+  CLEANUP(tristar_analysis_destroy) tristar_analysis_t *an = NEW_ANALYSIS(ts, &view, &options);
+  CLEANUP(tristar_factor_destroy) tristar_factor_t *f = NEW_FACTOR(an, a);
+  CLEANUP(tristar_plan_destroy) tristar_plan_t *p = NEW_PLAN(f, NULL);
+  CHECK_OK(tristar_solve(p, TRISTAR_N, 1, b, n, x, n));
+  const long double rest = b[0] - (long double)a[0] * x[0] - (long double)a[1] * x[1];
+  CHECK_MSG(fabsl(rest) < 1e-12L * b[0], "row 0 leaves %Lg of %g", rest, b[0]);
+}
+
 int main(int argc, char **argv) {
   subtests_begin(&argc, argv);
   static const tristar_scalar scalars[] = {TRISTAR_DOUBLE, TRISTAR_COMPLEX_DOUBLE, TRISTAR_SINGLE,
@@ -248,6 +267,7 @@ int main(int argc, char **argv) {
       if (methods[m] != TRISTAR_METHOD_LLT) RUN(check_direct(ts, methods[m], scalars[s], true));
     }
   RUN(check_residual_of_import(ts));
+  RUN(check_zero(ts));
   for (int m = 0; m < 3; m++) {
     RUN(check_wide_rhs(ts, methods[m], 60, SYSTEMS, true));
     RUN(check_wide_rhs(ts, methods[m], 500, SYSTEMS, true));

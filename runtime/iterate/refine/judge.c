@@ -161,7 +161,7 @@ typedef enum trial {
   TRIAL_FEW,      /* ones in a quarter of the rows, zeros in the others */
   TRIAL_SOME,     /* of size one in the user's units, as the next two */
   TRIAL_UNITS = TRIAL_SOME + 3, /* op(A) x for an x of size one in the user's units */
-  TRIAL_LAST = TRIAL_UNITS + 2  /* for two others */
+  TRIAL_LAST = TRIAL_UNITS + 2  /* for two others, half of whose entries are zero */
 } trial;
 
 _Static_assert(TRIAL_LAST - TRIAL_ONES + 1 == TSI_TRIAL_COLUMNS, "the largest trial");
@@ -192,6 +192,15 @@ static tristar_status need_row_sum(trials *t, tristar_op op, const double **sum)
   return TRISTAR_OK;
 }
 
+/* An entry of b, or of x; scatter: of its row. Zeros leave rows that have only small terms. */
+static double trial_entry(trial which, double scatter, double unit) {
+  const double share = scatter * (which > TRIAL_FEW ? which - TRIAL_FEW : 1),
+               entry = share - floor(share) - 0.5;
+  if (which == TRIAL_ONES) return 1;
+  if (which == TRIAL_FEW) return share < 0.25;
+  return which > TRIAL_UNITS && fabs(entry) < 0.25 ? 0 : entry * unit;
+}
+
 static tristar_status make_trial(trials *t, tristar_op op, trial which, char *b, char *x) {
   const tsi_system *system = t->system;
   const tsi_sparse_kernels *kernels = system->kernels;
@@ -207,11 +216,7 @@ static tristar_status make_trial(trials *t, tristar_op op, trial which, char *b,
   const bool of_b = which >= TRIAL_ONES && which < TRIAL_UNITS;
   for (tsi_index i = 0; i < system->n; i++) {
     const double unit = g != NULL && which == TRIAL_MODERATE ? g[i] : 1;
-    const double share =
-        tsi_system_scatter(system, op, !of_b, i) * (which > TRIAL_FEW ? which - TRIAL_FEW : 1);
-    real[i] = which == TRIAL_ONES  ? 1
-              : which == TRIAL_FEW ? share < 0.25
-                                   : (share - floor(share) - 0.5) * unit;
+    real[i] = trial_entry(which, tsi_system_scatter(system, op, !of_b, i), unit);
   }
   if (of_b) {
     kernels->fill(system->n, real, b);
