@@ -34,8 +34,10 @@ struct tristar_factor_s {
   bool doubtful;  /* of an import with its matrix: trial solves are to look at it, as pivots are far apart */
   bool dependent; /* the latest factorization failed as nothing was left of a row (tsi_numeric_dependent) */
   bool surely_singular; /* stats.singular: changes of the entries by rounding errors make A singular */
-  bool alone;           /* one thread factors it: with tasks it would exceed the limit of the context */
-  bool fixed;           /* after a row without a pivot: factored without interchanges */
+  bool misfit; /* A looks singular as the analysis scales it, but is regular: no row of a solution counts as
+                  rounding errors */
+  bool alone;  /* one thread factors it: with tasks it would exceed the limit of the context */
+  bool fixed;  /* after a row without a pivot: factored without interchanges */
   /* 64 + k, if units or weak pivots alone made solves with the latest judged values lose digits: their
    * stats.solve_error was at most 2^k. Else 0. */
   int8_t loss;

@@ -259,7 +259,7 @@ static tristar_status trace_errors(const tsi_numeric *numeric, double *largest) 
 tristar_status tsi_numeric_finish(tsi_numeric *numeric, tristar_factor_t *factor) {
   TSI_TRY(tsi_failure_tell(numeric->env, &numeric->failure));
   factor->dependent = numeric->pivots != NULL && tsi_numeric_dependent(numeric) != TSI_NONE;
-  factor->surely_singular = false;
+  factor->surely_singular = factor->misfit = false;
   TSI_TRY(tsi_numeric_check_dependent(numeric));
   factor->stats.perturbed_pivots = atomic_load(&numeric->perturbed);
   factor->stats.smallest_pivot = numeric->analysis->pattern->n > 0 ? atomic_load(&numeric->smallest) : 0;

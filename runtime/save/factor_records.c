@@ -15,6 +15,7 @@ static const tsi_field factor_fields[] = {
     F(inherited_error),
     F(fixed),
     F(surely_singular),
+    F(misfit),
     F(inverse_growth),
     F(scaled_error),
     F(loss),

@@ -16,7 +16,7 @@
 #include "runtime/base/env.h"
 #include "tristar_save.h"
 
-#define TSI_SAVED_VERSION 8
+#define TSI_SAVED_VERSION 9
 #define TSI_RECORD_NAME 16
 #define TSI_SAVED_RANK "rank" /* kind of the file of one rank of a distributed factor */
 

@@ -272,15 +272,22 @@ static void check_layout(const world *w, const subject *s, int pz, tally *sum) {
   }
 }
 
+static void check_seed(const world *w, uint64_t seed, tally *sum) {
+  const subject s = make_subject(seed);
+  for (int pz = 1; pz <= 2 && pz <= w->ranks; pz++) check_layout(w, &s, pz, sum);
+}
+
+/* Without a matching refined solves are hardly accurate: rounding errors decide whether they are. */
+static const uint64_t hard_seeds[] = {9738};
+
 int main(int argc, char **argv) {
   CLEANUP(close_world) world w = open_world_of(false);
   const uint64_t first = argc > 2 ? strtoull(argv[1], NULL, 10) : 1,
                  count = argc > 2 ? strtoull(argv[2], NULL, 10) : 48;
   tally sum = {.all = 0};
-  for (uint64_t seed = first; seed < first + count; seed++) {
-    const subject s = make_subject(seed);
-    for (int pz = 1; pz <= 2 && pz <= w.ranks; pz++) check_layout(&w, &s, pz, &sum);
-  }
+  for (uint64_t seed = first; seed < first + count; seed++) check_seed(&w, seed, &sum);
+  for (size_t k = 0; argc <= 2 && k < sizeof hard_seeds / sizeof *hard_seeds; k++)
+    check_seed(&w, hard_seeds[k], &sum);
   if (w.rank == 0)
     printf(
         "%d verdicts: %d other statuses, %d other figures, %d worse solutions, %d at the limit of digits\n",

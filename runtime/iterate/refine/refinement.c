@@ -332,9 +332,29 @@ static bool differ_widely(const tsi_refinement *r, const void *b) {
   return smallest < pow(kernels->epsilon, SPANS) * largest;
 }
 
+/* max_i |s_i bound_i| with the scaling s of the rows. */
+static double scaled_bound(const tsi_refinement *r) {
+  double largest = 0;
+  for (tsi_index i = 0; i < r->system->n; i++) {
+    const double size = r->residual.bound[i] * (r->row_scale ? fabs(r->row_scale[i]) : 1);
+    largest = tsi_larger(largest, size);
+  }
+  return tsi_team_largest(r->system->team, largest);
+}
+
+/* Are terms of A x so much larger than b that A looks nearly singular as it is scaled, though x solves all
+ * rows that count? The scaling may not suit the values. */
+static bool looks_nearly_singular(const course *c, double error) {
+  const tsi_refinement *r = c->r;
+  return error <= aim(c) &&
+         !(scaled_bound(r) * cbrt(r->kernels->epsilon) <= tsi_scaled_size(r, c->b, r->row_scale));
+}
+
 /* A row whose terms are smaller than the rounding errors of the largest unknowns counts as solved. Where
- * units differ widely, or entries of b, such a row means as much as any other: corrections go on until these
- * rows are solved as well, or get no better. *error: the backward error of x. */
+ * units differ widely, or entries of b, or A only looks nearly singular, such a row means as much as any
+ * other: corrections go on until these rows are solved as well, or get no better. *error: the backward error
+ * of x.
+ */
 static tristar_status settle(const course *c, double *error) {
   tsi_refinement strict = *c->r;
   const tsi_system *system = strict.system;
@@ -343,7 +363,8 @@ static tristar_status settle(const course *c, double *error) {
                                           .max_iterations = c->options->max_iterations};
   course s = *c;
   TSI_OWNED char *kept = NULL;
-  if (!strict.uneven && !differ_widely(c->r, c->b)) return c->r->system->team->failure;
+  if (!strict.uneven && !looks_nearly_singular(c, *error) && !differ_widely(c->r, c->b))
+    return c->r->system->team->failure;
   strict.residual.strict = true;
   TSI_TRY(tsi_residual_error(&strict.residual, c->b, c->x, &s.best.error));
   if (!(s.best.error > tsi_acceptable_error(strict.kernels->epsilon))) return TRISTAR_OK;
@@ -405,16 +426,6 @@ static tristar_status fail_not_finite(const tsi_refinement *r, const void *b, co
            "what is added up in row %lld of A x, column %lld of x (counted from 0), is beyond the range of "
            "numbers",
            (long long)of_sum, (long long)r->column);
-}
-
-/* max_i |s_i bound_i| with the scaling s of the rows. */
-static double scaled_bound(const tsi_refinement *r) {
-  double largest = 0;
-  for (tsi_index i = 0; i < r->system->n; i++) {
-    const double size = r->residual.bound[i] * (r->row_scale ? fabs(r->row_scale[i]) : 1);
-    largest = tsi_larger(largest, size);
-  }
-  return tsi_team_largest(r->system->team, largest);
 }
 
 /* The residual of x as it is scaled, relative to b: up to rounding errors of sqrt(eps). Terms of A x that are

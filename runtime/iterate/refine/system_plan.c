@@ -38,6 +38,7 @@ void tsi_factor_system_create(const tristar_factor_t *factor, tsi_plan_system *s
                            .col_scale = factor->col_weight ? factor->col_weight : factor->col_scale,
                            .range = {factor->row_scale, factor->col_scale},
                            .wide = factor->analysis->factor_scalar != pattern->scalar,
+                           .strict = factor->misfit,
                            .perturbed = factor->stats.perturbed_pivots > 0,
                            .singular = factor->stats.singular,
                            .team = &s->team,

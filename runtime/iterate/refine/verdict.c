@@ -72,6 +72,11 @@ static bool may_be_regular(const tristar_factor_t *factor, tristar_status status
          an->stats.method != TRISTAR_METHOD_LLT;
 }
 
+/* Is there no factor that could stay? */
+static bool has_no_factor(const tristar_factor_t *factor) {
+  return factor->dependent || factor->analysis->schur_count > 0;
+}
+
 /* A regular matrix, and a factor of it that stays. other: a good factor. */
 static tristar_status keep_factor(const tsi_verdict *v, tristar_status status,
                                   const tristar_factor_t *other) {
@@ -82,10 +87,12 @@ static tristar_status keep_factor(const tsi_verdict *v, tristar_status status,
     TSI_FAIL(env, TRISTAR_ERR_STALE,
              "the matching or the scaling of the analysis, which was found for other values, does not suit "
              "these, which are not singular: call tristar_analyze with them");
-  if (status != TRISTAR_OK)
+  if (status != TRISTAR_OK && has_no_factor(factor))
     TSI_FAIL(env, status, "%.200s; with a matching, which MATCHING_OFF forbids, it is regular",
              tsi_error_text(env));
   factor->stats.singular = 0;
+  factor->stats.solve_error = fmax(factor->stats.solve_error, 1); /* solves refine, whatever trials said */
+  factor->misfit = true;
   factor->stats.reciprocal_condition = other->stats.reciprocal_condition;
   if (!v->is_quiet)
     tsi_log(env, TRISTAR_LOG_WARNING,
@@ -93,7 +100,7 @@ static tristar_status keep_factor(const tsi_verdict *v, tristar_status status,
                 ? "factor: the matrix is not singular, but the matching or the scaling of the analysis, "
                   "which was found for other values, does not suit these: analyze them"
                 : "factor: the matrix is not singular, but needs a matching, which MATCHING_OFF forbids");
-  return status;
+  return TRISTAR_OK;
 }
 
 /* A matrix that looks singular, though it is not, is factored by the other analysis. replace: the factor has

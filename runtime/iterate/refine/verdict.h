@@ -7,8 +7,8 @@
  * processes of a factor have alike: so do their results.
  *
  * Reads   figures of the factor and of the other one.
- * Writes  the factor, by the functions; stats.singular and stats.reciprocal_condition where the second
- * opinion changes them. */
+ * Writes  the factor, by the functions; misfit, stats.singular, stats.solve_error and
+ * stats.reciprocal_condition where the second opinion changes them. */
 #pragma once
 
 #include "runtime/factor/factor.h"

@@ -43,7 +43,7 @@ typedef struct saved_set {
   tristar_place place;
   tristar_refinement refine;
   int64_t nrhs, pattern, perturbed_pivots; /* as in tristar_distributed_s */
-  bool of_rows, pivoted, scaled, adjoint, has_matrix, ordered, singular, loses_digits, weighted;
+  bool of_rows, pivoted, scaled, adjoint, has_matrix, ordered, singular, misfit, loses_digits, weighted;
   tristar_singular on_singular; /* options of the analysis */
   tristar_growth on_growth;
   tristar_matching matching;
@@ -76,6 +76,7 @@ static const tsi_field set_fields[] = {S(id),
                                        S(has_matrix),
                                        S(ordered),
                                        S(singular),
+                                       S(misfit),
                                        S(loses_digits),
                                        S(weighted),
                                        S(on_singular),
@@ -154,6 +155,7 @@ static saved_set describe(const tristar_distributed_t *d) {
                      .has_matrix = d->has_matrix,
                      .ordered = d->pivot_order != NULL,
                      .singular = d->singular,
+                     .misfit = d->misfit,
                      .loses_digits = d->loses_digits,
                      .weighted = d->has_matrix && d->weighted,
                      .on_singular = options->singular,
@@ -463,6 +465,7 @@ static void take_figures(loader *l) {
   d->has_matrix = set->has_matrix;
   d->perturbed = set->perturbed_pivots > 0;
   d->singular = set->singular;
+  d->misfit = set->misfit;
   d->loses_digits = set->loses_digits;
   d->weighted = set->weighted;
   d->stats.perturbed_pivots = set->perturbed_pivots;

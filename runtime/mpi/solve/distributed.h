@@ -50,6 +50,7 @@ struct tristar_distributed_s {
   bool valid;     /* values are in place */
   bool has_matrix : 1, perturbed : 1; /* the factor has its matrix, perturbed pivots */
   bool singular;                      /* the verdict on the factor */
+  bool misfit;                        /* as in factor.h */
   bool loses_digits;                  /* its trial solves, without refinement */
   bool weighted;                      /* the factor of rank 0 has weights */
   bool of_rows;            /* made of rows that all ranks have (dmatrix_factor.c): source has no values */

@@ -56,6 +56,7 @@ tristar_status tsi_distributed_system_create(tristar_distributed_t *d, tsi_distr
                            .col_scale = m->weight[1] ? m->weight[1] : m->col_scale,
                            .range = {m->row_scale, m->col_scale},
                            .wide = d->process->kind.user_scalar != d->process->kind.factor_scalar,
+                           .strict = d->misfit,
                            .perturbed = d->perturbed,
                            .singular = d->singular,
                            .team = &s->team,

@@ -150,19 +150,20 @@ static tristar_status make_room(tristar_distributed_t *d, bool scaled) {
 }
 
 /* kind: pivoted, scaled, with an order, with a matrix, how many perturbed pivots, singular, with
- * trial solves that lose digits, with weights, of rank 0. */
+ * trial solves that lose digits, with weights, a misfit, of rank 0. */
 tristar_status tsi_agree_on_kind(tristar_distributed_t *d, const tristar_factor_t *factor, bool scaled) {
   tsi_env *env = &d->ts->env;
   MPI_Comm comm = tsi_transport_comm(d->transport);
-  int64_t kind[8] = {factor && factor->pivoted,
+  int64_t kind[9] = {factor && factor->pivoted,
                      scaled,
                      factor && factor->pivot_order != NULL,
                      factor && factor->has_matrix,
                      factor ? factor->stats.perturbed_pivots : 0,
                      factor && factor->stats.singular,
                      factor && tsi_factor_loses_digits(factor),
-                     factor && factor->row_weight != NULL};
-  TSI_TRY(TSI_MPI(env, "MPI_Bcast", MPI_Bcast(kind, 8, MPI_INT64_T, 0, comm)));
+                     factor && factor->row_weight != NULL,
+                     factor && factor->misfit};
+  TSI_TRY(TSI_MPI(env, "MPI_Bcast", MPI_Bcast(kind, 9, MPI_INT64_T, 0, comm)));
   d->process->pivoted = kind[0] != 0;
   d->has_matrix = kind[3] != 0;
   d->perturbed = kind[4] > 0;
@@ -170,6 +171,7 @@ tristar_status tsi_agree_on_kind(tristar_distributed_t *d, const tristar_factor_
   d->singular = kind[5] != 0;
   d->loses_digits = kind[6] != 0;
   d->weighted = kind[7] != 0;
+  d->misfit = kind[8] != 0;
   TSI_TRY(tsi_transport_agree(d->transport, make_room(d, kind[1] != 0)));
   TSI_FREE(env, d->pivot_order);
   if (kind[2])

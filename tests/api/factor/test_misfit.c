@@ -1,0 +1,177 @@
+/* Regular matrices that look singular, or nearly so, as their analysis scales them: it was made for other
+ * values, or without a matching. Each row of a solution counts, however small its terms are. So the solution
+ * is right, or tristar_solve returns ACCURACY. */
+#include <math.h>
+#include <unistd.h>
+
+#include "tests/support/context.h"
+#include "tests/support/random.h"
+#include "tests/support/subtests.h"
+#include "tristar_save.h"
+#include "tristar_stats.h"
+
+enum { MOST = 19, SYSTEMS = 300 };
+
+typedef struct square {
+  int n;
+  double a[MOST][MOST];
+} square;
+
+/* By columns. Two matrices with the same zeros have the same pattern. */
+static tristar_view view_of(const square *m, double *values) {
+  static int32_t ptr[MOST + 1], index[MOST * MOST];
+  int32_t at = 0;
+  for (int j = 0; j < m->n; j++) {
+    for (int i = 0; i < m->n; i++) {
+      if (m->a[i][j] == 0) continue;
+      index[at] = i;
+      values[at++] = m->a[i][j];
+    }
+    ptr[j + 1] = at;
+  }
+  const tristar_view v = {
+      TRISTAR_CSC, TRISTAR_GENERAL, TRISTAR_DOUBLE, m->n, m->n, ptr, index, values, 32, 32, 0};
+  return v;
+}
+
+/* Componentwise backward error. */
+static double error_of(const square *m, tristar_op op, const double *b, const double *x) {
+  long double worst = 0;
+  for (int i = 0; i < m->n; i++) {
+    long double rest = b[i], size = fabs(b[i]);
+    for (int j = 0; j < m->n; j++) {
+      const long double term = (long double)(op == TRISTAR_N ? m->a[i][j] : m->a[j][i]) * x[j];
+      rest -= term;
+      size += fabsl(term);
+    }
+    if (!(fabsl(rest) <= worst * size)) worst = fabsl(rest) / size;
+  }
+  return (double)worst;
+}
+
+/* may_fail: ACCURACY is right, too. */
+static void check_solves(const square *m, tristar_factor_t *f, bool may_fail, const char *what) {
+  double b[MOST], x[MOST];
+  uint64_t state = 5;
+  CLEANUP(tristar_plan_destroy) tristar_plan_t *p = NEW_PLAN(f, NULL);
+  for (int k = 0; k < 8; k++) {
+    const tristar_op op = k % 2 ? TRISTAR_T : TRISTAR_N;
+    for (int i = 0; i < m->n; i++) b[i] = k < 4 ? 1 : (double)(next_random(&state) % 2001) / 1000 - 1;
+    const tristar_status status = tristar_solve(p, op, 1, b, m->n, x, m->n);
+    if (may_fail && status == TRISTAR_ERR_ACCURACY) continue;
+    CHECK_OK(status);
+    const double error = error_of(m, op, b, x);
+    CHECK_MSG(error < 1e-8, "%s, n %d, op %c: backward error %g", what, m->n, (char)op, error);
+  }
+}
+
+/* The same with a factor that was saved. */
+static void check_saved(tristar_t *ts, const square *m, const tristar_factor_t *f) {
+  char path[] = "misfit.XXXXXX";
+  const int file = mkstemp(path);
+  CLEANUP(tristar_factor_destroy) tristar_factor_t *loaded = NULL;
+  CHECK(file >= 0);
+  close(file);
+  CHECK_OK(tristar_factor_save(f, path));
+  CHECK_OK(tristar_factor_load(ts, path, &loaded));
+  unlink(path);
+  check_solves(m, loaded, true, "saved factor");
+}
+
+/* tame: values for the analysis. *status: of the last factorization. */
+static tristar_factor_t *make_factor(tristar_t *ts, const square *m, const square *tame,
+                                     const tristar_analysis_options *chosen, tristar_status *status) {
+  double values[MOST * MOST];
+  tristar_analysis_options options = *chosen;
+  tristar_factor_t *f = NULL;
+  int64_t natural[MOST];
+  for (int i = 0; i < m->n; i++) natural[i] = i;
+  options.method = TRISTAR_METHOD_LU;
+  options.ordering = TRISTAR_ORDERING_USER;
+  options.permutation = natural;
+  tristar_view v = view_of(tame, values);
+  CLEANUP(tristar_analysis_destroy) tristar_analysis_t *an = NEW_ANALYSIS(ts, &v, &options);
+  CHECK_OK(tristar_factor(an, values, &f));
+  v = view_of(m, values);
+  *status = tristar_refactor(f, values);
+  return f;
+}
+
+static square make_tame(const square *m) {
+  square tame = {.n = m->n};
+  for (int i = 0; i < m->n; i++)
+    for (int j = 0; j < m->n; j++) tame.a[i][j] = i == j ? 2 * m->n : m->a[i][j] != 0;
+  return tame;
+}
+
+/* Row 2 is the sum of the rows before it, but for one small entry: without another scaling of its column it
+ * would be singular. */
+static square make_sum(int n, uint64_t *state) {
+  square m = {.n = n};
+  for (int i = 0; i < n; i++)
+    for (int j = 0; j < n; j++)
+      m.a[i][j] = j == i || next_random(state) % 3 == 0 ? 1 + (double)(next_random(state) % 9) : 0;
+  for (int j = 0; j < n; j++) {
+    m.a[2][j] = m.a[0][j] + m.a[1][j];
+    if (j > 1) m.a[0][j] = m.a[1][j] = m.a[2][j] = 0;
+  }
+  m.a[2][2] = ldexp(1, -30 - (int)(next_random(state) % 30));
+  m.a[3][2] = -5;
+  return m;
+}
+
+/* SINGULAR_PERTURB keeps a factor that does not suit the values, as MATCHING_OFF does. */
+static void check_sums(tristar_t *ts, tristar_matching matching, tristar_singular singular) {
+  tristar_analysis_options options = DEFAULTS(tristar_analysis_options);
+  uint64_t state = 3;
+  int kept = 0;
+  options.matching = matching;
+  options.singular = singular;
+  for (int k = 0; k < SYSTEMS; k++) {
+    const square m = make_sum(4 + k % 5, &state), tame = make_tame(&m);
+    tristar_factor_stats stats;
+    tristar_status status;
+    CLEANUP(tristar_factor_destroy) tristar_factor_t *f = make_factor(ts, &m, &tame, &options, &status);
+    if (status != TRISTAR_OK) {
+      CHECK(singular == TRISTAR_SINGULAR_REFUSE && status == TRISTAR_ERR_SINGULAR);
+      continue;
+    }
+    CHECK_OK(tristar_factor_get_stats(f, &stats));
+    if (stats.singular) continue;
+    kept++;
+    check_solves(&m, f, true, "a sum of rows");
+    check_saved(ts, &m, f);
+  }
+  CHECK_MSG(kept > SYSTEMS / 4, "%d of %d", kept, SYSTEMS);
+}
+
+/* Pivots are perturbed, and one entry of x is 1e19 times others: in its row b has as small terms. */
+static void check_arrow(tristar_t *ts) {
+  static const double tip[] = {0x1p-35, -0x1.8p-16, 7, 64, 0.21875, 32},
+                      diagonal[] = {0, 0x1p-70, 7 * 0x1p-12, 1280, 9 * 0x1p-13, 0x1p-32},
+                      tame_tip[] = {-0.009, -0.66, 0.05, -0.58, 0.0005, 0.22},
+                      tame_diagonal[] = {0, 0.0006, -0.005, 0.004, 0.01, 0.0009};
+  const tristar_analysis_options options = DEFAULTS(tristar_analysis_options);
+  square m = {.n = 6}, tame = {.n = 6};
+  tristar_status status;
+  for (int i = 0; i < m.n; i++) {
+    m.a[i][i] = diagonal[i];
+    tame.a[i][i] = tame_diagonal[i];
+    m.a[0][i] = m.a[i][0] = tip[i];
+    tame.a[0][i] = tame.a[i][0] = tame_tip[i];
+  }
+  CLEANUP(tristar_factor_destroy) tristar_factor_t *f = make_factor(ts, &m, &tame, &options, &status);
+  CHECK_OK(status);
+  check_solves(&m, f, false, "arrow");
+}
+
+int main(int argc, char **argv) {
+  subtests_begin(&argc, argv);
+  tristar_t *ts = open_without_starpu(false);
+  RUN(check_sums(ts, TRISTAR_MATCHING_AUTO, TRISTAR_SINGULAR_PERTURB));
+  RUN(check_sums(ts, TRISTAR_MATCHING_OFF, TRISTAR_SINGULAR_PERTURB));
+  RUN(check_sums(ts, TRISTAR_MATCHING_OFF, TRISTAR_SINGULAR_REFUSE));
+  RUN(check_arrow(ts));
+  close_context(&ts);
+  return 0;
+}
