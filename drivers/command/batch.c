@@ -77,6 +77,7 @@ static bool run_batch(tsi_session *s, batch_run *r) {
   const tristar_analysis_options analysis = tsi_session_analysis_options(s);
   options.ordering = analysis.ordering;
   options.matching = analysis.matching;
+  options.method = (tristar_method)s->settings->batch_method;
   options.engine = (tristar_engine)s->settings->engine;
   if (s->settings->tolerance >= 0) options.tolerance = s->settings->tolerance;
   if (!tsi_session_check(s, tristar_batch(s->ts, &s->view, &options, &r->batch), s->name)) return false;
@@ -109,8 +110,8 @@ static void report(const tsi_session *s, const batch_run *r) {
   int shown = 0;
   const tristar_batch_stats *t = &r->stats;
   tsi_report("matrix", "%s: %s, %s", s->name, tsi_text_many(t->n, "row"), tsi_text_many(r->entries, "value"));
-  tsi_report("factor", "%" PRId64 " entries of L and U of a system, %.3g operations", t->nnz_factor,
-             t->flops);
+  tsi_report("factor", "%" PRId64 " entries of L and %s of a system, %.3g operations", t->nnz_factor,
+             t->method == TRISTAR_METHOD_LU ? "U" : "D", t->flops);
   tsi_report("batch", "%s, %d at a time on each of %s", tsi_text_many(r->count, "system"), t->lanes,
              tsi_text_many(t->workers, "worker"));
   tsi_report("solve", "%s, %s for a system", tsi_text_seconds(r->batch_s),
@@ -131,6 +132,7 @@ static void add_json(const tsi_session *s, const batch_run *r, cJSON *object) {
                    {"batch_workers", t->workers}, {"batch_factor_entries", (double)t->nnz_factor},
                    {"batch_flops", t->flops}, {"batch_group_bytes", t->group_bytes}, {"batch_s", r->batch_s},
                    {"batch_backward_error", worst_error(r)});
+  cJSON_AddStringToObject(object, "batch_method", tsi_method_name(t->method));
   cJSON *systems = cJSON_AddArrayToObject(object, "systems");
   for (int64_t k = 0; k < r->count; k++) {
     cJSON *item = tsi_json_add_item(systems);

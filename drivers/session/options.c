@@ -194,6 +194,7 @@ static void set_defaults(const tsi_command *command, tsi_settings *settings) {
   settings->store = -1;
   settings->precision = -1;
   settings->uplo = -1;
+  settings->batch_method = TRISTAR_METHOD_LU;
   settings->krylov_method = TRISTAR_KRYLOV_AUTO;
   settings->side = settings->norm = -1;
   settings->restart = 30;

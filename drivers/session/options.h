@@ -34,6 +34,7 @@ typedef struct tsi_settings {
   int precision; /* 0 ..: one of s, d, c, z; negative: what the file holds */
   /* analysis, factorization, plan: enumerators of tristar.h */
   int method, matching, pivoting, singular, engine, place, factor_place;
+  int batch_method;       /* a tristar_method */
   double pivot_threshold; /* negative: not given */
   int ordering;           /* 0 ..: one of the words of --ordering */
   int bench_ordering;     /* the same of tristar bench */

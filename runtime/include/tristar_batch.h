@@ -7,9 +7,9 @@
  *   tristar_batch_solve          solves with the factors that were kept                many times
  *
  * Systems are factored side by side in the lanes of vectors, 8 at a time in double and 16 in single
- * precision, and groups of so many systems are shared by the cores. The factors are L U with the row and
- * column order, the scaling and the pivots of the typical values; every system has the same (Gilbert and
- * Peierls 1988, on a structure computed beforehand). Each solution is checked: its componentwise backward
+ * precision, and groups of so many systems are shared by the cores. The factors are L U, or L D L^T, with the
+ * row and column order, the scaling and the pivots of the typical values; every system has the same (Gilbert
+ * and Peierls 1988, on a structure computed beforehand). Each solution is checked: its componentwise backward
  * error is computed, and it is refined if that exceeds options.tolerance. Systems that the pivots do not suit
  * are solved one after the other as by tristar_analyze, tristar_factor and tristar_solve, with their own
  * pivots; tristar_batch_stats counts them. The bits of a solution depend neither on the other systems nor on
@@ -38,17 +38,23 @@ typedef struct tristar_batch_options {
   double tolerance; /* Largest componentwise backward error of a solution. 0: eps^(3/4), 1.8e-12 in double
                        precision. */
   int max_steps;    /* Most refinement steps before a system is solved by itself. */
+  tristar_method
+      method; /* Factors. LU: L U. LDLT: L D L^T (Hermitian: L D L^H) with pivots on the diagonal, about
+                 half the operations and memory; a must be SYMMETRIC or HERMITIAN. LLT: the same, and
+                 a pivot that is not positive is an error of its system. AUTO: LDLT where the typical
+                 values have their pivots on the diagonal, such as positive definite ones; else LU. */
 } tristar_batch_options;
 
-/* ORDERING_AUTO, MATCHING_AUTO, ENGINE_AUTO, tolerance 0, 3 steps. ENGINE_AUTO starts StarPU only if calls
- * with the batch have taken a tenth of a second. */
+/* ORDERING_AUTO, MATCHING_AUTO, ENGINE_AUTO, tolerance 0, 3 steps, METHOD_LU. ENGINE_AUTO starts StarPU only
+ * if calls with the batch have taken a tenth of a second. */
 #define tristar_batch_options_init(options) tristar_batch_options_init_sized((options), sizeof *(options))
 /* Called by tristar_batch_options_init. */
 TRISTAR_API void tristar_batch_options_init_sized(tristar_batch_options *options, size_t size);
 
 /* Analyzes the pattern of a, whose values are typical of the systems. a: square, of any symmetry, which all
  * systems have; it is copied. options may be NULL. Errors: those of tristar_analyze and tristar_factor for
- * these values (METHOD_LU), such as SINGULAR; ARGUMENT (no values; a negative tolerance or max_steps). */
+ * these values, such as SINGULAR; ARGUMENT (no values; a negative tolerance or max_steps; LLT or LDLT of
+ * another symmetry), UNSUPPORTED (LDLT: the typical values need pivots off the diagonal). */
 TRISTAR_API TRISTAR_CHECKED tristar_status tristar_batch(tristar_t *ts, const tristar_view *a,
                                                          const tristar_batch_options *options,
                                                          tristar_batch_t **batch);
@@ -89,7 +95,8 @@ tristar_batch_factor_solve(tristar_batch_t *batch, int64_t count, const void *va
 typedef struct tristar_batch_stats {
   int64_t n;             /* Rows of a system. */
   int64_t nnz;           /* Entries of the full matrix. */
-  int64_t nnz_factor;    /* Entries of L and U of a system, with the diagonal of U. */
+  int64_t nnz_factor;    /* Entries of L and U of a system, with the diagonal of U; of L and D. */
+  tristar_method method; /* LU or LDLT: the factors. */
   double flops;          /* Operations of the factorization of a system, in its own arithmetic. */
   int lanes;             /* Systems of a group. */
   int workers;           /* Threads that share groups, at most. */

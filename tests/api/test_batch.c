@@ -13,12 +13,13 @@ typedef struct pattern {
   int n;
   tristar_format format;
   tristar_symmetry symmetry;
+  double diagonal; /* its mean */
   int32_t ptr[N + 1], index[MOST];
 } pattern;
 
 /* The places of column j: the diagonal, and EACH others near it. twice: some places occur twice. */
 static pattern make_pattern(int n, tristar_format format, tristar_symmetry symmetry, bool twice) {
-  pattern p = {.n = n, .format = format, .symmetry = symmetry};
+  pattern p = {.n = n, .format = format, .symmetry = symmetry, .diagonal = 3};
   int at = 0;
   for (int j = 0; j < n; j++) {
     p.ptr[j] = at;
@@ -46,13 +47,20 @@ static tristar_view view_of(const typed *t, const pattern *p, const void *values
   return v;
 }
 
-/* Values of system s: a diagonal of about 3, others of size 1. skew: no diagonal. */
+/* A pattern of symmetric matrices whose diagonals exceed the rest of their rows, and are as large as that. */
+static pattern make_definite(tristar_symmetry symmetry, double diagonal, bool twice) {
+  pattern p = make_pattern(N - 1, TRISTAR_CSC, symmetry, twice);
+  p.diagonal = diagonal;
+  return p;
+}
+
+/* Values of system s: others than those of the diagonal are of size 1. */
 static void fill_values(const typed *t, const pattern *p, uint64_t s, void *values) {
   for (int j = 0; j < p->n; j++)
     for (int e = p->ptr[j]; e < p->ptr[j + 1]; e++) {
       number x = random_value(s * 10007 + (uint64_t)e + 5);
       const bool diagonal = p->index[e] == j;
-      if (diagonal) x += 3;
+      if (diagonal) x += p->diagonal;
       if (diagonal && p->symmetry == TRISTAR_HERMITIAN) __imag__ x = 0;
       put(t, values, e, x);
     }
@@ -153,15 +161,15 @@ static void check_solutions(const typed *t, const systems *s, tristar_op op, dou
 
 /* ---- All kinds ----------------------------------------------------------------------------------------- */
 
-static void check_kind(tristar_t *ts, const typed *t, tristar_symmetry symmetry, tristar_format format,
-                       bool twice) {
+static void check_kind(tristar_t *ts, const typed *t, tristar_method method, const pattern *p, bool twice) {
   static const tristar_op ops[] = {TRISTAR_N, TRISTAR_T, TRISTAR_C};
   const double most = 40 * t->roundoff;
   tristar_batch_options options = DEFAULTS(tristar_batch_options);
   CLEANUP(release_systems)
-  systems s = make_systems(t, make_pattern(N - (int)symmetry, format, symmetry, twice), 37, 3);
+  systems s = make_systems(t, *p, 37, 3);
   const int n = s.p.n;
   options.tolerance = most;
+  options.method = method;
   CLEANUP(tristar_batch_destroy) tristar_batch_t *batch = batch_of(ts, t, &s, &options);
   tristar_batch_stats stats;
   const size_t bytes = (size_t)(s.count * NRHS * n) * t->bytes;
@@ -178,28 +186,99 @@ static void check_kind(tristar_t *ts, const typed *t, tristar_symmetry symmetry,
     CHECK(memcmp(kept, s.x, bytes) == 0);
   }
   CHECK(stats.n == n && stats.lanes == (t->is_single ? 16 : 8) && stats.nnz >= s.p.ptr[n] - (twice ? n : 0));
-  CHECK(stats.nnz_factor >= stats.nnz && stats.flops > 0 && stats.group_bytes > 0);
+  CHECK(stats.method == (method == TRISTAR_METHOD_LU ? method : TRISTAR_METHOD_LDLT));
+  CHECK(stats.nnz_factor >= (method == TRISTAR_METHOD_LU ? stats.nnz : (stats.nnz + n) / 2));
+  CHECK(stats.flops > 0 && stats.group_bytes > 0);
+}
+
+static void check_lu(tristar_t *ts, const typed *t, tristar_symmetry symmetry, tristar_format format,
+                     bool twice) {
+  const pattern p = make_pattern(N - (int)symmetry, format, symmetry, twice);
+  check_kind(ts, t, TRISTAR_METHOD_LU, &p, twice);
+}
+
+/* L D L^T: of positive definite systems, and of negative definite and complex symmetric ones. */
+static void check_ldlt(tristar_t *ts, const typed *t, tristar_symmetry symmetry, bool twice) {
+  const pattern p = make_definite(symmetry, 40, twice), q = make_definite(symmetry, -40, twice);
+  check_kind(ts, t, TRISTAR_METHOD_LDLT, &p, twice);
+  check_kind(ts, t, TRISTAR_METHOD_AUTO, &q, twice);
+  if (!t->is_complex || symmetry == TRISTAR_HERMITIAN) check_kind(ts, t, TRISTAR_METHOD_LLT, &p, twice);
 }
 
 static void check_kinds(tristar_t *ts, const typed *t) {
-  check_kind(ts, t, TRISTAR_GENERAL, TRISTAR_CSC, false);
-  check_kind(ts, t, TRISTAR_GENERAL, TRISTAR_CSR, true);
-  check_kind(ts, t, TRISTAR_SYMMETRIC, TRISTAR_CSC, true);
-  if (t->is_complex) check_kind(ts, t, TRISTAR_HERMITIAN, TRISTAR_CSC, false);
+  check_lu(ts, t, TRISTAR_GENERAL, TRISTAR_CSC, false);
+  check_lu(ts, t, TRISTAR_GENERAL, TRISTAR_CSR, true);
+  check_lu(ts, t, TRISTAR_SYMMETRIC, TRISTAR_CSC, true);
+  if (t->is_complex) check_lu(ts, t, TRISTAR_HERMITIAN, TRISTAR_CSC, false);
+  check_ldlt(ts, t, TRISTAR_SYMMETRIC, true);
+  if (t->is_complex) check_ldlt(ts, t, TRISTAR_HERMITIAN, false);
+}
+
+/* The factors have half the entries, the solutions those of L U to rounding errors, and operations are about
+ * half as many. */
+static void check_half(tristar_t *ts, const typed *t) {
+  tristar_batch_options options = DEFAULTS(tristar_batch_options);
+  tristar_batch_stats lu, ldlt;
+  CLEANUP(release_systems) systems s = make_systems(t, make_definite(TRISTAR_SYMMETRIC, 40, false), 21, 5);
+  const size_t scalars = (size_t)(s.count * NRHS * s.p.n);
+  CLEANUP(tristar_batch_destroy) tristar_batch_t *batch = batch_of(ts, t, &s, &options);
+  CHECK_OK(factor_solve(batch, &s, TRISTAR_N));
+  OWNED char *x = xmalloc(scalars * t->bytes);
+  memcpy(x, s.x, scalars * t->bytes);
+  CHECK_OK(tristar_batch_get_stats(batch, &lu));
+  options.method = TRISTAR_METHOD_LDLT;
+  CLEANUP(tristar_batch_destroy) tristar_batch_t *half = batch_of(ts, t, &s, &options);
+  CHECK_OK(factor_solve(half, &s, TRISTAR_N));
+  CHECK_OK(tristar_batch_get_stats(half, &ldlt));
+  for (size_t i = 0; i < scalars; i++)
+    CHECK(cabs(get(t, x, (int64_t)i) - get(t, s.x, (int64_t)i)) <= 100 * t->roundoff);
+  CHECK(ldlt.group_bytes < lu.group_bytes && ldlt.apart == 0);
+  CHECK_MSG(ldlt.flops < 0.7 * lu.flops, "%.0f operations, L U %.0f", ldlt.flops, lu.flops);
+}
+
+/* One system is indefinite: an error of L L^T, no error of L D L^T. One has a pivot of zero: it is solved by
+ * itself. */
+static void check_definite(tristar_t *ts, const typed *t, tristar_symmetry symmetry) {
+  enum { BAD = 6, COLUMN = 30 };
+  tristar_batch_options options = DEFAULTS(tristar_batch_options);
+  tristar_batch_stats stats;
+  CLEANUP(release_systems) systems s = make_systems(t, make_definite(symmetry, 40, false), 19, 7);
+  options.method = TRISTAR_METHOD_LLT;
+  CLEANUP(tristar_batch_destroy) tristar_batch_t *llt = batch_of(ts, t, &s, &options);
+  options.method = TRISTAR_METHOD_LDLT;
+  CLEANUP(tristar_batch_destroy) tristar_batch_t *ldlt = batch_of(ts, t, &s, &options);
+  put(t, values_of(t, &s, BAD), s.p.ptr[COLUMN], -40);
+  CHECK_STATUS(factor_solve(llt, &s, TRISTAR_N), TRISTAR_ERR_NOT_POSITIVE_DEFINITE);
+  CHECK(s.status[BAD] == TRISTAR_ERR_NOT_POSITIVE_DEFINITE && isinf(s.errors[BAD]));
+  check_solutions(t, &s, TRISTAR_N, passes(t), BAD);
+  CHECK_OK(factor_solve(ldlt, &s, TRISTAR_N));
+  check_solutions(t, &s, TRISTAR_N, passes(t), -1);
+  CHECK_OK(tristar_batch_get_stats(ldlt, &stats));
+  CHECK(stats.apart == 0);
+  for (int j = 0; j < s.p.n; j++) put(t, values_of(t, &s, BAD), s.p.ptr[j], 0);
+  CHECK_OK(factor_solve(ldlt, &s, TRISTAR_N));
+  check_solutions(t, &s, TRISTAR_N, passes(t), -1);
+  CHECK_OK(tristar_batch_get_stats(ldlt, &stats));
+  CHECK(stats.apart == 1);
 }
 
 /* ---- Bits ---------------------------------------------------------------------------------------------- */
 
 /* A system by itself, among others, with any engine and any number of workers has the same bits. */
-static void check_bits(tristar_t *ts, tristar_t *parallel, const typed *t) {
+static void check_bits(tristar_t *ts, tristar_t *parallel, const typed *t, tristar_method method) {
+  tristar_batch_options options = DEFAULTS(tristar_batch_options);
   CLEANUP(release_systems)
-  systems s = make_systems(t, make_pattern(N, TRISTAR_CSC, TRISTAR_GENERAL, false), 53, 8);
+  systems s = make_systems(t,
+                           method == TRISTAR_METHOD_LU ? make_pattern(N, TRISTAR_CSC, TRISTAR_GENERAL, false)
+                                                       : make_definite(TRISTAR_SYMMETRIC, 40, false),
+                           53, 8);
   const int n = s.p.n;
   const size_t each = (size_t)(NRHS * n) * t->bytes;
   OWNED char *first = xcalloc((size_t)s.count, each);
-  CLEANUP(tristar_batch_destroy) tristar_batch_t *batch = batch_of(ts, t, &s, NULL);
+  options.method = method;
+  CLEANUP(tristar_batch_destroy) tristar_batch_t *batch = batch_of(ts, t, &s, &options);
   /* values that need refinement in one lane must not change others */
-  for (int i = 0; i < n; i++) put(t, values_of(t, &s, 20), s.p.ptr[i], 1e-3);
+  for (int i = 0; i < n && method == TRISTAR_METHOD_LU; i++) put(t, values_of(t, &s, 20), s.p.ptr[i], 1e-3);
   CHECK_OK(factor_solve(batch, &s, TRISTAR_N));
   check_solutions(t, &s, TRISTAR_N, t->is_single ? 1e-5 : 1e-11, -1);
   memcpy(first, s.x, (size_t)s.count * each);
@@ -211,7 +290,6 @@ static void check_bits(tristar_t *ts, tristar_t *parallel, const typed *t) {
     CHECK_OK(factor_solve(batch, &alone, TRISTAR_N));
     CHECK_MSG(memcmp(s.x, first + (size_t)k * each, each) == 0, "system %d alone has other bits", k);
   }
-  tristar_batch_options options = DEFAULTS(tristar_batch_options);
   options.engine = TRISTAR_ENGINE_TASKS;
   CLEANUP(tristar_batch_destroy) tristar_batch_t *tasks = batch_of(parallel, t, &s, &options);
   for (int repeat = 0; repeat < 5; repeat++) {
@@ -459,6 +537,9 @@ int main(int argc, char **argv) {
   CLEANUP(close_context) tristar_t *ts = open_without_starpu(true);
   for (int k = 0; k < 4; k++) {
     RUN_ONE_THREAD(check_kinds(ts, &types[k]));
+    RUN_ONE_THREAD(check_half(ts, &types[k]));
+    RUN_ONE_THREAD(
+        check_definite(ts, &types[k], types[k].is_complex ? TRISTAR_HERMITIAN : TRISTAR_SYMMETRIC));
     RUN_ONE_THREAD(check_other_pivots(ts, &types[k]));
     RUN_ONE_THREAD(check_breakdown(ts, &types[k], TRISTAR_ERR_SINGULAR));
     RUN_ONE_THREAD(check_breakdown(ts, &types[k], TRISTAR_ERR_NOT_FINITE));
@@ -470,6 +551,9 @@ int main(int argc, char **argv) {
   RUN_ONE_THREAD(check_errors(ts));
   RUN_ONE_THREAD(check_empty(ts));
   CLEANUP(close_context) tristar_t *parallel = open_with_starpu(2, true);
-  for (int k = 0; k < 4; k++) RUN(check_bits(ts, parallel, &types[k]));
+  for (int k = 0; k < 4; k++) {
+    RUN(check_bits(ts, parallel, &types[k], TRISTAR_METHOD_LU));
+    RUN(check_bits(ts, parallel, &types[k], TRISTAR_METHOD_LDLT));
+  }
   return 0;
 }

@@ -23,6 +23,22 @@ expect 0 '' batch typical.mtx one.mtx three.mtx --rhs both.txt --out x.mtx --pre
 expect 0 '' batch typical.mtx one.mtx --rhs both.txt --out x.mtx --precision s
 [ "$(values x.mtx)" = '2 2 1 0 2 0 ' ] || fail "$(cat x.mtx)"
 
+# ---- L D L^T and L L^T of symmetric systems: the same solutions; an indefinite one
+symmetric() { matrix "$1" 'real symmetric' '2 2 3' "1 1 $2" '2 1 1' '2 2 2'; }
+symmetric s3.mtx 3
+symmetric s1.mtx 1
+symmetric minus.mtx -1
+for method in lu auto ldlt llt; do
+  expect 0 '^batch +2 systems, 8 at a time' batch s3.mtx s1.mtx s3.mtx --rhs same.txt --out x.mtx --json x.json --method $method
+  [ "$(values x.mtx)" = '2 2 1 0 0.2 0.4 ' ] || fail "$method: $(cat x.mtx)"
+  [ "$(value batch_method x.json):$(value batch_factor_entries x.json)" = "$([ $method = lu ] && echo lu:4 || echo ldlt:3)" ] ||
+    fail "$method: $(cat x.json)"
+done
+expect 0 '' batch s3.mtx minus.mtx --rhs same.txt --out x.mtx --method ldlt
+[ "$(values x.mtx)" = '2 1 -0.333333 0.666667 ' ] || fail "$(cat x.mtx)"
+expect 1 'minus.mtx: system 0 of 1, counted from 0: .*not positive definite' batch s3.mtx minus.mtx --rhs same.txt --method llt
+expect 1 'the view is not symmetric or Hermitian' batch typical.mtx one.mtx --method ldlt
+
 # ---- Systems without a solution: the others have theirs
 system singular.mtx 0.5
 expect 1 'singular.mtx: system 1 of 3, counted from 0: .*singular' batch typical.mtx one.mtx singular.mtx three.mtx --rhs same.txt --out x.mtx --json x.json

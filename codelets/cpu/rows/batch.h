@@ -1,4 +1,5 @@
-/* LU factors of many matrices with one pattern, side by side in the lanes of vectors.
+/* Factors L U, or L D L^T and L D L^H, of many matrices with one pattern, side by side in the lanes of
+ * vectors.
  *
  * A number of the structure stands for TSI_BATCH_BYTES / (bytes of a real) numbers, one for each system of a
  * group: a *lane number*. A complex lane number has its real parts first, then its imaginary parts. All
@@ -29,11 +30,15 @@ typedef struct tsi_batch_columns {
 typedef struct tsi_batch_structure {
   tsi_index n;
   tsi_batch_columns a, l, u;
+  tsi_count
+      *mirror;    /* L D L^T: by entry (k, j) of U, where (j, k) is in L; u has no values then. NULL: L U */
+  bool hermitian; /* L D L^H */
+  bool positive;  /* L D L^T: a pivot that is not positive is as bad as zero */
   uint8_t *chain; /* n: columns k .. k + chain[k] - 1 of L, at most TSI_BATCH_CHAIN, are dense below the
                      diagonal down to the last of them, and have the same rows below that */
 } tsi_batch_structure;
 
-/* Lane numbers of the factors: n, l.ptr[n] and u.ptr[n] of them. */
+/* Lane numbers of the factors: n, l.ptr[n] and u.ptr[n] of them; L D L^T: u is D, n of them. */
 typedef struct tsi_batch_factors {
   void *inverse, *l, *u;
 } tsi_batch_factors;
@@ -57,7 +62,7 @@ typedef struct tsi_batch_kernels {
    * it, or if it is below eps^0.5 of the largest pivot, as one of a singular matrix is. */
   unsigned (*factor)(const tsi_batch_structure *structure, const void *a, void *work,
                      const tsi_batch_factors *out);
-  /* x := op(L U)^-1 x */
+  /* x := op(L U)^-1 x, or op(L D L^T)^-1 x */
   void (*solve)(const tsi_batch_structure *structure, const tsi_batch_factors *factors, tristar_op op,
                 void *x);
   /* r = b - op(A) x. error[l]: the componentwise backward error max |r_i| / (|op(A)| |x| + |b|)_i of lane l

@@ -266,9 +266,86 @@ INLINE int subtract_lower(const tsi_batch_structure *s, tsi_index k, tsi_index m
   return chain == 4 ? 4 : chain >= 2 ? 2 : 1;
 }
 
+/* x -= columns k .. k + count - 1 of L times `factor`, in row j and below; entry e of U is (k, j). Column j
+ * of L D L^T is that of A without these, for all k. count: a constant. */
+INLINE void subtract_mirrored(const tsi_batch_structure *s, tsi_count e, tsi_index k, const int count,
+                              const number *l, const number *d, number *x) {
+  number factor[TSI_BATCH_CHAIN];
+  const number *column[TSI_BATCH_CHAIN];
+  UNROLL for (int i = 0; i < count; i++) {
+    column[i] = l + s->mirror[e + i];
+    const number other = s->hermitian ? conjugate(*column[i]) : *column[i];
+    factor[i] = product(&other, &d[k + i]);
+  }
+  const tsi_count first = s->mirror[e + count - 1], rows = s->l.ptr[k + count] - first;
+  const tsi_index *row = s->l.index + first;
+  for (tsi_count q = 0; q < rows; q++) {
+    number to = x[row[q]];
+    UNROLL for (int i = 0; i < count; i++) subtract_product(&to, &column[i][q], &factor[i]);
+    x[row[q]] = to;
+  }
+}
+
+/* Column j of L and D, of what is left of A there. */
+INLINE unsigned end_column(const tsi_batch_structure *s, tsi_index j, number *l, number *inverse, number *x,
+                           pivots *seen) {
+  const number pivot = inverse_of(&x[j]), before = x[j];
+  reals squares = {.lane = {0}};
+  inverse[j] = pivot;
+  x[j] = zero();
+  for (tsi_count e = s->l.ptr[j]; e < s->l.ptr[j + 1]; e++) {
+    number *const from = &x[s->l.index[e]];
+    const number multiplier = product(from, &pivot);
+    add_square(&squares, &multiplier);
+    l[e] = multiplier;
+    *from = zero();
+  }
+  note(seen, &before, &squares);
+  return not_finite(&pivot);
+}
+
+INLINE unsigned not_positive(const number *a) {
+  unsigned bad = 0;
+  EACH_LANE(l) bad |= (unsigned)!(a->re.lane[l] > 0) << l;
+  return bad;
+}
+
+static unsigned factor_symmetric(const tsi_batch_structure *s, const number *a, number *x,
+                                 const tsi_batch_factors *out) {
+  number *const l = out->l, *const d = out->u;
+  unsigned bad = 0;
+  pivots seen = {.most = {.lane = {0}}, .multipliers = {.lane = {0}}};
+  EACH_LANE(i) seen.least.lane[i] = INFINITY;
+  for (tsi_index j = 0; j < s->n; j++) {
+    for (tsi_count e = s->a.ptr[j]; e < s->a.ptr[j + 1]; e++)
+      if (s->a.index[e] >= j) x[s->a.index[e]] = a[e];
+    for (tsi_count e = s->u.ptr[j]; e < s->u.ptr[j + 1];) {
+      const tsi_index k = s->u.index[e], most = j - k;
+      const int chain = s->chain[k] < most ? s->chain[k] : (int)most, count = chain == 4   ? 4
+                                                                              : chain >= 2 ? 2
+                                                                                           : 1;
+      if (count == 4)
+        subtract_mirrored(s, e, k, 4, l, d, x);
+      else if (count == 2)
+        subtract_mirrored(s, e, k, 2, l, d, x);
+      else
+        subtract_mirrored(s, e, k, 1, l, d, x);
+      e += count;
+    }
+#if TSI_COMPLEX
+    if (s->hermitian) x[j].im = zero().im;
+#endif
+    d[j] = x[j];
+    if (s->positive) bad |= not_positive(&d[j]);
+    bad |= end_column(s, j, l, out->inverse, x, &seen);
+  }
+  return bad | have_weak(&seen);
+}
+
 static unsigned factor(const tsi_batch_structure *s, const void *a_values, void *work,
                        const tsi_batch_factors *out) {
   const number *const a = a_values;
+  if (s->mirror) return factor_symmetric(s, a, work, out);
   number *const x = work, *const l = out->l, *const u = out->u, *const inverse = out->inverse;
   unsigned bad = 0;
   pivots seen = {.most = {.lane = {0}}, .multipliers = {.lane = {0}}};
@@ -284,19 +361,7 @@ static unsigned factor(const tsi_batch_structure *s, const void *a_values, void 
       }
       e += count;
     }
-    const number pivot = inverse_of(&x[j]), before = x[j];
-    reals squares = {.lane = {0}};
-    bad |= not_finite(&pivot);
-    inverse[j] = pivot;
-    x[j] = zero();
-    for (tsi_count e = s->l.ptr[j]; e < s->l.ptr[j + 1]; e++) {
-      number *const from = &x[s->l.index[e]];
-      const number multiplier = product(from, &pivot);
-      add_square(&squares, &multiplier);
-      l[e] = multiplier;
-      *from = zero();
-    }
-    note(&seen, &before, &squares);
+    bad |= end_column(s, j, l, inverse, x, &seen);
   }
   return bad | have_weak(&seen);
 }
@@ -325,10 +390,35 @@ INLINE void solve_transposed(const tsi_batch_structure *s, const tsi_batch_facto
   for (tsi_index k = s->n - 1; k >= 0; k--) x[k] = minus_dot(&s->l, k, factors->l, adjoint, x);
 }
 
+/* L D L^T, or, conjugates, the conjugate of that. */
+INLINE void solve_symmetric(const tsi_batch_structure *s, const tsi_batch_factors *factors,
+                            const bool conjugates, number *x) {
+  const number *const l = factors->l, *const inverse = factors->inverse;
+  const bool upper = s->hermitian != conjugates; /* is it conjugated there? */
+  for (tsi_index k = 0; k < s->n && conjugates; k++)
+    for (tsi_count e = s->l.ptr[k]; e < s->l.ptr[k + 1]; e++) {
+      const number value = conjugate(l[e]);
+      subtract_product(&x[s->l.index[e]], &value, &x[k]);
+    }
+  for (tsi_index k = 0; k < s->n && !conjugates;) k += subtract_lower(s, k, s->n - k, l, x);
+  for (tsi_index k = s->n - 1; k >= 0; k--) {
+    const number pivot = conjugates ? conjugate(inverse[k]) : inverse[k];
+    x[k] = product(&x[k], &pivot);
+    x[k] = minus_dot(&s->l, k, l, upper, x);
+  }
+}
+
 static void solve(const tsi_batch_structure *s, const tsi_batch_factors *factors, tristar_op op,
                   void *vector) {
   const number *const inverse = factors->inverse;
   number *const x = vector;
+  if (s->mirror) {
+    if (TSI_COMPLEX && op == (s->hermitian ? TRISTAR_T : TRISTAR_C))
+      solve_symmetric(s, factors, true, x);
+    else
+      solve_symmetric(s, factors, false, x);
+    return;
+  }
   if (op != TRISTAR_N) {
     if (op == TRISTAR_C && TSI_COMPLEX)
       solve_transposed(s, factors, true, x);

@@ -8,7 +8,8 @@
 #include "runtime/factor/factor.h"
 
 void tristar_batch_options_init_sized(tristar_batch_options *options, size_t size) {
-  const tristar_batch_options defaults = {.engine = TRISTAR_ENGINE_AUTO, .max_steps = 3};
+  const tristar_batch_options defaults = {
+      .engine = TRISTAR_ENGINE_AUTO, .max_steps = 3, .method = TRISTAR_METHOD_LU};
   tsi_options_init(options, size, &defaults, sizeof defaults);
 }
 
@@ -16,6 +17,8 @@ static tristar_status check_options(const tsi_env *env, const tristar_batch_opti
   if ((unsigned)o->engine > TRISTAR_ENGINE_TASKS)
     TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "engine is %d", (int)o->engine);
   if (!(o->tolerance >= 0)) TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "tolerance is %g", o->tolerance);
+  if ((unsigned)o->method > TRISTAR_METHOD_LDLT)
+    TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "method is %d", (int)o->method);
   if (o->max_steps < 0) TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "max_steps is %d", o->max_steps);
   return TRISTAR_OK;
 }
@@ -42,6 +45,24 @@ static bool are_apart(const tristar_batch_t *batch, const double *scale) {
   return most > limit * least;
 }
 
+/* Are all pivots of the typical values on the diagonal of a symmetric or Hermitian matrix? */
+static bool takes_diagonal(const tristar_batch_t *batch) {
+  const tristar_symmetry symmetry = batch->pattern->symmetry;
+  if (symmetry != TRISTAR_SYMMETRIC && symmetry != TRISTAR_HERMITIAN) return false;
+  for (tsi_index k = 0; k < batch->pattern->n; k++)
+    if (batch->row[k] != batch->column[k]) return false;
+  return true;
+}
+
+/* Scales of rows and columns become the same powers of two. */
+static void join_scales(tristar_batch_t *batch) {
+  for (tsi_index k = 0; batch->scale != NULL && k < batch->pattern->n; k++) {
+    const double both = batch->scale[k] * (batch->row_scale ? batch->row_scale[k] : 1);
+    batch->scale[k] = ldexp(1, (int)floor(log2(both) / 2));
+    if (batch->row_scale) batch->row_scale[k] = batch->scale[k];
+  }
+}
+
 /* Orders and scales of a factor, with the interchanges inside its panels. */
 static tristar_status take_order(tristar_batch_t *batch, const tristar_factor_t *factor) {
   tsi_env *env = &batch->ts->env;
@@ -57,22 +78,47 @@ static tristar_status take_order(tristar_batch_t *batch, const tristar_factor_t 
   }
   TSI_TRY(take_scale(batch, factor->row_scale, batch->row, &batch->row_scale));
   TSI_TRY(take_scale(batch, factor->col_scale, batch->column, &batch->scale));
+  batch->symmetric = batch->options.method != TRISTAR_METHOD_LU && takes_diagonal(batch);
+  if (batch->symmetric) join_scales(batch);
+  batch->structure.hermitian = batch->pattern->symmetry == TRISTAR_HERMITIAN;
+  batch->structure.positive = batch->options.method == TRISTAR_METHOD_LLT;
+  if (!batch->symmetric &&
+      (batch->options.method == TRISTAR_METHOD_LLT || batch->options.method == TRISTAR_METHOD_LDLT))
+    TSI_FAIL(env, TRISTAR_ERR_UNSUPPORTED,
+             "a batch of L D L^T has its pivots on the diagonal, as the typical values have them; these need "
+             "other "
+             "pivots: METHOD_LU or METHOD_AUTO");
   batch->units_apart = are_apart(batch, batch->row_scale) || are_apart(batch, batch->scale);
   return TRISTAR_OK;
 }
 
-static tristar_status factor_typical(tristar_t *ts, const tristar_view *a, const tristar_batch_options *o,
-                                     tristar_factor_t **factor) {
+static tristar_status factor_as(tristar_t *ts, const tristar_view *a, const tristar_batch_options *o,
+                                tristar_method method, tristar_factor_t **factor) {
   tristar_analysis_options options;
   tristar_analysis_t *analysis = NULL;
   tristar_analysis_options_init(&options);
-  options.method = TRISTAR_METHOD_LU;
+  options.method = method;
   options.ordering = o->ordering;
   options.matching = o->matching;
   tristar_status status = tristar_analyze(ts, a, &options, &analysis);
   if (status == TRISTAR_OK) status = tristar_factor(analysis, a->values, factor);
   tristar_analysis_destroy(&analysis);
   return status;
+}
+
+/* Positive definite values have pivots on the diagonal. Otherwise those of L U may be there, too. */
+static tristar_status factor_typical(tristar_t *ts, const tristar_view *a, const tristar_batch_options *o,
+                                     tristar_factor_t **factor) {
+  const bool symmetric = a->symmetry == TRISTAR_SYMMETRIC || a->symmetry == TRISTAR_HERMITIAN;
+  if (!symmetric && (o->method == TRISTAR_METHOD_LLT || o->method == TRISTAR_METHOD_LDLT))
+    TSI_FAIL(&ts->env, TRISTAR_ERR_ARGUMENT,
+             "the method is L D L^T, but the view is not symmetric or Hermitian");
+  const bool adjoint = symmetric && (a->symmetry == TRISTAR_HERMITIAN || tsi_scalar_width(a->scalar) == 1);
+  if (o->method == TRISTAR_METHOD_LLT || (adjoint && o->method != TRISTAR_METHOD_LU)) {
+    const tristar_status status = factor_as(ts, a, o, TRISTAR_METHOD_LLT, factor);
+    if (status != TRISTAR_ERR_NOT_POSITIVE_DEFINITE || o->method == TRISTAR_METHOD_LLT) return status;
+  }
+  return factor_as(ts, a, o, TRISTAR_METHOD_LU, factor);
 }
 
 static tristar_status create(tristar_t *ts, const tristar_factor_t *factor,
@@ -88,6 +134,7 @@ static tristar_status create(tristar_t *ts, const tristar_factor_t *factor,
       options->tolerance > 0 ? options->tolerance : pow(tsi_sparse_kernels_select(scalar)->epsilon, 0.75);
   TSI_TRY(take_order(batch, factor));
   TSI_TRY(tsi_batch_find_structure(batch));
+  batch->stats.method = batch->symmetric ? TRISTAR_METHOD_LDLT : TRISTAR_METHOD_LU;
   batch->stats.lanes = batch->kernels->lanes;
   batch->stats.workers = 1;
   batch->stats.group_bytes =
@@ -130,7 +177,7 @@ tristar_status tsi_batch_allocate_group(const tristar_batch_t *batch, tsi_batch_
   TSI_TRY(TSI_ALLOC_SIZED(env, group->a, s->a.ptr[s->n], bytes));
   TSI_TRY(TSI_ALLOC_SIZED_IN(group->a, group->factors.inverse, s->n, bytes));
   TSI_TRY(TSI_ALLOC_SIZED_IN(group->a, group->factors.l, s->l.ptr[s->n], bytes));
-  return TSI_ALLOC_SIZED_IN(group->a, group->factors.u, s->u.ptr[s->n], bytes);
+  return TSI_ALLOC_SIZED_IN(group->a, group->factors.u, batch->symmetric ? s->n : s->u.ptr[s->n], bytes);
 }
 
 void tsi_batch_release_group(tsi_batch_group *group) {

@@ -42,6 +42,7 @@ struct tristar_batch_s {
   tsi_batch_structure structure;
   tsi_index *row, *column;   /* n */
   double *row_scale, *scale; /* n: of row row[k], of column column[k]; NULL: ones */
+  bool symmetric;            /* L D L^T: orders and scales of rows and columns are the same */
   bool units_apart;          /* scales differ so much that errors of rows are measured in both units */
   tsi_count *source;         /* by entry of structure.a, see the kernel `load` */
   double *entry_scale;       /* the same: scale of its row and column */

@@ -178,7 +178,8 @@ static tristar_status factor_apart(const job *j, int64_t system, tsi_batch_syste
   const tristar_view view = tsi_pattern_view(batch->pattern, values);
   tristar_analysis_options_init(&options);
   tristar_plan_options_init(&plan);
-  options.method = TRISTAR_METHOD_LU;
+  options.method = batch->symmetric && batch->options.method != TRISTAR_METHOD_AUTO ? batch->options.method
+                                                                                    : TRISTAR_METHOD_LU;
   options.ordering = batch->options.ordering;
   options.matching = batch->options.matching;
   if (options.matching == TRISTAR_MATCHING_AUTO) options.matching = TRISTAR_MATCHING_ON; /* small pivots */

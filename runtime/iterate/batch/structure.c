@@ -155,13 +155,27 @@ static tristar_status find_chains(tristar_batch_t *batch) {
   return TRISTAR_OK;
 }
 
+/* L D L^T: where the entries of row j of L are, which are those of column j of U. */
+static tristar_status find_mirrors(tristar_batch_t *batch) {
+  tsi_batch_structure *s = &batch->structure;
+  TSI_SCRATCH_ZERO(&batch->ts->env, tsi_count, next, s->n); /* columns of L: entries that have been seen */
+  TSI_TRY(TSI_ALLOC_IN(batch, s->mirror, s->u.ptr[s->n]));
+  for (tsi_index j = 0; j < s->n; j++)
+    for (tsi_count e = s->u.ptr[j]; e < s->u.ptr[j + 1]; e++) {
+      const tsi_index k = s->u.index[e];
+      s->mirror[e] = s->l.ptr[k] + next[k]++; /* rows of a column of L ascend, as j does */
+    }
+  return TRISTAR_OK;
+}
+
 static double flops_of(const tsi_batch_structure *s) {
   double flops = 0;
   for (tsi_index j = 0; j < s->n; j++) {
     flops += 1 + (double)(s->l.ptr[j + 1] - s->l.ptr[j]);
     for (tsi_count e = s->u.ptr[j]; e < s->u.ptr[j + 1]; e++) {
       const tsi_index k = s->u.index[e];
-      flops += 2 * (double)(s->l.ptr[k + 1] - s->l.ptr[k]);
+      flops += s->mirror ? 1 + 2 * (double)(s->l.ptr[k + 1] - s->mirror[e])
+                         : 2 * (double)(s->l.ptr[k + 1] - s->l.ptr[k]);
     }
   }
   return flops;
@@ -195,9 +209,10 @@ tristar_status tsi_batch_find_structure(tristar_batch_t *batch) {
   TSI_TRY(take_matrix(batch, &columns));
   TSI_TRY(find_factors(batch));
   TSI_TRY(find_chains(batch));
+  if (batch->symmetric) TSI_TRY(find_mirrors(batch));
   batch->stats.n = s->n;
   batch->stats.nnz = s->a.ptr[s->n];
-  batch->stats.nnz_factor = s->n + s->l.ptr[s->n] + s->u.ptr[s->n];
+  batch->stats.nnz_factor = s->n + s->l.ptr[s->n] + (batch->symmetric ? 0 : s->u.ptr[s->n]);
   batch->stats.flops = flops_of(s);
   return TRISTAR_OK;
 }
