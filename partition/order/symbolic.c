@@ -18,8 +18,9 @@
  * takes columns from the top, until subtrees are left that go into two halves of about the same work; each
  * half is cut likewise. Of the cuts that it passes, a node takes the one with the least work of its own and
  * of the larger half together, the first of several: where nothing branches it takes no columns.
- * Nodes are numbered as in ordering.h. Invariant: the parent of a column is in its own node or in an ancestor
- * of that.
+ * Nodes are numbered as in ordering.h. Invariants: the parent of a column is in its own node or in an
+ * ancestor of that. A column with one child is in the child's node: to take it too makes the larger half
+ * lighter by its own work at most. So no node parts the columns of a pair (pairs.h).
  *
  * A node works on a forest, whose roots are in a heap, the heaviest on top. Its cuts are made by taking the
  * heaviest root away, whose children become roots. As long as one subtree is heavier than all others
@@ -380,19 +381,17 @@ static tristar_status find_parts(tsi_env *env, const tsi_symbolic_options *optio
     TSI_TRY(TSI_ALLOC_ZERO_IN(w, w->column_part, sy->n));
     for (tsi_index k = 0; k < options->last_count; k++) w->column_part[sy->inverse[options->last[k]]] = 1;
   }
-  if (w->part == NULL && options->group != NULL) {
-    TSI_TRY(TSI_ALLOC_IN(w, w->column_part, sy->n));
-    for (tsi_index k = 0; k < sy->n; k++) w->column_part[k] = options->group[sy->perm[k]];
-  }
-  if (w->part == NULL) return TRISTAR_OK;
-  TSI_TRY(TSI_ALLOC_IN(w, w->column_part, sy->n));
-  if (tsi_order_makes_tree(options)) {
+  if (w->part != NULL || options->group != NULL) TSI_TRY(TSI_ALLOC_ZERO_IN(w, w->column_part, sy->n));
+  if (w->part != NULL && tsi_order_makes_tree(options))
     for (tsi_index k = 0; k < sy->n; k++) w->column_part[k] = w->part[sy->perm[k]];
-    return TRISTAR_OK;
+  else if (w->part != NULL) {
+    TSI_TRY(separators_of_tree(env, sy->n, w->parent, w->count, sy->leaf_parts, w->column_part,
+                               sy->part_columns));
+    for (tsi_index k = 0; k < sy->n; k++) w->part[sy->perm[k]] = w->column_part[k];
   }
-  TSI_TRY(
-      separators_of_tree(env, sy->n, w->parent, w->count, sy->leaf_parts, w->column_part, sy->part_columns));
-  for (tsi_index k = 0; k < sy->n; k++) w->part[sy->perm[k]] = w->column_part[k];
+  for (tsi_index k = 0; options->group != NULL && k < sy->n; k++) /* beside the nodes of the tree */
+    if (options->group[sy->perm[k]] > 0)
+      w->column_part[k] = 2 * sy->leaf_parts - 2 + options->group[sy->perm[k]];
   return TRISTAR_OK;
 }
 

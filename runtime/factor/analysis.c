@@ -259,7 +259,8 @@ static tristar_status order(tsi_env *env, tristar_analysis_t *an, const tsi_matc
                              pattern->symmetry != TRISTAR_GENERAL, &graph));
   tsi_entries_finish(&a);
   if (lean) forget_entries(env, an);
-  if (found->partner != NULL && options.leaf_parts == 1) { /* a separator tree comes before pairs */
+  if (found->partner != NULL && /* METIS's separator tree comes before pairs */
+      (options.leaf_parts == 1 || found->keeps_pairs)) {
     TSI_TRY(TSI_ALLOC(env, paired, n));
     TSI_TRY(tsi_pairs_order(env, graph, found->partner, &options, paired));
     TSI_TRY(tsi_pairs_graph(env, graph, found->partner, &joined));
@@ -383,9 +384,9 @@ static tristar_status check_pivoting(const tsi_env *env, const tristar_analysis_
     TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "pivot_threshold is %g: it must be between 0 and %g",
              options->pivot_threshold, most);
   if (options->pivoting == TRISTAR_PIVOTING_STATIC) return TRISTAR_OK;
-  if (options->schur_count > 0 || options->leaf_parts > 1 || options->inverse == TRISTAR_INVERSE_PARTITIONED)
+  if (options->schur_count > 0 || options->inverse == TRISTAR_INVERSE_PARTITIONED)
     TSI_FAIL(env, TRISTAR_ERR_UNSUPPORTED,
-             "pivoting: PIVOTING_DELAYED does not support schur, leaf_parts > 1 or INVERSE_PARTITIONED");
+             "pivoting: PIVOTING_DELAYED does not support schur or INVERSE_PARTITIONED");
   return TRISTAR_OK;
 }
 

@@ -72,7 +72,7 @@ typedef enum tristar_singular {
  * The search runs on one core, and needs memory for its fronts: LU about as much as the fronts of the
  * factorization, LDLT twice as much. Pivots of the new order are perturbed below eps times the largest scaled
  * entry; only singular matrices should have such pivots. The bits of the factors do not depend on the
- * number of workers. Not supported: schur, leaf_parts > 1, INVERSE_PARTITIONED, tristar_distributed_factor,
+ * number of workers. Not supported: schur, INVERSE_PARTITIONED, tristar_distributed_factor,
  * tristar_dmatrix_factor. LLT ignores it. */
 typedef enum tristar_pivoting {
   TRISTAR_PIVOTING_STATIC, /* Inside of panels. */

@@ -4,75 +4,10 @@
 #include "tests/support/allocations.h"
 #include "tests/support/context.h"
 #include "tests/support/subtests.h"
+#include "tests/support/systems/zero_pivots.h"
 #include "tests/support/typed.h"
 #include "tristar_save.h"
 #include "tristar_update.h"
-
-enum { H_ROWS = 240, CONSTRAINTS = 90, ROWS = H_ROWS + CONSTRAINTS, MOST = 12 * ROWS };
-
-/* A matrix in compressed columns, and an order of elimination in which pivots fail. */
-typedef struct problem {
-  const typed *t;
-  int64_t ptr[ROWS + 1], order[ROWS];
-  int32_t index[MOST];
-  char values[MOST * sizeof(number)];
-  int64_t entries;
-  tristar_view view;
-} problem;
-
-static void add(problem *p, int32_t row, number value) {
-  CHECK(p->entries < MOST);
-  p->index[p->entries] = row;
-  put(p->t, p->values, p->entries++, value);
-}
-
-static number phase(const typed *t, uint64_t seed, double size) {
-  number x = random_value(seed);
-  if (!t->is_complex) __imag__ x = 0;
-  return size * x;
-}
-
-static void finish(problem *p, tristar_symmetry symmetry) {
-  p->ptr[ROWS] = p->entries;
-  p->view = stored_view(TRISTAR_CSC, symmetry, p->t->scalar, ROWS, ROWS, p->ptr, p->index, p->values);
-}
-
-/* [H B; B^H 0] (symmetry: or B^T), H tridiagonal and positive definite, B with three entries in a column;
- * seed: other values. The constraints, whose diagonal is zero, are eliminated first. */
-static problem *make_saddle(const typed *t, tristar_symmetry symmetry, uint64_t seed) {
-  problem *p = xcalloc(1, sizeof *p);
-  p->t = t;
-  for (int32_t j = 0; j < ROWS; j++) {
-    p->ptr[j] = p->entries;
-    p->order[j] = (j + H_ROWS) % ROWS;
-    if (j >= H_ROWS) continue;
-    add(p, j, 2.5 + 0.2 * creal(random_value(seed + (uint64_t)j)));
-    if (j + 1 < H_ROWS) add(p, j + 1, phase(t, seed + 1000 + (uint64_t)j, 0.9));
-    for (int32_t k = 0; k < 3; k++) /* of constraints in row j of B */
-      if ((j + 80 * k) % H_ROWS < CONSTRAINTS)
-        add(p, H_ROWS + (j + 80 * k) % H_ROWS, phase(t, seed + 2000 + (uint64_t)(3 * j + k), 1));
-  }
-  finish(p, symmetry);
-  return p;
-}
-
-/* A cyclic permutation with large entries, and small ones on the diagonal and elsewhere. */
-static problem *make_cyclic(const typed *t, uint64_t seed) {
-  problem *p = xcalloc(1, sizeof *p);
-  p->t = t;
-  for (int32_t j = 0; j < ROWS; j++) {
-    p->ptr[j] = p->entries;
-    p->order[j] = j;
-    if (j % 3 == 0) add(p, j, phase(t, seed + (uint64_t)j, 1e-14));
-    add(p, (j + 1) % ROWS, 1 + phase(t, seed + 500 + (uint64_t)j, 0.5));
-    add(p,
-        (7 * j + 31) % ROWS == (j + 1) % ROWS || (7 * j + 31) % ROWS == j ? (j + 2) % ROWS
-                                                                          : (7 * j + 31) % ROWS,
-        phase(t, seed + 900 + (uint64_t)j, 0.3));
-  }
-  finish(p, TRISTAR_GENERAL);
-  return p;
-}
 
 static tristar_analysis_options options_for(const problem *p, tristar_method method, bool delayed) {
   tristar_analysis_options options = DEFAULTS(tristar_analysis_options);
@@ -151,6 +86,25 @@ static void check_types(tristar_t *ts) {
     }
     OWNED problem *p = make_cyclic(types[k], 5), *next = make_cyclic(types[k], 5);
     check(ts, p, next, TRISTAR_METHOD_LU);
+  }
+}
+
+/* Separator trees, which layouts of ranks need. */
+static void check_separators(tristar_t *ts, int leaf_parts) {
+  for (int k = 0; k < 6; k++) {
+    OWNED problem *p =
+        k < 2 ? make_cyclic(&typed_double, 5) : make_saddle(&typed_double, TRISTAR_SYMMETRIC, (uint64_t)k);
+    tristar_analysis_options options = options_for(p, k < 4 ? TRISTAR_METHOD_LU : TRISTAR_METHOD_LDLT, true);
+    options.leaf_parts = leaf_parts;
+    if (k % 2) options.ordering = TRISTAR_ORDERING_METIS;
+    CLEANUP(tristar_analysis_destroy) tristar_analysis_t *an = NEW_ANALYSIS(ts, &p->view, &options);
+    CLEANUP(tristar_factor_destroy) tristar_factor_t *f = NEW_FACTOR(an, p->values);
+    CLEANUP(tristar_plan_destroy) tristar_plan_t *plan = make_unrefined(f);
+    const tristar_factor_stats stats = stats_of(f);
+    CHECK_MSG(stats.perturbed_pivots == 0 && stats.unstable_pivots == 0, "case %d: %lld perturbed", k,
+              (long long)stats.perturbed_pivots);
+    CHECK_MSG(stats.delayed_pivots > 0, "case %d", k);
+    CHECK_MSG(plain_error(p, f, plan) < 1e-10, "case %d: %g", k, plain_error(p, f, plan));
   }
 }
 
@@ -235,8 +189,9 @@ static void check_updated(tristar_t *ts, tristar_method method) {
   CHECK_MSG(partial && failed, "%d %d", partial, failed);
 }
 
-/* All pivots of [0 R; R^T 0] with a dense R are of order 2, in panels narrower than the front. */
-static void check_pairs(tristar_t *ts, tristar_merge merge) {
+/* All pivots of [0 R; R^T 0] with a dense R are of order 2, in panels narrower than the front. One pivot of
+ * order 1 comes first if `odd`: then pairs begin in the last column of a panel. */
+static void check_pairs(tristar_t *ts, tristar_merge merge, int leaf_parts, bool odd) {
   enum { HALF = 301, N = 2 * HALF };
   OWNED double *value = xcalloc((size_t)HALF * HALF, sizeof *value), *b = xcalloc(N, sizeof *b),
                *x = xcalloc(N, sizeof *x);
@@ -245,10 +200,12 @@ static void check_pairs(tristar_t *ts, tristar_merge merge) {
   double error;
   fill_random(value, (int64_t)HALF * HALF, 4);
   fill_random(b, N, 5);
+  if (odd) value[0] = 100;
   for (int j = 0; j < N; j++) {
     ptr[j + 1] = ptr[j] + (j < HALF ? HALF : 0);
     for (int i = 0; i < HALF && j < HALF; i++) index[ptr[j] + i] = HALF + i;
   }
+  if (odd) index[0] = 0; /* in the place of the entry of row HALF */
   const tristar_view view =
       stored_view(TRISTAR_CSC, TRISTAR_SYMMETRIC, TRISTAR_DOUBLE, N, N, ptr, index, value);
   tristar_analysis_options options = DEFAULTS(tristar_analysis_options);
@@ -256,6 +213,7 @@ static void check_pairs(tristar_t *ts, tristar_merge merge) {
   options.matching = TRISTAR_MATCHING_OFF;
   options.ordering = TRISTAR_ORDERING_NATURAL;
   options.merge = merge;
+  options.leaf_parts = leaf_parts;
   options.pivoting = TRISTAR_PIVOTING_DELAYED;
   CLEANUP(tristar_analysis_destroy) tristar_analysis_t *an = NEW_ANALYSIS(ts, &view, &options);
   CLEANUP(tristar_factor_destroy) tristar_factor_t *f = NEW_FACTOR(an, value);
@@ -389,15 +347,14 @@ static void check_options(tristar_t *ts) {
   OWNED problem *p = make_cyclic(&typed_double, 1);
   const int64_t unknown = 3;
   tristar_analysis_t *an;
-  for (int k = 0; k < 7; k++) {
+  for (int k = 0; k < 6; k++) {
     tristar_analysis_options options = options_for(p, TRISTAR_METHOD_LU, true);
     if (k == 0) options.pivot_threshold = -0.1;
     if (k == 1) options.pivot_threshold = 1.01;
     if (k == 2) options.pivot_threshold = NAN;
     if (k == 3) options.pivoting = (tristar_pivoting)2;
     if (k == 4) options.schur = &unknown, options.schur_count = 1;
-    if (k == 5) options.leaf_parts = 2;
-    if (k == 6) options.inverse = TRISTAR_INVERSE_PARTITIONED;
+    if (k == 5) options.inverse = TRISTAR_INVERSE_PARTITIONED;
     CHECK_STATUS(tristar_analyze(ts, &p->view, &options, &an),
                  k < 4 ? TRISTAR_ERR_ARGUMENT : TRISTAR_ERR_UNSUPPORTED);
     CHECK_ERROR(ts, "pivot");
@@ -436,8 +393,13 @@ int main(int argc, char **argv) {
   RUN(check_bits(ts, TRISTAR_METHOD_LU));
   RUN_ONE_THREAD(check_saved(ts, TRISTAR_METHOD_LDLT));
   RUN_ONE_THREAD(check_saved(ts, TRISTAR_METHOD_LU));
-  RUN_ONE_THREAD(check_pairs(ts, TRISTAR_MERGE_RELAXED));
-  RUN_ONE_THREAD(check_pairs(ts, TRISTAR_MERGE_NONE));
+  RUN_ONE_THREAD(check_pairs(ts, TRISTAR_MERGE_RELAXED, 0, false));
+  RUN_ONE_THREAD(check_pairs(ts, TRISTAR_MERGE_NONE, 0, false));
+  RUN_ONE_THREAD(check_pairs(ts, TRISTAR_MERGE_RELAXED, 2, true));
+  RUN_ONE_THREAD(check_pairs(ts, TRISTAR_MERGE_NONE, 0, true));
+  RUN_ONE_THREAD(check_pairs(ts, TRISTAR_MERGE_NONE, 4, true));
+  for (int leaf_parts = 2; leaf_parts <= 16; leaf_parts *= 2)
+    RUN_ONE_THREAD(check_separators(ts, leaf_parts));
   RUN_ONE_THREAD(check_singular(ts));
   RUN_ONE_THREAD(check_cancelled_pair(ts));
   RUN_ONE_THREAD(check_updated(ts, TRISTAR_METHOD_LDLT));

@@ -1,5 +1,6 @@
 /* Pairs from a matching: partner is an involution, odd cycles leave their largest diagonal alone, the joined
- * graph gives both vertices of a pair the same neighbours, and the ordering keeps them next to each other. */
+ * graph gives both vertices of a pair the same neighbours, and the ordering keeps them next to each other. No
+ * supernode and no node of a separator tree parts them. */
 #include "partition/order/pairs.h"
 #include "tests/support/random.h"
 #include "tests/support/subtests.h"
@@ -22,10 +23,63 @@ static bool has_neighbour(const tsi_graph *graph, tsi_index v, tsi_index u) {
   return false;
 }
 
+/* Supernodes of the joined graph in an order with the vertices of a pair next to each other. */
+static void check_supernodes(tsi_env *env, const tsi_graph *joined, const tsi_symbolic_options *options,
+                             const tsi_index *partner) {
+  tsi_symbolic *symbolic;
+  CHECK_OK(tsi_symbolic_create(env, joined, options, &symbolic));
+  for (tsi_index s = 0; s < symbolic->count; s++)
+    for (tsi_index j = symbolic->start[s]; j < symbolic->start[s + 1]; j++) {
+      const tsi_index other = symbolic->inverse[partner[symbolic->perm[j]]];
+      CHECK_MSG(other >= symbolic->start[s] && other < symbolic->start[s + 1],
+                "%d leaves: column %d: its partner %d is elsewhere", options->leaf_parts, j, other);
+    }
+  TSI_FREE(env, symbolic);
+}
+
+/* Chains that meet in one vertex: separator trees cut them where they weigh alike. */
+static void check_chains(tsi_env *env, uint64_t seed) {
+  enum { CHAINS = 5, MOST = 40 };
+  uint64_t state = seed;
+  tsi_count ptr[CHAINS * MOST + 2] = {0};
+  tsi_index index[CHAINS * MOST + 1], perm[CHAINS * MOST + 1], partner[CHAINS * MOST + 1], n = 0;
+  tsi_index last[CHAINS];
+  tsi_graph *graph, *joined;
+  tsi_symbolic_options options;
+  for (int c = 0; c < CHAINS; c++) {
+    const tsi_index length = 2 + (tsi_index)(next_random(&state) % (MOST - 1));
+    for (tsi_index k = 0; k < length; k++, n++) { /* an edge to the vertex before */
+      ptr[n + 1] = ptr[n] + (k > 0);
+      if (k > 0) index[ptr[n]] = n - 1;
+      partner[n] = n;
+    }
+    last[c] = n - 1;
+  }
+  partner[n] = n;
+  ptr[n + 1] = ptr[n] + CHAINS;
+  for (int c = 0; c < CHAINS; c++) index[ptr[n] + c] = last[c];
+  n++;
+  for (tsi_index v = 0; v + 1 < n; v++) {
+    perm[v] = v;
+    if (partner[v] != v || index[ptr[v + 1]] != v || next_random(&state) % 3 == 0) continue;
+    partner[v] = v + 1;
+    partner[v + 1] = v;
+  }
+  perm[n - 1] = n - 1;
+  CHECK_OK(tsi_graph_create(env, n, ptr, index, NULL, false, &graph));
+  CHECK_OK(tsi_pairs_graph(env, graph, partner, &joined));
+  tsi_symbolic_options_init(&options);
+  options.ordering = TSI_ORDER_GIVEN;
+  options.given = perm;
+  for (options.leaf_parts = 1; options.leaf_parts <= 16; options.leaf_parts *= 2)
+    check_supernodes(env, joined, &options, partner);
+  TSI_FREE(env, graph);
+  TSI_FREE(env, joined);
+}
+
 static void check(tsi_env *env, tsi_index n, uint64_t seed) {
   tsi_graph *graph, *joined;
   tsi_symbolic_options options;
-  tsi_symbolic *symbolic;
   uint64_t state = seed;
   OWNED tsi_index *row = xcalloc((size_t)n + 1, sizeof *row),
                   *partner = xcalloc((size_t)n + 1, sizeof *partner);
@@ -113,14 +167,8 @@ static void check(tsi_env *env, tsi_index n, uint64_t seed) {
     place[1] = keep;
   }
   options.given = perm;
-  CHECK_OK(tsi_symbolic_create(env, joined, &options, &symbolic));
-  for (tsi_index s = 0; s < symbolic->count; s++) /* no pair is split between supernodes */
-    for (tsi_index j = symbolic->start[s]; j < symbolic->start[s + 1]; j++) {
-      const tsi_index other = symbolic->inverse[partner[symbolic->perm[j]]];
-      CHECK_MSG(other >= symbolic->start[s] && other < symbolic->start[s + 1],
-                "column %d: its partner %d is elsewhere", j, other);
-    }
-  TSI_FREE(env, symbolic);
+  for (options.leaf_parts = 1; options.leaf_parts <= 8; options.leaf_parts *= 2)
+    check_supernodes(env, joined, &options, partner);
   TSI_FREE(env, graph);
   TSI_FREE(env, joined);
 }
@@ -134,6 +182,7 @@ int test_pairs(int argc, char **argv) {
     for (uint64_t seed = 0; seed < 20; seed++) RUN(check(&env, n, seed));
   RUN(check(&env, 500, 1));
   RUN(check(&env, 3000, 2));
+  for (uint64_t seed = 0; seed < 60; seed++) RUN(check_chains(&env, seed));
   CHECK(atomic_load(&env.memory.current) == 0);
   return 0;
 }
