@@ -348,7 +348,8 @@ static void print_report(const tsi_session *s, const solution *z) {
              tsi_algorithm_name(s->settings), tsi_map_name(l->map), tsi_tree_name(l->message_tree),
              workers > 0 ? tsi_text_many(workers, "worker") : "no StarPU: one thread");
   if (z->by_rows && !s->saved)
-    tsi_report("", "each process has read its rows of the matrix, none has all of it");
+    tsi_report("", "each process has read its rows of the matrix, %s",
+               s->f.pivot_rounds > 0 ? "the first one had all of it to search pivots" : "none has all of it");
   if (count_idle(z) > 0)
     tsi_report("", "%d of %d processes have no part of the factor", count_idle(z), z->ranks);
   if (z->chosen)

@@ -134,8 +134,8 @@ static tristar_status take_schur(tsi_env *env, tristar_analysis_t *an,
   return TRISTAR_OK;
 }
 
-/* Only its sizes stay. */
-static void forget_entries(tsi_env *env, tristar_analysis_t *an) {
+void tsi_analysis_forget_entries(tristar_analysis_t *an) {
+  tsi_env *env = &an->ts->env;
   an->stats.nnz = tsi_pattern_entries(an->pattern);
   TSI_FREE(env, an->pattern->ptr);
   TSI_FREE(env, an->pattern->index);
@@ -258,7 +258,7 @@ static tristar_status order(tsi_env *env, tristar_analysis_t *an, const tsi_matc
     TSI_TRY(tsi_graph_create(env, n, pattern->ptr, pattern->index, row_map,
                              pattern->symmetry != TRISTAR_GENERAL, &graph));
   tsi_entries_finish(&a);
-  if (lean) forget_entries(env, an);
+  if (lean) tsi_analysis_forget_entries(an);
   if (found->partner != NULL && /* METIS's separator tree comes before pairs */
       (options.leaf_parts == 1 || found->keeps_pairs)) {
     TSI_TRY(TSI_ALLOC(env, paired, n));

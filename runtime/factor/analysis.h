@@ -75,6 +75,8 @@ struct tristar_analysis_s {
 /* Frees what says where rows and entries go; columns of supernodes and panels, and figures stay. For one who
  * has the analysis alone, and has told all others what they need. */
 void tsi_analysis_forget_rows(tristar_analysis_t *analysis);
+/* Frees the entries of the pattern; its sizes stay. */
+void tsi_analysis_forget_entries(tristar_analysis_t *analysis);
 /* Errors: ARGUMENT (a value that no option has). */
 TRISTAR_CHECKED tristar_status tsi_analysis_check_options(const tsi_env *env,
                                                           const tristar_analysis_options *options);

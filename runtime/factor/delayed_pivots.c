@@ -7,6 +7,8 @@
  * Nothing is kept but the order of the pivots. An analysis in this order (tsi_analysis_reorder) has a
  * structure in which the static factorization finds these pivots.
  *
+ * Of a factor that many processes make one of them searches, for all (runtime/mpi/factor).
+ *
  * Reads   a factor: its analysis, values and scalings.
  * Writes  another analysis of the factor, its streams, and its statistics.
  * Invariants: row and column of an order are permutations; LDLT: they are the same, and partner[partner[v]] =
@@ -17,8 +19,7 @@
 #include "runtime/base/progress.h"
 #include "codelets/cpu/threshold.h"
 
-#define ROUNDS 3 /* most searches of a factorization */
-#define NOISE 4  /* epsilons of a column's largest entry: what rounding errors leave */
+#define NOISE 4 /* epsilons of a column's largest entry: what rounding errors leave */
 
 typedef struct pivot_order {
   tsi_index *row, *column; /* n: the user's row and column of pivot k */
@@ -284,16 +285,17 @@ static tristar_status find_order(const tristar_factor_t *factor, const tsi_pivot
 
 /* ---- Rounds -------------------------------------------------------------------------------------------- */
 
-tristar_status tsi_factor_test_pivots(tristar_factor_t *factor) {
+tristar_status tsi_factor_test_pivots(tristar_factor_t *factor, const tsi_index *owner, tsi_index rank) {
   const tristar_analysis_t *an = factor->analysis;
   const tsi_threshold_kernels *kernels = tsi_threshold_kernels_select(an->factor_scalar);
   const double most = 1 / tsi_analysis_threshold(an);
   TSI_SCRATCH(&factor->ts->env, double, size, an->panels->width_max);
   factor->stats.unstable_pivots = 0;
   for (tsi_index p = 0; p < an->panels->count; p++)
-    factor->stats.unstable_pivots +=
-        kernels->count_above(tsi_panel_width(an->panels, p), an->panels->height[p],
-                             tsi_factor_panel(factor, false, p), most, size);
+    if (owner == NULL || owner[an->panels->supernode[p]] == rank)
+      factor->stats.unstable_pivots +=
+          kernels->count_above(tsi_panel_width(an->panels, p), an->panels->height[p],
+                               tsi_factor_panel(factor, false, p), most, size);
   return TRISTAR_OK;
 }
 
@@ -309,11 +311,14 @@ static tristar_status adopt_order(tristar_factor_t *factor, pivot_order *order) 
   return tsi_factor_check_values(factor);
 }
 
-/* changed: the search has found another order. One that delays no column finds that of the latest search. */
-static tristar_status search_order(tristar_factor_t *factor, bool *changed) {
+/* A search that delays no column finds the order of the latest search. */
+tristar_status tsi_factor_search_order(tristar_factor_t *factor, bool *changed) {
   TSI_CLEANUP(tsi_pivot_sizes_release) tsi_pivot_sizes sizes = {.column = NULL};
   TSI_OWNED pivot_order *order = NULL;
   const tristar_analysis_t *an = factor->analysis;
+  tsi_log(&factor->ts->env, TRISTAR_LOG_INFO,
+          "factor: %lld perturbed pivots, %lld fail the threshold test: searching another order of pivots",
+          (long long)factor->stats.perturbed_pivots, (long long)factor->stats.unstable_pivots);
   TSI_TRY(tsi_pivot_sizes_measure(factor, &sizes));
   TSI_TRY(find_order(factor, &sizes, &order));
   tsi_pivot_sizes_release(&sizes);
@@ -322,8 +327,7 @@ static tristar_status search_order(tristar_factor_t *factor, bool *changed) {
   return *changed ? adopt_order(factor, order) : TRISTAR_OK;
 }
 
-/* Do pivots of a factorization with this status call for another order? */
-static bool needs_order(const tristar_factor_t *factor, tristar_status status) {
+bool tsi_factor_needs_order(const tristar_factor_t *factor, tristar_status status) {
   const tristar_factor_stats *stats = &factor->stats;
   if (!tsi_factor_delays(factor)) return false;
   if (status != TRISTAR_OK) return status == TRISTAR_ERR_NOT_FINITE || factor->dependent;
@@ -332,12 +336,9 @@ static bool needs_order(const tristar_factor_t *factor, tristar_status status) {
 
 tristar_status tsi_factor_run_stable(tristar_factor_t *factor) {
   tristar_status status = tsi_factor_run(factor);
-  for (int round = 0; round < ROUNDS && needs_order(factor, status); round++) {
+  for (int round = 0; round < TSI_PIVOT_ROUNDS && tsi_factor_needs_order(factor, status); round++) {
     bool changed;
-    tsi_log(&factor->ts->env, TRISTAR_LOG_INFO,
-            "factor: %lld perturbed pivots, %lld fail the threshold test: searching another order of pivots",
-            (long long)factor->stats.perturbed_pivots, (long long)factor->stats.unstable_pivots);
-    TSI_TRY(search_order(factor, &changed));
+    TSI_TRY(tsi_factor_search_order(factor, &changed));
     if (!changed) break;
     status = tsi_factor_run(factor);
   }

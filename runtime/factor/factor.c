@@ -158,7 +158,7 @@ static tristar_status run(tristar_factor_t *factor) {
 
 tristar_status tsi_factor_run(tristar_factor_t *factor) {
   TSI_TRY(run(factor));
-  return tsi_factor_delays(factor) ? tsi_factor_test_pivots(factor) : TRISTAR_OK;
+  return tsi_factor_delays(factor) ? tsi_factor_test_pivots(factor, NULL, 0) : TRISTAR_OK;
 }
 
 tristar_status tsi_factor_take_analysis(tristar_factor_t *factor, tristar_analysis_t *again) {

@@ -170,8 +170,18 @@ static inline bool tsi_factor_delays(const tristar_factor_t *factor) {
   return factor->analysis->options.pivoting == TRISTAR_PIVOTING_DELAYED &&
          factor->analysis->stats.method != TRISTAR_METHOD_LLT;
 }
-/* After a factorization: sets stats.unstable_pivots. Errors: MEMORY. */
-TRISTAR_CHECKED tristar_status tsi_factor_test_pivots(tristar_factor_t *factor);
+/* After a factorization: sets stats.unstable_pivots. owner: of a part of a factor (team_factor.h), the
+ * process of each supernode, and rank: this process, whose pivots alone are tested; NULL: all are. Errors:
+ * MEMORY. */
+TRISTAR_CHECKED tristar_status tsi_factor_test_pivots(tristar_factor_t *factor, const tsi_index *owner,
+                                                      tsi_index rank);
+/* What tsi_factor_run_stable does between factorizations, for who factors with others. */
+#define TSI_PIVOT_ROUNDS 3 /* most searches of a factorization */
+/* Do the pivots of a factorization with this status call for another order? */
+bool tsi_factor_needs_order(const tristar_factor_t *factor, tristar_status status);
+/* Searches another order of pivots. *changed: there is one, and the factor has an analysis for it, and no
+ * streams. Errors: those of tristar_analyze, CANCELLED. */
+TRISTAR_CHECKED tristar_status tsi_factor_search_order(tristar_factor_t *factor, bool *changed);
 /* A factor without values takes over an analysis of the same matrix. Errors: MEMORY. */
 TRISTAR_CHECKED tristar_status tsi_factor_take_analysis(tristar_factor_t *factor, tristar_analysis_t *again);
 

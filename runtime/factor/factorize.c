@@ -64,6 +64,11 @@ static double largest_of(const double *size, tsi_index n) {
   return largest;
 }
 
+double tsi_tiny_pivot(const tristar_analysis_t *an, double largest) {
+  const double epsilon = tsi_sparse_kernels_select(an->factor_scalar)->epsilon;
+  return (an->extended ? epsilon : sqrt(epsilon)) * (largest > 0 ? largest : 1);
+}
+
 tristar_status tsi_pivot_sizes_measure(tristar_factor_t *factor, tsi_pivot_sizes *sizes) {
   tsi_env *env = &factor->ts->env;
   const tristar_analysis_t *an = factor->analysis;
@@ -89,8 +94,7 @@ tristar_status tsi_pivot_sizes_measure(tristar_factor_t *factor, tsi_pivot_sizes
     for (tsi_index j = 0; j < an->pattern->n; j++)
       if (j < first || j >= end) largest = fmax(largest, sizes->column[j]);
   }
-  const double epsilon = tsi_sparse_kernels_select(an->factor_scalar)->epsilon;
-  sizes->tiny = (an->extended ? epsilon : sqrt(epsilon)) * (largest > 0 ? largest : 1);
+  sizes->tiny = tsi_tiny_pivot(an, largest);
   return TRISTAR_OK;
 }
 

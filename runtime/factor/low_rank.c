@@ -650,7 +650,8 @@ static tristar_status judge_path(job *j, bool *fine) {
   factor->stats.start_seconds = 0;
   factor->generation++;
   tristar_status status = j->verdict(factor, fine);
-  if (status == TRISTAR_OK && *fine && tsi_factor_delays(factor)) status = tsi_factor_test_pivots(factor);
+  if (status == TRISTAR_OK && *fine && tsi_factor_delays(factor))
+    status = tsi_factor_test_pivots(factor, NULL, 0);
   if (status != TRISTAR_OK) factor->valid = false;
   return status;
 }

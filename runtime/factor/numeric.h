@@ -76,6 +76,8 @@ typedef struct tsi_pivot_sizes {
  * (scaling.h). */
 TRISTAR_CHECKED tristar_status tsi_pivot_sizes_measure(tristar_factor_t *factor, tsi_pivot_sizes *sizes);
 void tsi_pivot_sizes_release(tsi_pivot_sizes *sizes);
+/* tsi_pivot_sizes.tiny of a matrix whose largest scaled entry is that. */
+double tsi_tiny_pivot(const tristar_analysis_t *analysis, double largest);
 
 /* Figures of the pivots. */
 typedef struct tsi_pivot_figures {

@@ -229,7 +229,7 @@ static tristar_status factor_touched(tristar_factor_t *factor, tristar_update_re
   tsi_factor_order_pivots(factor);
   factor->valid = true;
   factor->generation++;
-  return tsi_factor_delays(factor) ? tsi_factor_test_pivots(factor) : TRISTAR_OK;
+  return tsi_factor_delays(factor) ? tsi_factor_test_pivots(factor, NULL, 0) : TRISTAR_OK;
 }
 
 tristar_status tsi_factor_update(tristar_factor_t *factor, const tsi_new_values *given,

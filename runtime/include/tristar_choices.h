@@ -72,8 +72,8 @@ typedef enum tristar_singular {
  * The search runs on one core, and needs memory for its fronts: LU about as much as the fronts of the
  * factorization, LDLT twice as much. Pivots of the new order are perturbed below eps times the largest scaled
  * entry; only singular matrices should have such pivots. The bits of the factors do not depend on the
- * number of workers. Not supported: schur, INVERSE_PARTITIONED, tristar_distributed_factor,
- * tristar_dmatrix_factor. LLT ignores it. */
+ * number of workers. tristar_distributed_factor and tristar_dmatrix_factor search on rank 0. Not supported:
+ * schur, INVERSE_PARTITIONED. LLT ignores it. */
 typedef enum tristar_pivoting {
   TRISTAR_PIVOTING_STATIC, /* Inside of panels. */
   TRISTAR_PIVOTING_DELAYED /* Inside of panels, in an order whose pivots pass the threshold test. */

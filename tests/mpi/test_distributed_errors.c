@@ -124,27 +124,6 @@ static void check_update(const world *w) {
   CHECK_OK(tristar_distributed_update(d, first));
 }
 
-/* Rank 0 refuses delayed pivots for all ranks. */
-static void check_pivoting(const world *w) {
-  tristar_distributed_t *d;
-  CLEANUP(tristar_matrix_destroy) tristar_matrix_t *matrix = NULL;
-  CLEANUP(tristar_analysis_destroy) tristar_analysis_t *an = NULL;
-  tristar_view view = {.values = NULL};
-  tristar_distributed_options options = DEFAULTS(tristar_distributed_options);
-  options.engine = w->engine;
-  options.layout.px = w->ranks;
-  if (w->rank == 0) {
-    tristar_analysis_options how = DEFAULTS(tristar_analysis_options);
-    how.pivoting = TRISTAR_PIVOTING_DELAYED;
-    view = generated_view(w->ts, "s2d9pt", 8, &matrix);
-    CHECK_OK(tristar_analyze(w->ts, &view, &how, &an));
-  }
-  CHECK_STATUS(tristar_distributed_factor(w->ts, MPI_COMM_WORLD, an, view.values, &options, &d),
-               TRISTAR_ERR_UNSUPPORTED);
-  CHECK_ERROR(w->ts, "on one process only");
-  CHECK(d == NULL);
-}
-
 /* What differs between ranks is an error on all of them, which names it. */
 static void check_agreement(const world *w) {
   tristar_distributed_t *d;
@@ -214,7 +193,6 @@ int main(int argc, char **argv) {
   CHECK_OK(tristar_create(&config, &w.ts));
   RUN(check_update(&w)); /* first: StarPU runs from here on, and need not start for each call that fails */
   RUN(check_errors(&w));
-  RUN(check_pivoting(&w));
   RUN(check_agreement(&w));
   RUN(check_isa(&w));
   tristar_get_memory(w.ts, &memory);

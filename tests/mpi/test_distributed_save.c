@@ -11,6 +11,7 @@
 #include "tests/support/mpi/dmatrix_factor.h"
 #include "tests/support/mpi/rank_allocations.h"
 #include "tests/support/subtests.h"
+#include "tests/support/systems/zero_pivots.h"
 #include "tristar_save.h"
 
 /* ---- The same bits ------------------------------------------------------------------------------------- */
@@ -96,33 +97,54 @@ static double bytes_now(const world *w) {
   return (double)memory.current_bytes;
 }
 
-static void check_round_trip(const world *w, const char *kind, int64_t k, const typed *t,
-                             tristar_symmetry symmetry, const wish *o, bool by_rows, bool far) {
-  CLEANUP(release_shared) shared_matrix s = share_matrix(w, kind, k, t, symmetry);
+/* A factor and files of it. */
+static void check_files(const world *w, const char *kind, const shared_matrix *s, const wish *o,
+                        bool by_rows) {
   CLEANUP(tristar_distributed_destroy) tristar_distributed_t *one, *two, *three;
   const tristar_layout *l = &o->options.layout;
   tristar_distributed_options other = o->options;
   char what[200];
-  snprintf(what, sizeof what, "%s %c, %dx%dx%d, method %d, %s", kind, t->scalar, l->px, l->py, l->pz,
+  snprintf(what, sizeof what, "%s %c, %dx%dx%d, method %d, %s", kind, s->t->scalar, l->px, l->py, l->pz,
            (int)o->analysis.method, by_rows ? "by rows" : "of rank 0");
-  if (w->rank == 0) fprintf(stderr, "%s%s\n", what, far ? ", far units" : "");
-  if (far) change_units(w, &s);
+  if (w->rank == 0) fprintf(stderr, "%s\n", what);
   const double before = bytes_now(w);
-  one = make_factor(w, &s, o, by_rows);
+  one = make_factor(w, s, o, by_rows);
   const double made = bytes_now(w);
   CHECK_OK(tristar_distributed_save(one, "set"));
   CHECK(bytes_now(w) == made);
   CHECK_OK(tristar_distributed_load(w->ts, MPI_COMM_WORLD, "set", NULL, &two));
   CHECK_MSG(bytes_now(w) - made <= 1.01 * (made - before) + 4096, "%s: rank %d: %.0f bytes, loaded %.0f",
             what, w->rank, made - before, bytes_now(w) - made);
-  check_equal(w, what, &s, one, two);
-  check_refactor(w, what, &s, one, two);
+  check_equal(w, what, s, one, two);
+  check_refactor(w, what, s, one, two);
   /* what was loaded is saved, with other options */
   CHECK_OK(tristar_distributed_save(two, "again"));
   other.layout.px = 0;
   other.engine = TRISTAR_ENGINE_SERIAL;
   CHECK_OK(tristar_distributed_load(w->ts, MPI_COMM_WORLD, "again", &other, &three));
-  check_equal(w, what, &s, one, three);
+  check_equal(w, what, s, one, three);
+}
+
+static void check_round_trip(const world *w, const char *kind, int64_t k, const typed *t,
+                             tristar_symmetry symmetry, const wish *o, bool by_rows, bool far) {
+  CLEANUP(release_shared) shared_matrix s = share_matrix(w, kind, k, t, symmetry);
+  if (far) change_units(w, &s);
+  check_files(w, kind, &s, o, by_rows);
+}
+
+/* The order of pivots that a search has found. */
+static void check_delayed(const world *w, tristar_method method) {
+  const tristar_layout layout = some_grid(w);
+  wish o = wish_of(&layout, method);
+  OWNED problem *p = make_saddle(&typed_double, TRISTAR_SYMMETRIC, 1);
+  shared_matrix s = {.t = &typed_double, .values = p->values, .view = p->view, .error = 1e-13};
+  share_rows(w, &s);
+  o.analysis.ordering = TRISTAR_ORDERING_USER;
+  o.analysis.permutation = p->order;
+  o.analysis.matching = TRISTAR_MATCHING_OFF;
+  o.analysis.pivoting = TRISTAR_PIVOTING_DELAYED;
+  for (int by_rows = 0; by_rows < 2; by_rows++) check_files(w, "delayed pivots", &s, &o, by_rows);
+  release_rows(&s.rows);
 }
 
 static void check_layouts(const world *w, const char *kind, int64_t k, const typed *t,
@@ -440,6 +462,8 @@ int main(int argc, char **argv) {
   CHECK(chdir(folder) == 0);
   RUN(check_kinds(&w));
   RUN(check_others(&w));
+  RUN(check_delayed(&w, TRISTAR_METHOD_LDLT));
+  RUN(check_delayed(&w, TRISTAR_METHOD_LU));
   RUN(check_errors(&w, false));
   RUN(check_errors(&w, true));
   for (int by_rows = 0; by_rows < 2; by_rows++) {

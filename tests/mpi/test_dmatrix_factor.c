@@ -1,10 +1,12 @@
 /* Factors of matrices whose rows lie on all ranks: for all layouts with that many processes, methods and
  * scalar types the bits of each rank's part, and of all solutions, are those of the same factor of a matrix
- * that rank 0 has; with new values in other blocks of rows too. No rank has an array of all values.
+ * that rank 0 has; with new values in other blocks of rows too. No rank has an array of all values. Delayed
+ * pivots are those of one process, and leave none to be perturbed.
  *
  *   test_dmatrix_factor [MATRIX] */
 #include "tests/support/mpi/dmatrix_factor.h"
 #include "tests/support/subtests.h"
+#include "tests/support/systems/zero_pivots.h"
 
 /* ---- The same bits ------------------------------------------------------------------------------------- */
 
@@ -134,6 +136,121 @@ static void check_bits(const world *w, const char *only) {
                (option){TRISTAR_GENERAL, TRISTAR_METHOD_LU, false, 3, TRISTAR_MATCHING_ON, false});
 }
 
+/* ---- Delayed pivots ------------------------------------------------------------------------------------ */
+
+static wish delaying(const tristar_layout *layout, tristar_method method, const problem *p) {
+  wish o = wish_of(layout, method);
+  o.analysis.pivoting = TRISTAR_PIVOTING_DELAYED;
+  o.analysis.ordering = TRISTAR_ORDERING_USER;
+  o.analysis.permutation = p->order;
+  o.analysis.matching = TRISTAR_MATCHING_OFF;
+  o.analysis.singular = TRISTAR_SINGULAR_PERTURB;
+  o.options.refine = TRISTAR_REFINE_NEVER;
+  return o;
+}
+
+static tristar_factor_stats stats_of(const tristar_distributed_t *d) {
+  tristar_factor_stats stats;
+  CHECK_OK(tristar_distributed_get_factor_stats(d, &stats, NULL));
+  return stats;
+}
+
+/* The largest |b - op(A) x| of plain solves over the largest |b|. */
+static double plain_error(const shared_matrix *s, tristar_dmatrix_t *matrix, tristar_distributed_t *d) {
+  const int64_t rows = s->end - s->first, ld = rows > 0 ? rows : 1;
+  OWNED char *all = make_rhs(s->t, s->n), *x = xcalloc((size_t)ld, s->t->bytes),
+             *y = xcalloc((size_t)ld, s->t->bytes);
+  const char *b = all + (size_t)s->first * s->t->bytes;
+  double error[2] = {0, 0};
+  for (int o = 0; o < TYPED_OPS; o++) {
+    CHECK_OK(tristar_distributed_solve(d, typed_ops[o], 1, b, ld, x, ld));
+    CHECK_OK(tristar_dmatrix_multiply(matrix, typed_ops[o], 1, NULL, x, ld, NULL, y, ld));
+    for (int64_t i = 0; i < rows; i++) {
+      error[0] = larger_error(error[0], cabs(get(s->t, b, i) - get(s->t, y, i)));
+      error[1] = fmax(error[1], cabs(get(s->t, b, i)));
+    }
+  }
+  MPI_Allreduce(MPI_IN_PLACE, error, 2, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
+  return error[0] / error[1];
+}
+
+/* Rank 0's own factor, with the pivots delayed that all ranks delay; in its place static pivots are
+ * perturbed. */
+static void compare_to_one(const world *w, const char *what, const shared_matrix *s, const wish *o,
+                           const tristar_distributed_t *together) {
+  CLEANUP(tristar_distributed_destroy) tristar_distributed_t *d;
+  CLEANUP(tristar_factor_destroy) tristar_factor_t *alone = NULL;
+  if (w->rank == 0) {
+    tristar_analysis_options plain = o->analysis;
+    plain.pivoting = TRISTAR_PIVOTING_STATIC;
+    CLEANUP(tristar_analysis_destroy) tristar_analysis_t *an = NEW_ANALYSIS(w->ts, &s->view, &o->analysis);
+    CLEANUP(tristar_analysis_destroy) tristar_analysis_t *other = NEW_ANALYSIS(w->ts, &s->view, &plain);
+    CLEANUP(tristar_factor_destroy) tristar_factor_t *perturbed = NEW_FACTOR(other, s->values);
+    tristar_factor_stats f;
+    CHECK_OK(tristar_factor_get_stats(perturbed, &f));
+    CHECK_MSG(f.perturbed_pivots > 0, "%s: static pivots serve", what);
+    CHECK_OK(tristar_factor(an, s->values, &alone));
+    CHECK_OK(tristar_factor_get_stats(alone, &f));
+    const tristar_factor_stats g = stats_of(together);
+    CHECK_MSG(g.pivot_rounds > 0 && g.delayed_pivots > 0 && g.perturbed_pivots == 0 && g.unstable_pivots == 0,
+              "%s: %lld delayed in %d rounds, %lld perturbed, %lld unstable", what,
+              (long long)g.delayed_pivots, g.pivot_rounds, (long long)g.perturbed_pivots,
+              (long long)g.unstable_pivots);
+    CHECK_MSG(f.pivot_rounds == g.pivot_rounds && f.delayed_pivots == g.delayed_pivots &&
+                  f.added_entries == g.added_entries && f.unstable_pivots == g.unstable_pivots &&
+                  f.nnz_factor == g.nnz_factor,
+              "%s: %lld delayed, %lld on one process", what, (long long)g.delayed_pivots,
+              (long long)f.delayed_pivots);
+  }
+  CHECK_OK(tristar_distribute(w->ts, MPI_COMM_WORLD, alone, &o->options, &d));
+  check_same(what, together, d);
+}
+
+/* Of rows on all ranks, and of rank 0's matrix. New values keep the structure. */
+static void check_delayed(const world *w, const shared_matrix *s, const wish *o, const char *what) {
+  CLEANUP(tristar_dmatrix_destroy) tristar_dmatrix_t *matrix = make(w, &s->rows);
+  CLEANUP(tristar_distributed_destroy) tristar_distributed_t *d;
+  CHECK_OK(tristar_dmatrix_factor(matrix, &o->analysis, &o->options, &d));
+  compare_to_one(w, what, s, o, d);
+  const double most = 1e5 * s->t->roundoff, error = plain_error(s, matrix, d);
+  CHECK_MSG(error < most, "%s: error %g", what, error);
+  tristar_factor_stats first = {.pivot_rounds = 0}, second = first;
+  if (w->rank == 0) first = stats_of(d);
+  shared_matrix next = *s;
+  next.values = scaled_values(s, 0.75);
+  next.view.values = next.values;
+  rows_block rows = take_rows(&next.view, s->t->bytes, s->first, s->end, 0);
+  CHECK_OK(tristar_dmatrix_update(matrix, &rows.view));
+  CHECK_OK(tristar_dmatrix_refactor(matrix, d));
+  if (w->rank == 0) second = stats_of(d);
+  CHECK(first.pivot_rounds == second.pivot_rounds && first.nnz_factor == second.nnz_factor &&
+        first.delayed_pivots == second.delayed_pivots && second.perturbed_pivots == 0);
+  CHECK_MSG(plain_error(s, matrix, d) < most, "%s: new values", what);
+  release_rows(&rows);
+  free(next.values);
+}
+
+/* symmetry GENERAL: unsymmetric values. */
+static void check_delayed_pivots(const world *w, const typed *t, tristar_symmetry symmetry,
+                                 tristar_method method) {
+  OWNED problem *p = symmetry == TRISTAR_GENERAL ? make_cyclic(t, 5) : make_saddle(t, symmetry, 1);
+  shared_matrix s = {.t = t, .values = p->values, .view = p->view, .error = t->is_single ? 1e-5 : 1e-13};
+  share_rows(w, &s);
+  for (int pz = 1; pz <= w->ranks; pz *= 2)
+    for (int px = 1; px * pz <= w->ranks; px += w->ranks / pz > 1 ? w->ranks / pz - 1 : 1) {
+      char what[100];
+      tristar_layout layout = grid(w, pz);
+      layout.px = px;
+      layout.py = w->ranks / px / pz;
+      const wish o = delaying(&layout, method, p);
+      snprintf(what, sizeof what, "delayed pivots, %c, symmetry %d, method %d, %dx%dx%d", t->scalar,
+               (int)symmetry, (int)method, layout.px, layout.py, layout.pz);
+      check_delayed(w, &s, &o, what);
+      compare_inputs(w, what, &s, &o);
+    }
+  release_rows(&s.rows);
+}
+
 /* ---- Memory -------------------------------------------------------------------------------------------- */
 
 /* Dense blocks along the diagonal: many entries, a short structure. No rank has an array of all values, no
@@ -176,5 +293,15 @@ int main(int argc, char **argv) {
   CLEANUP(close_world) world w = open_world();
   RUN(check_bits(&w, argc > 1 ? argv[1] : NULL));
   if (w.ranks == 4) RUN(check_arrays(&w));
+  if (argc > 1) return 0;
+  const tristar_method ldlt = TRISTAR_METHOD_LDLT, lu = TRISTAR_METHOD_LU;
+  RUN(check_delayed_pivots(&w, &typed_double, TRISTAR_SYMMETRIC, ldlt));
+  RUN(check_delayed_pivots(&w, &typed_double, TRISTAR_SYMMETRIC, lu));
+  RUN(check_delayed_pivots(&w, &typed_single, TRISTAR_SYMMETRIC, ldlt));
+  RUN(check_delayed_pivots(&w, &typed_complex_double, TRISTAR_HERMITIAN, ldlt));
+  RUN(check_delayed_pivots(&w, &typed_complex_double, TRISTAR_SYMMETRIC, ldlt));
+  RUN(check_delayed_pivots(&w, &typed_complex_single, TRISTAR_HERMITIAN, lu));
+  RUN(check_delayed_pivots(&w, &typed_double, TRISTAR_GENERAL, lu));
+  RUN(check_delayed_pivots(&w, &typed_complex_double, TRISTAR_GENERAL, lu));
   return 0;
 }

@@ -3,6 +3,7 @@
 #include "tests/support/mpi/dmatrix_factor.h"
 #include "tests/support/mpi/rank_allocations.h"
 #include "tests/support/systems/nasty_systems.h"
+#include "tests/support/systems/zero_pivots.h"
 #include "tests/support/subtests.h"
 
 /* ---- Failures ------------------------------------------------------------------------------------------ */
@@ -207,10 +208,17 @@ static void check_arguments(const world *w) {
   o.analysis.inverse = TRISTAR_INVERSE_PARTITIONED;
   CHECK_STATUS(tristar_dmatrix_factor(matrix, &o.analysis, &o.options, &d), TRISTAR_ERR_UNSUPPORTED);
   o.analysis.inverse = TRISTAR_INVERSE_DIAGONAL;
-  o.analysis.pivoting = TRISTAR_PIVOTING_DELAYED;
-  CHECK_STATUS(tristar_dmatrix_factor(matrix, &o.analysis, &o.options, &d), TRISTAR_ERR_UNSUPPORTED);
-  expect_text(w, "on one process only");
-  o.analysis.pivoting = TRISTAR_PIVOTING_STATIC;
+  if (w->ranks > 1) {
+    o.analysis.pivoting = w->rank == 0 ? TRISTAR_PIVOTING_DELAYED : TRISTAR_PIVOTING_STATIC;
+    CHECK_STATUS(tristar_dmatrix_factor(matrix, &o.analysis, &o.options, &d), TRISTAR_ERR_ARGUMENT);
+    expect_text(w, "pivoting");
+    o.analysis.pivoting = TRISTAR_PIVOTING_DELAYED;
+    o.analysis.pivot_threshold = w->rank == 0 ? 0.25 : 0.125;
+    CHECK_STATUS(tristar_dmatrix_factor(matrix, &o.analysis, &o.options, &d), TRISTAR_ERR_ARGUMENT);
+    expect_text(w, "pivot_threshold");
+    o.analysis.pivoting = TRISTAR_PIVOTING_STATIC;
+    o.analysis.pivot_threshold = 0;
+  }
   o.analysis.ordering = TRISTAR_ORDERING_USER;
   CHECK_STATUS(tristar_dmatrix_factor(matrix, &o.analysis, &o.options, &d), TRISTAR_ERR_ARGUMENT);
   expect_text(w, "without a permutation");
@@ -331,6 +339,34 @@ static void check_memory_of_opinion(const world *w) {
   release_rows(&s.rows);
 }
 
+/* The same where rank 0 searches another order of pivots, which changes the analysis. */
+static void check_memory_of_search(const world *w, tristar_method method) {
+  const tristar_layout layout = some_grid(w);
+  wish o = wish_of(&layout, method);
+  tristar_distributed_t *d;
+  OWNED problem *p = make_saddle(&typed_double, TRISTAR_SYMMETRIC, 1);
+  shared_matrix s = {.t = &typed_double, .values = p->values, .view = p->view, .error = 1e-13};
+  share_rows(w, &s);
+  o.analysis.ordering = TRISTAR_ORDERING_USER;
+  o.analysis.permutation = p->order;
+  o.analysis.matching = TRISTAR_MATCHING_OFF;
+  o.analysis.pivoting = TRISTAR_PIVOTING_DELAYED;
+  CLEANUP(tristar_dmatrix_destroy) tristar_dmatrix_t *matrix = make(w, &s.rows);
+  for (int of_rows = 0; of_rows < 2; of_rows++)
+    for (int who = 0; who<w->ranks; who += w->ranks> 1 ? w->ranks - 1 : 1) {
+      allocation_failures failing = fail_allocations_on(who, w->ts);
+      failing.sparse = 12;
+      failing.recovers = true;
+      while (next_failure(&failing)) {
+        end_failure_everywhere(&failing, of_rows ? tristar_dmatrix_factor(matrix, &o.analysis, &o.options, &d)
+                                                 : factor_opinion(w, &s, &o, false, &d));
+        tristar_distributed_destroy(&d);
+      }
+      CHECK_MSG(failing.count > 20, "%d failures", (int)failing.count);
+    }
+  release_rows(&s.rows);
+}
+
 /* More ranks than rows, and no rows at all. */
 static void check_tiny(const world *w) {
   tristar_layout layout = grid(w, 1);
@@ -362,6 +398,8 @@ int main(int argc, char **argv) {
   RUN(check_arguments(&w));
   if (w.ranks <= 4) RUN(check_memory(&w));
   if (w.ranks <= 4) RUN(check_memory_of_opinion(&w));
+  if (w.ranks <= 4) RUN(check_memory_of_search(&w, TRISTAR_METHOD_LDLT));
+  if (w.ranks <= 4) RUN(check_memory_of_search(&w, TRISTAR_METHOD_LU));
   RUN(check_tiny(&w));
   return 0;
 }

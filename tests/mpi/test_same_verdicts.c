@@ -51,6 +51,7 @@ static subject make_subject(uint64_t seed) {
   if (choice % 4 == 1) s.options.singular = TRISTAR_SINGULAR_PERTURB;
   if (choice % 8 == 2) s.options.matching = TRISTAR_MATCHING_OFF;
   if (choice % 8 == 3) s.options.growth = TRISTAR_GROWTH_MATCH;
+  if (seed % 7 == 3) s.options.pivoting = TRISTAR_PIVOTING_DELAYED;
   if (choice % 2 == 0) return s;
   static int64_t reverse[NASTY_MOST];
   for (int k = 0; k < s.m.n; k++) reverse[k] = s.m.n - 1 - k;
@@ -244,11 +245,11 @@ static void compare(const subject *s, const char *how, const tristar_layout *l, 
   sum->figures += figures;
   sum->worse += worse;
   if (!status && !figures && !worse && !digits) return;
-  printf("%llu: %s, %c, method %d, n %d, options %d %d %d, %s on %dx%dx%d%s:%s%s%s%s\n",
+  printf("%llu: %s, %c, method %d, n %d, options %d %d %d %d, %s on %dx%dx%d%s:%s%s%s%s\n",
          (unsigned long long)s->seed, nasty_name[s->m.kind], s->t->scalar, (int)s->m.method, s->m.n,
-         (int)s->options.matching, (int)s->options.singular, (int)s->options.growth, how, l->px, l->py, l->pz,
-         course_name[before], status ? " status" : "", figures ? " figures" : "", worse ? " error" : "",
-         digits ? " digits" : "");
+         (int)s->options.matching, (int)s->options.singular, (int)s->options.growth, (int)s->options.pivoting,
+         how, l->px, l->py, l->pz, course_name[before], status ? " status" : "", figures ? " figures" : "",
+         worse ? " error" : "", digits ? " digits" : "");
   print("alone", alone);
   print("ranks", v);
 }

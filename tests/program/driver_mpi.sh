@@ -122,6 +122,25 @@ all gen:convdiff3d:6 --matching on
 all gen:convdiff3d:6 --precision cz
 EOF
 
+# ---- Delayed pivots: [0 B; B^T H], whose first diagonal entries are zero
+python3 - >saddle.mtx <<'EOF'
+rows, first = 300, 90
+entries = [(first + (11 * j + 50 * k) % (rows - first), j, 1 + j % 5 / 4 + k) for j in range(first) for k in range(3)]
+entries += [(i, j, 3 if i == j else -1) for i in range(first, rows) for j in (i - 1, i) if j >= first]
+print("%%%%MatrixMarket matrix coordinate real symmetric\n%d %d %d" % (rows, rows, len(entries)))
+print("\n".join("%d %d %.17g" % (i + 1, j + 1, v) for i, j, v in entries))
+EOF
+for layout in 1x1x2 2x1x1; do
+  ranks 2 0 'the first one had all of it to search pivots$' solve saddle.mtx --ordering natural --matching off \
+    --pivoting delayed --layout $layout --json delayed.json
+  python3 - <<'EOF' || fail "$layout: delayed pivots"
+import json
+r = json.load(open("delayed.json"))
+assert r["delayed_pivots"] > 0 and r["pivot_rounds"] > 0 and r["perturbed_pivots"] == 0, r
+assert r["backward_error"] < 1e-14, r["backward_error"]
+EOF
+done
+
 # ---- Saved factors, one file a process: the bits of the run that saved them; other layouts, damaged files
 rm -f -- set.*
 for source in gen:kkt3d:5 'gen:convdiff3d:6 --precision cz' 'gen:circuit:300 --algo levelwise'; do

@@ -32,14 +32,15 @@ static void release_scales(making *m) {
 
 /* Collective. What ranks ask for differently cannot be made. mine: what this rank has found before. */
 static tristar_status agree_on_analysis(const making *m, tristar_status mine) {
-  static const char *const name[] = {"the method",   "the ordering",
-                                     "leaf_parts",   "the seed",
-                                     "the matching", "the treatment of diagonal blocks (inverse)",
-                                     "merge",        "singular",
-                                     "growth",       "single_factors"};
+  static const char *const name[] = {
+      "the method",     "the ordering", "leaf_parts",
+      "the seed",       "the matching", "the treatment of diagonal blocks (inverse)",
+      "merge",          "singular",     "growth",
+      "single_factors", "pivoting",     "pivot_threshold"};
   const tristar_analysis_options *o = &m->options;
-  const int64_t value[] = {o->method,  o->ordering, o->leaf_parts, (int64_t)o->seed, o->matching,
-                           o->inverse, o->merge,    o->singular,   o->growth,        o->single_factors};
+  int64_t value[] = {o->method, o->ordering, o->leaf_parts, (int64_t)o->seed,  o->matching, o->inverse,
+                     o->merge,  o->singular, o->growth,     o->single_factors, o->pivoting, 0};
+  memcpy(&value[11], &o->pivot_threshold, sizeof value[11]); /* bits */
   return tsi_transport_same(m->d->transport, mine, (int)(sizeof value / sizeof *value), name, value, 0, NULL);
 }
 
@@ -70,7 +71,7 @@ static tristar_status analyze(making *m, const tsi_rows_method *method) {
   if (m->options.ordering == TRISTAR_ORDERING_PTSCOTCH)
     TSI_TRY(tsi_rows_order(matrix, m->options.seed, mapped, matched.row_map, &order));
   const double before = tsi_clock() - begin;
-  TSI_TRY(tsi_dmatrix_gather_pattern(matrix, true, true, &pattern));
+  TSI_TRY(tsi_dmatrix_gather_pattern(matrix, true, true, &pattern, NULL));
   chosen.matched = &matched;
   chosen.order = order;
   if (pattern != NULL) status = tsi_analyze_pattern(matrix->ts, pattern, &m->options, &chosen, &analysis);
@@ -94,6 +95,7 @@ static void prepare_supply(making *m, tristar_method method, bool adjoint) {
   m->supply.singular = m->options.singular;
   m->supply.growth = m->options.growth;
   m->supply.matching = m->options.matching;
+  m->supply.pivoting = m->options.pivoting;
 }
 
 /* Collective. METHOD_AUTO goes on with L D L^T where Cholesky meets a pivot that is not positive. */
@@ -210,8 +212,6 @@ static tristar_status check_options(const tsi_env *env, const tristar_analysis_o
   if (options->schur_count != 0)
     TSI_FAIL(env, TRISTAR_ERR_UNSUPPORTED,
              "schur: on many processes tristar_dmatrix_schur computes Schur complements");
-  if (options->pivoting != TRISTAR_PIVOTING_STATIC)
-    TSI_FAIL(env, TRISTAR_ERR_UNSUPPORTED, "pivoting: pivots are delayed on one process only");
   return tsi_analysis_check_options(env, options);
 }
 
@@ -298,13 +298,15 @@ static tristar_status renew(making *m, size_t memory, double begin) {
   bool adjoint;
   TSI_TRY(tsi_transport_agree(d->transport, check_pair(m->matrix, d)));
   const tsi_factor_kind *kind = &d->process->kind;
+  const tristar_analysis_options *options = &d->team_factor->analysis.options;
   const tristar_method method = d->team_factor->analysis.stats.method;
   TSI_TRY(tsi_transport_agree(d->transport, tsi_dmatrix_need_whole(m->matrix)));
   TSI_TRY(check_values(m, method, &adjoint));
   m->options.single_factors = kind->factor_scalar != kind->user_scalar;
-  m->options.singular = d->team_factor->analysis.options.singular;
-  m->options.growth = d->team_factor->analysis.options.growth;
-  m->options.matching = d->team_factor->analysis.options.matching;
+  m->options.singular = options->singular;
+  m->options.growth = options->growth;
+  m->options.matching = options->matching;
+  m->options.pivoting = options->pivoting;
   prepare_supply(m, method, adjoint);
   return tsi_team_factor_renew(d, &m->supply.supply, &m->how, TRISTAR_OK, memory, begin);
 }

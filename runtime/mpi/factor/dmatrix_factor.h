@@ -64,11 +64,11 @@ TRISTAR_CHECKED tristar_status tsi_rows_everywhere(const tristar_dmatrix_t *matr
 /* Does the method hold these values? Errors: ARGUMENT, NOT_FINITE, MEMORY, RUNTIME. */
 TRISTAR_CHECKED tristar_status tsi_rows_check_method(const tristar_dmatrix_t *matrix, tristar_method method,
                                                      bool *adjoint);
-/* Scalings of n rows and columns, as tsi_scaling_find has them. matched: of a matching, or NULL; keeps: as in
- * tsi_scaling_lines. Errors: those of tsi_scaling_find. */
+/* Scalings of n rows and columns, as tsi_scaling_find has them. matched: of a matching, or NULL; keeps,
+ * any_pivots: as in tsi_scaling_lines. Errors: those of tsi_scaling_find. */
 TRISTAR_CHECKED tristar_status tsi_rows_find_scaling(const tristar_dmatrix_t *matrix, tristar_method method,
                                                      char factor_scalar, double *const matched[2], bool keeps,
-                                                     double *scale[2]);
+                                                     bool any_pivots, double *scale[2]);
 /* Local. The magnitudes of the entries of this rank's rows, in an array that is the caller's. Errors: MEMORY.
  */
 TRISTAR_CHECKED tristar_status tsi_rows_measure(const tristar_dmatrix_t *matrix, double **magnitude);
@@ -94,6 +94,7 @@ typedef struct tsi_rows_supply {
   tristar_singular singular;
   tristar_growth growth;
   tristar_matching matching;
+  tristar_pivoting pivoting;
   double **scale;    /* of rows, of columns: n; NULL: ones; what measure finds */
   tsi_index **place; /* final numbers of rows here (NULL: those of own columns), and of columns that they
                         meet: own ones, then ghosts */

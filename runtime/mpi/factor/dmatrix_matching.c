@@ -37,7 +37,7 @@ static tristar_status check_rank(const tristar_dmatrix_t *d) {
   tsi_env *env = &d->ts->env;
   tsi_pattern *pattern = NULL;
   tsi_index rank = 0;
-  TSI_TRY(tsi_dmatrix_gather_pattern(d, false, false, &pattern));
+  TSI_TRY(tsi_dmatrix_gather_pattern(d, false, false, &pattern, NULL));
   if (pattern) status = tsi_structural_rank(env, pattern->n, pattern->ptr, pattern->index, &rank);
   if (pattern && status == TRISTAR_OK && rank < pattern->n)
     status = tsi_fail_structure(env, pattern->n, rank);
@@ -118,7 +118,7 @@ tristar_status tsi_rows_gather_sizes(const tristar_dmatrix_t *d, tsi_entries *ou
   double *magnitude = NULL, *received = NULL;
   tsi_count count = 0;
   *out = (tsi_entries){.n = 0};
-  TSI_TRY_OUT(tsi_dmatrix_gather_pattern(d, false, false, &pattern));
+  TSI_TRY_OUT(tsi_dmatrix_gather_pattern(d, false, false, &pattern, NULL));
   status = list_sizes(d, &magnitude, &count);
   if (status == TRISTAR_OK && root) status = make_room(d, pattern, &received, out);
   TSI_TRY_OUT(tsi_transport_agree(d->transport, status));

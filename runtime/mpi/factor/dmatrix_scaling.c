@@ -55,7 +55,8 @@ tristar_status tsi_rows_measure(const tristar_dmatrix_t *d, double **magnitude) 
 }
 
 tristar_status tsi_rows_find_scaling(const tristar_dmatrix_t *d, tristar_method method, char factor_scalar,
-                                     double *const matched[2], bool keeps, double *scale[2]) {
+                                     double *const matched[2], bool keeps, bool any_pivots,
+                                     double *scale[2]) {
   tsi_env *env = &d->ts->env;
   TSI_OWNED double *magnitude = NULL;
   const tsi_scaling_team team = {(void *)(uintptr_t)d, agree, unite_largest, unite_sums};
@@ -72,6 +73,7 @@ tristar_status tsi_rows_find_scaling(const tristar_dmatrix_t *d, tristar_method 
                                    .row_scale = matched[0],
                                    .col_scale = matched[1],
                                    .keeps_matching = keeps,
+                                   .any_pivots = any_pivots,
                                    .team = &team};
   return tsi_scaling_find(env, &lines, &scale[0], &scale[1]);
 }

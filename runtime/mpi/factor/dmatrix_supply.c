@@ -56,7 +56,8 @@ static tristar_status measure(const tsi_supply *supply, tristar_distributed_t *d
   bool keeps;
   (void)sizes;
   TSI_TRY_OUT(tsi_rows_share_matching(s->matrix, d->source, matched, &keeps));
-  TSI_TRY_OUT(tsi_rows_find_scaling(s->matrix, s->method, s->factor_scalar, matched, keeps, s->scale));
+  TSI_TRY_OUT(tsi_rows_find_scaling(s->matrix, s->method, s->factor_scalar, matched, keeps,
+                                    s->pivoting == TRISTAR_PIVOTING_DELAYED, s->scale));
   if (d->source) d->source->adjoint = s->adjoint;
 out:
   for (int k = 0; k < 2; k++) TSI_FREE(&d->ts->env, matched[k]);
@@ -94,10 +95,10 @@ static tristar_status take_scales(const tsi_supply *supply, tristar_distributed_
   largest = gather_sizes(s, &w, magnitude, team_factor->sizes.column);
   TSI_TRY(tsi_rows_unite(m, d->n, team_factor->sizes.column));
   TSI_TRY(tsi_rows_unite(m, 1, &largest));
-  TSI_TRY(tsi_transport_agree(d->transport,
-                              tsi_team_factor_take_columns(env, team_factor, &team_factor->sizes.column)));
-  team_factor->sizes.tiny =
-      sqrt(tsi_sparse_kernels_select(s->factor_scalar)->epsilon) * (largest > 0 ? largest : 1);
+  TSI_TRY(
+      tsi_transport_agree(d->transport, tsi_team_factor_take_columns(env, team_factor, sizeof(double),
+                                                                     (void **)&team_factor->sizes.column)));
+  team_factor->sizes.tiny = tsi_tiny_pivot(&team_factor->analysis, largest);
   d->process->kind.adjoint = team_factor->part.adjoint = s->adjoint;
   team_factor->analysis.options.singular = s->singular;
   team_factor->analysis.options.growth = s->growth;
@@ -252,6 +253,39 @@ static tristar_status bring_matrix(const tsi_supply *supply, tristar_distributed
   return status;
 }
 
+/* ---- The whole matrix ---------------------------------------------------------------------------------- */
+
+/* The analysis of rank 0 was made of the same pattern. */
+static tristar_status bring_whole(const tsi_supply *supply, tristar_distributed_t *d) {
+  tsi_env *env = &d->ts->env;
+  const tsi_rows_supply *s = supply_of(supply);
+  tristar_factor_t *source = d->source;
+  tsi_pattern *pattern = NULL;
+  void *values = NULL;
+  TSI_TRY(tsi_transport_agree(d->transport, tsi_dmatrix_need_whole(s->matrix)));
+  TSI_TRY(tsi_dmatrix_gather_pattern(s->matrix, true, true, &pattern, &values));
+  tristar_status status = TRISTAR_OK;
+  if (source != NULL) {
+    TSI_FREE(env, source->analysis->pattern);
+    TSI_FREE(env, source->values);
+    source->analysis->pattern = pattern;
+    source->values = values;
+    if (source->analysis->lower.ptr == NULL) status = tsi_assembly_create(env, source->analysis);
+  }
+  return tsi_transport_agree(d->transport, status);
+}
+
+static void forget_whole(const tsi_supply *supply, tristar_distributed_t *d) {
+  tsi_env *env = &d->ts->env;
+  tristar_factor_t *source = d->source;
+  (void)supply;
+  if (source->values != NULL) tsi_analysis_forget_entries(source->analysis);
+  TSI_FREE(env, source->values);
+  TSI_FREE(env, source->row_scale);
+  TSI_FREE(env, source->col_scale);
+  tsi_analysis_forget_rows(source->analysis);
+}
+
 void tsi_rows_supply_begin(tristar_dmatrix_t *matrix, double *scale[2], tsi_index *places[2],
                            tsi_rows_supply *out) {
   *out = (tsi_rows_supply){.supply = {.measure = measure,
@@ -262,7 +296,9 @@ void tsi_rows_supply_begin(tristar_dmatrix_t *matrix, double *scale[2], tsi_inde
                                       .places = give_places,
                                       .put_values = give_values,
                                       .end = end,
-                                      .matrix = bring_matrix},
+                                      .matrix = bring_matrix,
+                                      .bring = bring_whole,
+                                      .forget = forget_whole},
                            .matrix = matrix,
                            .scale = scale,
                            .place = places};

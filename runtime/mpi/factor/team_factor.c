@@ -144,6 +144,7 @@ static void destroy_team_factor(tristar_distributed_t *d, tsi_team_factor **out)
   TSI_FREE(env, team_factor->panel);
   TSI_FREE(env, team_factor->owner);
   TSI_FREE(env, team_factor->analysis.panel_values);
+  TSI_FREE(env, team_factor->analysis.second);
   if (team_factor->analysis.out_row != team_factor->analysis.in_row)
     TSI_FREE(env, team_factor->analysis.out_row);
   TSI_FREE(env, team_factor->analysis.in_row);
@@ -198,6 +199,7 @@ static void note_outcome(tsi_team_factor *team_factor, const tsi_numeric *numeri
   source->stats.smallest_pivot = source->analysis->pattern->n > 0 ? figures.smallest : 0;
   source->stats.largest_pivot = figures.largest;
   source->stats.growth = figures.strongest;
+  source->stats.unstable_pivots = team_factor->part.stats.unstable_pivots;
   source->stats.judged = source->stats.singular = 0;
   source->inverse_growth = team_factor->part.inverse_growth;
   tsi_factor_order_pivots(source);
@@ -227,6 +229,7 @@ static tristar_status factor(tristar_distributed_t *d, const tsi_supply *supply)
   TSI_TRY_OUT(tsi_transport_agree(d->transport, tsi_numeric_finish(numeric, part)));
   TSI_TRY_OUT(tsi_transport_unite(d->transport, &part->inherited_error, 1, MPI_DOUBLE, MPI_MAX));
   TSI_TRY_OUT(tsi_transport_unite(d->transport, &part->inverse_growth, 1, MPI_DOUBLE, MPI_MAX));
+  TSI_TRY_OUT(tsi_team_factor_test_pivots(d));
   note_outcome(team_factor, numeric);
   tsi_numeric_destroy(&numeric);
   TSI_TRY_OUT(tsi_agree_on_kind(d, team_factor->source, part->row_scale != NULL));
@@ -256,8 +259,6 @@ static tristar_status take_values(tristar_distributed_t *d, tristar_analysis_t *
   if (values == NULL && analysis->pattern->ptr[analysis->pattern->n] > 0)
     TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "values is NULL on rank 0");
   TSI_TRY(tsi_analysis_need_whole(analysis));
-  if (analysis->options.pivoting != TRISTAR_PIVOTING_STATIC)
-    TSI_FAIL(env, TRISTAR_ERR_UNSUPPORTED, "pivoting: pivots are delayed on one process only");
   TSI_TRY(tsi_factor_create(analysis, values, source));
   return tsi_factor_choose_method(*source);
 }
@@ -276,16 +277,20 @@ static tristar_status lay_out(tristar_distributed_t *d, double floor_bytes, tsi_
   TSI_TRY(tsi_transport_agree(d->transport, status));
   tsi_known_release(&known);
   tsi_distributed_forget_structure(d);
-  if (source && d->of_rows) tsi_analysis_forget_rows(source->analysis);
+  if (source && d->of_rows && !tsi_factor_delays(source)) tsi_analysis_forget_rows(source->analysis);
+  TSI_TRY(tsi_team_factor_share_pivoting(d));
   return name_rows(d, d->team_factor, tsi_team_factor_check_limit(d, bytes));
 }
 
 tristar_status tsi_team_factor_lay_out(tristar_distributed_t *d, double floor_bytes) {
   tsi_pivot_sizes none = {.column = NULL};
-  return lay_out(d, floor_bytes, &none);
+  const tristar_status status = lay_out(d, floor_bytes, &none);
+  if (d->source && d->of_rows) tsi_analysis_forget_rows(d->source->analysis);
+  return status;
 }
 
-tristar_status tsi_team_factor_create(tristar_distributed_t *d, const tsi_supply *supply) {
+/* Collective. With the analysis that rank 0 has now. */
+static tristar_status create_once(tristar_distributed_t *d, const tsi_supply *supply) {
   tristar_status status = TRISTAR_OK;
   tsi_pivot_sizes sizes = {.column = NULL};
   TSI_TRY_OUT(supply->measure(supply, d, &sizes));
@@ -295,6 +300,18 @@ out:
   tsi_pivot_sizes_release(&sizes);
   if (status != TRISTAR_OK && !(d->team_factor && d->team_factor->part.dependent))
     tsi_distributed_release_layout(d);
+  return status;
+}
+
+/* The same rounds as those of tsi_factor_run_stable. */
+tristar_status tsi_team_factor_create(tristar_distributed_t *d, const tsi_supply *supply) {
+  tristar_status status = create_once(d, supply);
+  bool again = true;
+  for (int round = 0; round < TSI_PIVOT_ROUNDS && again; round++) {
+    status = tsi_team_factor_reorder(d, supply, status, &again);
+    if (again) status = create_once(d, supply);
+  }
+  if (d->source && tsi_factor_delays(d->source) && supply->forget) supply->forget(supply, d);
   return status;
 }
 

@@ -54,9 +54,9 @@ typedef enum tsi_union { TSI_UNION_BITS, TSI_UNION_MAX } tsi_union;
 TRISTAR_CHECKED tristar_status tsi_team_factor_unite_columns(const tristar_distributed_t *d,
                                                              const tsi_team_factor *team_factor, size_t bytes,
                                                              tsi_union how, void *array, void *all);
-/* Numbers by column of the part, of those of all columns; all: freed. Errors: MEMORY. */
+/* Items of `bytes` by column of the part, of those of all columns; all: freed. Errors: MEMORY. */
 TRISTAR_CHECKED tristar_status tsi_team_factor_take_columns(tsi_env *env, const tsi_team_factor *team_factor,
-                                                            double **all);
+                                                            size_t bytes, void **all);
 
 /* Where a factorization has its values from. Its functions are collective; errors are the same on all ranks.
  */
@@ -88,6 +88,12 @@ struct tsi_supply {
   void (*end)(void *from); /* from: may be NULL */
   /* After the factorization: d->matrix. Errors: MEMORY, TOO_LARGE, RUNTIME. */
   tristar_status (*matrix)(const tsi_supply *supply, tristar_distributed_t *d);
+  /* Before a search: d->source gets the entries and the values of the matrix. The supply is ready for another
+   * factorization. NULL: d->source has them. Errors: MEMORY, TOO_LARGE, RUNTIME. */
+  tristar_status (*bring)(const tsi_supply *supply, tristar_distributed_t *d);
+  /* Local, on rank 0, at the end of a factorization with PIVOTING_DELAYED: frees the rows of the analysis,
+   * and the arrays of bring. NULL: nothing to do. */
+  void (*forget)(const tsi_supply *supply, tristar_distributed_t *d);
 };
 /* From rank 0. */
 extern const tsi_supply tsi_supply_of_one;
@@ -99,14 +105,26 @@ TRISTAR_CHECKED tristar_status tsi_team_factor_take_entries(tristar_distributed_
 /* Only a factorization reads them. */
 void tsi_team_factor_release_lists(tsi_env *env, tsi_team_factor *team_factor);
 
-/* Collective. Lays out and factors, with the analysis that d->source has on rank 0. After a failure the
- * layout is released, unless nothing was left of a row (part.dependent). Errors: those of
- * tristar_distributed_factor.
+/* Collective. Lays out and factors, with the analysis that d->source has on rank 0 or, PIVOTING_DELAYED, with
+ * others that it gets for other orders of pivots. After a failure the layout is released, unless nothing was
+ * left of a row (part.dependent). Errors: those of tristar_distributed_factor.
  */
 TRISTAR_CHECKED tristar_status tsi_team_factor_create(tristar_distributed_t *d, const tsi_supply *supply);
 
-/* Collective. The same without values: all that follows from the analysis that d->source has on rank 0.
- * floor_bytes: as in tsi_distributed_lay_out. Errors: those of tsi_distributed_lay_out. */
+/* Collective. Once the part has its columns: it gets the options and the pairs of PIVOTING_DELAYED from the
+ * analysis of rank 0. Errors: MEMORY, RUNTIME. */
+TRISTAR_CHECKED tristar_status tsi_team_factor_share_pivoting(tristar_distributed_t *d);
+/* Collective, PIVOTING_DELAYED: sets stats.unstable_pivots of the part to the number of all ranks. Errors:
+ * MEMORY, RUNTIME. */
+TRISTAR_CHECKED tristar_status tsi_team_factor_test_pivots(tristar_distributed_t *d);
+/* Collective, after a factorization with the status `made`: searches another order of pivots if they call for
+ * it. *changed: d->source has an analysis for another order, for which nothing is laid out yet. Errors: made;
+ * those of tsi_factor_search_order and bring, after which the layout is released; RUNTIME. */
+TRISTAR_CHECKED tristar_status tsi_team_factor_reorder(tristar_distributed_t *d, const tsi_supply *supply,
+                                                       tristar_status made, bool *changed);
+
+/* Collective. tsi_team_factor_create without values: all that follows from the analysis that d->source has on
+ * rank 0. floor_bytes: as in tsi_distributed_lay_out. Errors: those of tsi_distributed_lay_out. */
 TRISTAR_CHECKED tristar_status tsi_team_factor_lay_out(tristar_distributed_t *d, double floor_bytes);
 /* Collective, of a factor of rows. Fills again what tsi_analysis_forget_rows has freed of the analysis of
  * rank 0, from the ranks that have it. It is to be forgotten afterwards, whatever the status. Errors: MEMORY,

@@ -63,14 +63,15 @@ tristar_status tsi_team_factor_unite_columns(const tristar_distributed_t *d,
   return TRISTAR_OK;
 }
 
-tristar_status tsi_team_factor_take_columns(tsi_env *env, const tsi_team_factor *team_factor, double **all) {
+tristar_status tsi_team_factor_take_columns(tsi_env *env, const tsi_team_factor *team_factor, size_t bytes,
+                                            void **all) {
   const tsi_front_part *fronts = &team_factor->fronts;
   const tsi_symbolic *symbolic = fronts->tree->symbolic;
-  double *part = NULL;
-  TSI_TRY(TSI_ALLOC(env, part, symbolic->n));
+  char *part = NULL;
+  TSI_TRY(TSI_ALLOC_SIZED(env, part, (size_t)symbolic->n, bytes));
   for (tsi_index s = 0; s < symbolic->count; s++)
-    memcpy(part + symbolic->start[s], *all + fronts->column[s],
-           (size_t)(symbolic->start[s + 1] - symbolic->start[s]) * sizeof *part);
+    memcpy(part + (size_t)symbolic->start[s] * bytes, (const char *)*all + (size_t)fronts->column[s] * bytes,
+           (size_t)(symbolic->start[s + 1] - symbolic->start[s]) * bytes);
   TSI_FREE(env, *all);
   *all = part;
   return TRISTAR_OK;

@@ -47,8 +47,9 @@ static tristar_status share_scales(const tsi_supply *supply, tristar_distributed
   team_factor->analysis.options.matching = (tristar_matching)told.matching;
   TSI_TRY(tsi_transport_agree(d->transport, allocate_scales(env, team_factor, d->n, told.scaled != 0)));
   TSI_TRY(tsi_broadcast_bytes(env, comm, team_factor->sizes.column, bytes));
-  TSI_TRY(tsi_transport_agree(d->transport,
-                              tsi_team_factor_take_columns(env, team_factor, &team_factor->sizes.column)));
+  TSI_TRY(
+      tsi_transport_agree(d->transport, tsi_team_factor_take_columns(env, team_factor, sizeof(double),
+                                                                     (void **)&team_factor->sizes.column)));
   if (!told.scaled) return TRISTAR_OK;
   if (source) memcpy(part->row_scale, source->row_scale, bytes);
   if (source) memcpy(part->col_scale, source->col_scale, bytes);

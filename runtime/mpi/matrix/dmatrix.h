@@ -203,10 +203,10 @@ bool tsi_dmatrix_same_blocks(const tristar_dmatrix_t *a, const tristar_dmatrix_t
 TRISTAR_CHECKED tristar_status tsi_dmatrix_take_values(tristar_dmatrix_t *d, const tristar_view *rows);
 
 /* The rows are in one piece. Collective. *out: on rank 0 the pattern, by rows, elsewhere NULL. triangle: of
- * each pair of a symmetric kind one entry; zeros: with entries that are zero. Errors: TOO_LARGE, MEMORY,
- * RUNTIME. */
+ * each pair of a symmetric kind one entry; zeros: with entries that are zero. values: NULL, or on rank 0 the
+ * values, the caller's to free. Errors: TOO_LARGE, MEMORY, RUNTIME. */
 TRISTAR_CHECKED tristar_status tsi_dmatrix_gather_pattern(const tristar_dmatrix_t *d, bool triangle,
-                                                          bool zeros, tsi_pattern **out);
+                                                          bool zeros, tsi_pattern **out, void **values);
 /* The rows are in one piece. Collective. A number by which the pattern can be recognized, however its rows
  * are distributed. Errors: RUNTIME. */
 TRISTAR_CHECKED tristar_status tsi_dmatrix_fingerprint(const tristar_dmatrix_t *d, uint64_t *out);

@@ -142,7 +142,7 @@ static tristar_status repartition(numbering *m, const tristar_dmatrix_options *o
   tsi_transport *transport = m->d->transport;
   TSI_TRY(tsi_transport_agree(transport, check(m->d, options, out)));
   TSI_TRY(tsi_transport_agree(transport, allocate(m)));
-  TSI_TRY(tsi_dmatrix_gather_pattern(m->d, false, true, &m->pattern));
+  TSI_TRY(tsi_dmatrix_gather_pattern(m->d, false, true, &m->pattern, NULL));
   TSI_TRY(tsi_transport_agree(transport, m->pattern ? number_rows(m) : TRISTAR_OK));
   TSI_TRY(spread_numbers(m));
   TSI_TRY(tsi_dmatrix_begin(m->d->ts, tsi_transport_comm(transport), TRISTAR_OK, out));

@@ -105,7 +105,9 @@ static inline void same_figures(const world *w, const char *what, const tristar_
                 a.n == b.n && f.perturbed_pivots == g.perturbed_pivots &&
                 f.smallest_pivot == g.smallest_pivot && a.method == b.method && a.flops == b.flops &&
                 a.symmetric_pattern == b.symmetric_pattern && a.missing_mirrors == b.missing_mirrors &&
-                a.rounded == b.rounded,
+                a.rounded == b.rounded && f.pivot_rounds == g.pivot_rounds &&
+                f.delayed_pivots == g.delayed_pivots && f.added_entries == g.added_entries &&
+                f.unstable_pivots == g.unstable_pivots,
             "%s: other figures", what);
 }
 
