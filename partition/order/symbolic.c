@@ -449,12 +449,14 @@ static tristar_status fill_rows(tsi_env *env, const tsi_graph *graph, tsi_symbol
 }
 
 /* From the column elimination tree to the final supernodes and their rows. */
-static tristar_status build_supernodes(tsi_env *env, double relax, work *w, tsi_symbolic *sy) {
+static tristar_status build_supernodes(tsi_env *env, const tsi_symbolic_options *options, work *w,
+                                       tsi_symbolic *sy) {
   TSI_TRY(find_supernodes(env, w, sy->n));
   TSI_SCRATCH(env, tsi_index, column_order, sy->n);
-  TSI_TRY(tsi_amalgamate(env, w->tree, w->tree_part, relax, sy, column_order));
+  TSI_TRY(tsi_amalgamate(env, w->tree, w->tree_part, options->relax, sy, column_order));
   TSI_TRY(renumber_columns(env, sy, column_order, w->parent));
   TSI_TRY(note_parts(w, sy));
+  TSI_TRY(tsi_watch_look(env, options->watch, "symbolic factorization"));
   TSI_TRY(fill_rows(env, w->graph, sy));
   return tsi_tree_height(env, sy->count, sy->parent, &sy->tree_height);
 }
@@ -472,7 +474,7 @@ tristar_status tsi_symbolic_create(tsi_env *env, const tsi_graph *graph, const t
   TSI_TRY(count_columns(env, options, w, sy));
   TSI_TRY(find_parts(env, options, w, sy));
   TSI_TRY(tsi_watch_look(env, options->watch, "symbolic factorization"));
-  TSI_TRY(build_supernodes(env, options->relax, w, sy));
+  TSI_TRY(build_supernodes(env, options, w, sy));
   tsi_log(env, TRISTAR_LOG_PROGRESS, "symbolic: %d supernodes, %lld entries of L, %lld stored", sy->count,
           (long long)sy->nnz_exact, (long long)sy->nnz_stored);
   if (env->check) TSI_TRY(tsi_symbolic_check(env, sy, graph));

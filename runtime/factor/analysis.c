@@ -259,6 +259,7 @@ static tristar_status order(tsi_env *env, tristar_analysis_t *an, const tsi_matc
                              pattern->symmetry != TRISTAR_GENERAL, &graph));
   tsi_entries_finish(&a);
   if (lean) tsi_analysis_forget_entries(an);
+  TSI_TRY(tsi_watch_look(env, watch, "joining the pattern"));
   if (found->partner != NULL && /* METIS's separator tree comes before pairs */
       (options.leaf_parts == 1 || found->keeps_pairs)) {
     TSI_TRY(TSI_ALLOC(env, paired, n));
@@ -335,6 +336,7 @@ static tristar_status analyze(tristar_t *ts, tsi_pattern *pattern, const void *v
   an->factor_scalar = tsi_factor_scalar(an->pattern->scalar, options->single_factors != 0);
   TSI_TRY_OUT(tsi_watch_look(env, watch, "reading the pattern"));
   TSI_TRY_OUT(tsi_pattern_missing_mirrors(env, an->pattern, &an->stats.missing_mirrors));
+  TSI_TRY_OUT(tsi_watch_look(env, watch, "reading the pattern"));
   if (chosen == NULL)
     TSI_TRY_OUT(choose(env, an, values, &found));
   else {
@@ -360,6 +362,7 @@ static tristar_status analyze(tristar_t *ts, tsi_pattern *pattern, const void *v
   TSI_TRY_OUT(tsi_watch_look(env, watch, "preparing the factorization"));
   TSI_TRY_OUT(tsi_analysis_place_rows(env, an));
   TSI_TRY_OUT(tsi_place_panels(env, an->panels, &an->panel_values));
+  TSI_TRY_OUT(tsi_watch_look(env, watch, "preparing the factorization"));
   if (whole) TSI_TRY_OUT(tsi_assembly_create(env, an));
   if (env->check && whole) TSI_TRY_OUT(tsi_analysis_check(env, an));
   an->stats.analyze_seconds = tsi_clock() - begin;
