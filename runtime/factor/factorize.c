@@ -5,7 +5,7 @@
 #include "runtime/base/threads.h"
 #include "runtime/factor/front_device.h"
 #include "runtime/factor/front_places.h"
-#include "runtime/factor/scaling.h"
+#include "runtime/factor/scaling_work.h"
 #include "runtime/factor/update.h"
 
 /* ---- Scaling and sizes -------------------------------------------------------------------------------- */
@@ -58,6 +58,35 @@ static double gather_sizes(const tristar_factor_t *factor, const tsi_assembly *l
   return largest;
 }
 
+/* L L^T of values that are stored once and need no scaling, as most: finds the sizes of the diagonal entries,
+ * and the largest of all, in one pass, and leaves the factor without scalings. False: there are others. */
+static bool take_unscaled(tristar_factor_t *factor, const double *magnitude, double *size, double *largest) {
+  const tristar_analysis_t *an = factor->analysis;
+  const tsi_pattern *pattern = an->pattern;
+  double low = INFINITY, high = 0;
+  *largest = 0;
+  if (an->stats.method != TRISTAR_METHOD_LLT || pattern->symmetry == TRISTAR_GENERAL || an->schur_count > 0)
+    return false;
+  for (tsi_index j = 0; j < pattern->n; j++) {
+    double diagonal = 0;
+    for (tsi_count p = pattern->ptr[j]; p < pattern->ptr[j + 1]; p++) {
+      raise_to(largest, magnitude[p]);
+      diagonal = pattern->index[p] == j ? magnitude[p] : diagonal;
+    }
+    size[an->out_place[j]] = diagonal;
+    raise_to(&high, diagonal);
+    low = diagonal > 0 && diagonal < low ? diagonal : low;
+  }
+  if (low > high || !tsi_scaling_llt_is_free(an->factor_scalar, tsi_scaling_exponent(low),
+                                             tsi_scaling_exponent(high), tsi_scaling_exponent(*largest))) {
+    memset(size, 0, (size_t)pattern->n * sizeof *size);
+    return false;
+  }
+  TSI_FREE(&factor->ts->env, factor->row_scale);
+  TSI_FREE(&factor->ts->env, factor->col_scale);
+  return true;
+}
+
 static double largest_of(const double *size, tsi_index n) {
   double largest = 0;
   for (tsi_index j = 0; j < n; j++) raise_to(&largest, size[j]);
@@ -73,15 +102,18 @@ tristar_status tsi_pivot_sizes_measure(tristar_factor_t *factor, tsi_pivot_sizes
   tsi_env *env = &factor->ts->env;
   const tristar_analysis_t *an = factor->analysis;
   TSI_OWNED double *magnitude = NULL;
+  double largest = 0;
   bool known; /* sizes->column */
   *sizes = (tsi_pivot_sizes){.column = NULL};
   TSI_TRY(tsi_pattern_part(env, an->pattern, factor->values, TSI_PART_MAGNITUDE, &magnitude));
   TSI_TRY(TSI_ALLOC_ZERO(env, sizes->column, an->pattern->n));
   TSI_TRY(tsi_scaling_take_matching(factor, magnitude, sizes->column, &known));
-  if (!known) TSI_TRY(tsi_scaling_choose(factor, magnitude));
-  double largest = 0;
+  const bool unscaled = !known && take_unscaled(factor, magnitude, sizes->column, &largest);
+  if (!known && !unscaled) TSI_TRY(tsi_scaling_choose(factor, magnitude));
   if (known)
     largest = largest_of(sizes->column, an->pattern->n);
+  else if (unscaled)
+    known = true;
   else if (tsi_analysis_is_lu(an) && an->pattern->symmetry == TRISTAR_GENERAL)
     largest = gather_by_lines(factor, magnitude, sizes->column);
   else
