@@ -141,19 +141,18 @@ static void substitute_1(const tsi_entry *tri, tsi_index w, tsi_scalar *x) {
 /* x := D'^-1 x; TSI_INVERSE_NONE. Backwards by row blocks; y is scratch for partial sums: what is solved
  * takes from the columns before. */
 static void substitute_transposed_1(const tsi_entry *tri, tsi_index w, tsi_scalar *x, tsi_scalar *y) {
-  clear_sums(y, w);
+  if (w > B) clear_sums(y, w);
   for (tsi_index r = (w - 1) / B * B; r >= 0; r -= B) {
     const tsi_index rows = tsi_index_min(B, w - r);
     const tsi_entry *block = tri + tsi_triangle_block(r), *corner = block + (ptrdiff_t)rows * r;
-    take_sums(x + r, y + PARTIAL * (ptrdiff_t)r, rows, true);
+    if (r + B < w) take_sums(x + r, y + PARTIAL * (ptrdiff_t)r, rows, true); /* of the last ones: zeros */
     for (tsi_index j = rows; j-- > 0;) {
       const tsi_entry *column = corner + tsi_corner_column(rows, j);
       tsi_scalar rest = x[r + j];
       for (tsi_index i = rows - 1; i > j; i--) rest -= product(value_of(column[i - j]), x[r + i]);
       x[r + j] = product(rest, value_of(column[0]));
     }
-    const factors xr = load_factors(x + r, rows);
-    block_transposed(block, rows, r, xr, y);
+    if (r > 0) block_transposed(block, rows, r, load_factors(x + r, rows), y);
   }
 }
 
