@@ -71,7 +71,7 @@ static int divide_by_roots(tsi_index n, const double *sum, double *scale) {
   int farthest = 0;
   for (tsi_index i = 0; i < n; i++) {
     if (!(sum[i] > 0 && isfinite(sum[i]))) continue;
-    const int exponent = ilogb(sum[i]), far = abs(exponent);
+    const int exponent = tsi_scaling_exponent(sum[i]) - 1, far = abs(exponent);
     scale[i] *= tsi_scaling_power(-(exponent / 2));
     farthest = far > farthest ? far : farthest;
   }

@@ -66,6 +66,7 @@ static tristar_status prepare(tsi_forward_error *e, const tristar_refine_result 
   if (e->refinement.system == NULL) {
     TSI_TRY(tsi_refinement_begin(system, e->op, &e->refinement));
     TSI_TRY(tsi_refinement_begin(system, e->other, &e->other_refinement));
+    e->refinement.no_residual = e->other_refinement.no_residual = true;
   }
   if (exact || e->copy) return TRISTAR_OK;
   return tsi_team_agree(system->team, TSI_ALLOC(system->env, e->copy,

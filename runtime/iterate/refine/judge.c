@@ -65,11 +65,11 @@ static bool has_grown(const tristar_factor_t *factor) {
 }
 
 /* Do solves lose digits of rows whose terms are small, perhaps? Units that are apart add to what a pivot
- * costs. */
-static bool is_weak(const tristar_factor_t *factor) {
+ * costs. spread: tsi_scaling_spread. */
+static bool is_weak(const tristar_factor_t *factor, int spread) {
   const double epsilon = epsilon_of(factor), pivot = factor->weakest_pivot;
   return pivot < pow(epsilon, WEAK) || factor->inverse_growth > pow(epsilon, -WEAK_INVERSES) ||
-         (pivot < TSI_WEAK && ldexp(pivot, -tsi_scaling_spread(factor)) < pow(epsilon, WEAK_APART));
+         (pivot < TSI_WEAK && ldexp(pivot, -spread) < pow(epsilon, WEAK_APART));
 }
 
 /* Do growth and units together cost that? Trials of the sizes that the scaling suggests do not show it: the
@@ -107,10 +107,14 @@ static bool tries_all(const tristar_analysis_t *an, int64_t n, int spread) {
   return spread > tsi_apart_units(an->factor_scalar) || n <= FEW_ROWS;
 }
 
+/* tsi_judge_is_needed. */
+static bool is_needed(const tristar_factor_t *factor, int spread) {
+  return is_suspicious(factor) || is_weak(factor, spread) || inherits_errors(factor) ||
+         tsi_factor_inverts_badly(factor) || has_grown(factor) || are_uneven(factor->analysis, spread);
+}
+
 bool tsi_judge_is_needed(const tristar_factor_t *factor) {
-  return is_suspicious(factor) || is_weak(factor) || inherits_errors(factor) ||
-         tsi_factor_inverts_badly(factor) || has_grown(factor) ||
-         are_uneven(factor->analysis, tsi_scaling_spread(factor));
+  return is_needed(factor, tsi_scaling_spread(factor));
 }
 
 /* Can nothing but units and weak pivots be wrong, inherited errors aside? */
@@ -127,8 +131,8 @@ static double known_loss(const tristar_factor_t *factor) {
 }
 
 /* Takes that for the verdict. */
-static bool take_known_loss(tristar_factor_t *factor) {
-  const bool weak = is_weak(factor);
+static bool take_known_loss(tristar_factor_t *factor, int spread) {
+  const bool weak = is_weak(factor, spread);
   if (known_loss(factor) == 0 || !is_harmless(factor) || (weak && !factor->loses_by_weakness)) return false;
   if (!weak) factor->scaled_error = 0;
   factor->stats.judged = 1;
@@ -137,10 +141,11 @@ static bool take_known_loss(tristar_factor_t *factor) {
 }
 
 bool tsi_judge_is_due(tristar_factor_t *factor) {
-  const bool needed = tsi_judge_is_needed(factor);
+  const int spread = tsi_scaling_spread(factor);
+  const bool needed = is_needed(factor, spread);
   if (!needed) factor->loss = 0;
   if (known_loss(factor) == 0) factor->scaled_error = 0;
-  return needed && (inherits_errors(factor) || may_inherit_some(factor) || !take_known_loss(factor));
+  return needed && (inherits_errors(factor) || may_inherit_some(factor) || !take_known_loss(factor, spread));
 }
 
 bool tsi_judge_suspects(const tristar_factor_t *factor) {
@@ -195,7 +200,7 @@ static tristar_status need_row_sum(trials *t, tristar_op op, const double **sum)
 /* An entry of b, or of x; scatter: of its row. Zeros leave rows that have only small terms. */
 static double trial_entry(trial which, double scatter, double unit) {
   const double share = scatter * (which > TRIAL_FEW ? which - TRIAL_FEW : 1),
-               entry = share - floor(share) - 0.5;
+               entry = share - (int)share - 0.5;
   if (which == TRIAL_ONES) return 1;
   if (which == TRIAL_FEW) return share < 0.25;
   return which > TRIAL_UNITS && fabs(entry) < 0.25 ? 0 : entry * unit;
@@ -386,7 +391,7 @@ static tristar_status look(const tsi_system *system, const tristar_factor_t *fac
     TSI_TRY(tsi_condition_glance(system, &l->size));
     l->sound = l->size < pow(epsilon_of(factor), -0.4);
   }
-  l->fine = l->sound && !is_weak(factor) && !grown && !far;
+  l->fine = l->sound && !is_weak(factor, spread) && !grown && !far;
   return TRISTAR_OK;
 }
 
@@ -528,7 +533,8 @@ static tristar_status judge_weakness(trials *t, tristar_factor_t *factor, int sp
   const tsi_system *system = t->system;
   tristar_factor_stats *stats = &factor->stats;
   double found = 0;
-  if (stats->perturbed_pivots > 0 || (!is_weak(factor) && !grows_in_units(factor, spread))) return TRISTAR_OK;
+  if (stats->perturbed_pivots > 0 || (!is_weak(factor, spread) && !grows_in_units(factor, spread)))
+    return TRISTAR_OK;
   t->strict = false;
   if (t->known_weakness > 0) {
     stats->solve_error = tsi_larger(stats->solve_error, t->known_weakness);
@@ -562,7 +568,7 @@ tristar_status tsi_judge(const tsi_system *system, tristar_factor_t *factor, boo
   TSI_CLEANUP(finish_trials)
   trials t = {.system = system, .scalar = factor->analysis->pattern->scalar, .strict = system->strict};
   TSI_TRY(look(system, factor, spread, &l));
-  if (l.sound && l.size > 0 && take_known_loss(factor)) return TRISTAR_OK;
+  if (l.sound && l.size > 0 && take_known_loss(factor, spread)) return TRISTAR_OK;
   t.known = known_loss(factor);
   t.known_weakness = factor->loses_by_weakness ? t.known : 0;
   if (t.known_weakness == 0) factor->scaled_error = 0;

@@ -55,7 +55,7 @@ tristar_status tsi_null_vectors_borrow(const tsi_null_vectors *from, const tsi_s
 
 /* The user's number of unknown i: the same on any layout. */
 static int64_t number_of(const tsi_system *system, tristar_op op, tsi_index i) {
-  return system->functions->user_row(system->context, op, true, i);
+  return tsi_system_user_row(system, op, true, i);
 }
 
 double tsi_null_vectors_start(const tsi_system *system, tristar_op op, tsi_index i, tsi_index column) {

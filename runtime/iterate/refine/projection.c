@@ -74,7 +74,7 @@ static tristar_status give(void *context, size_t bytes, void *y, tsi_add_at *add
 
 static int64_t user_row(const void *context, tristar_op op, bool of_x, tsi_index i) {
   const tsi_system *original = ((const tsi_projection *)context)->original;
-  return original->functions->user_row(original->context, op, of_x, i);
+  return tsi_system_user_row(original, op, of_x, i);
 }
 
 void tsi_projection_use(const tsi_system *original, tsi_projection *p) {

@@ -396,7 +396,7 @@ static void keep_largest(double *largest, double value) {
 static int64_t find_row(const tsi_refinement *r, bool of_x, tsi_index i) {
   const tsi_system *system = r->system;
   double row = INFINITY;
-  if (i < system->n) row = (double)system->functions->user_row(system->context, r->op, of_x, i);
+  if (i < system->n) row = (double)tsi_system_user_row(system, r->op, of_x, i);
   row = -tsi_team_largest(system->team, -row);
   return isfinite(row) ? (int64_t)row : -1;
 }
@@ -449,7 +449,7 @@ tristar_status tsi_refine(const tsi_refinement *r, const void *b, void *x,
                           const tristar_refine_options *options, tristar_refine_result *result) {
   tristar_refine_result own = {.history_count = result->history_count};
   course c = {.r = r, .b = b, .x = x, .options = options, .saturated = SATURATED, .result = &own};
-  double residual;
+  double residual = 0;
   c.tolerance = options->tolerance > 0 ? options->tolerance : 2 * r->kernels->epsilon;
   TSI_TRY(look(&c, &c.best));
   if (!isfinite(c.best.error)) TSI_TRY(fail_not_finite(r, b, x));
@@ -464,9 +464,9 @@ tristar_status tsi_refine(const tsi_refinement *r, const void *b, void *x,
   }
   if (options->max_steps > 0) TSI_TRY(settle(&c, &c.best.error));
   if (c.best.error <= c.tolerance) own.stop = TRISTAR_STOP_CONVERGED;
-  TSI_TRY(measure_residual(r, b, x, &residual));
-  if (r->system->singular && options->max_steps > 0)
-    TSI_TRY(tsi_refine_singular(r, b, x, options, &c.best.error, &residual));
+  const bool settles = r->system->singular && options->max_steps > 0;
+  if (settles || !r->no_residual) TSI_TRY(measure_residual(r, b, x, &residual));
+  if (settles) TSI_TRY(tsi_refine_singular(r, b, x, options, &c.best.error, &residual));
   keep_largest(&result->residual, residual);
   keep_largest(&result->backward_error, c.best.error);
   keep_largest(&result->initial_backward_error, own.initial_backward_error);

@@ -25,7 +25,7 @@ typedef struct tsi_system_functions {
   void *(*room)(void *context, size_t bytes);
   /* y = what was made in that room, here and by others. Errors: of messages. */
   tristar_status (*give)(void *context, size_t bytes, void *y, tsi_add_at *add);
-  /* The user's number of row i of b, or of x. */
+  /* The user's number of row i of b, or of x; NULL: i itself. */
   int64_t (*user_row)(const void *context, tristar_op op, bool of_x, tsi_index i);
 } tsi_system_functions;
 
@@ -72,9 +72,15 @@ TRISTAR_CHECKED tristar_status tsi_system_count_terms(const tsi_system *system, 
 TRISTAR_CHECKED tristar_status tsi_system_bring_together(const tsi_system *system, double *row,
                                                          double *column);
 
+/* The user's number of row i of b, or of x. */
+static inline int64_t tsi_system_user_row(const tsi_system *system, tristar_op op, bool of_x, tsi_index i) {
+  const tsi_system_functions *functions = system->functions;
+  return functions->user_row ? functions->user_row(system->context, op, of_x, i) : i;
+}
+
 /* In [0, 1), for row i of b, or of x: numbers with no pattern that a matrix has, the same on any layout. */
 static inline double tsi_system_scatter(const tsi_system *system, tristar_op op, bool of_x, tsi_index i) {
-  const uint32_t row = (uint32_t)system->functions->user_row(system->context, op, of_x, i);
+  const uint32_t row = (uint32_t)tsi_system_user_row(system, op, of_x, i);
   return (double)(row * 2654435761U) * 0x1p-32;
 }
 

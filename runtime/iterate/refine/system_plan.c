@@ -14,20 +14,13 @@ static tristar_status try_solve(void *context, tristar_op op, int64_t nrhs, cons
   return tsi_solve_trial(context, op, nrhs, b, ldb, x, ldx);
 }
 
-static int64_t user_row(const void *context, tristar_op op, bool of_x, tsi_index i) {
-  (void)context;
-  (void)op;
-  (void)of_x;
-  return i;
-}
-
 tristar_status tsi_need_matrix(const tristar_factor_t *factor) {
   if (factor->has_matrix) return TRISTAR_OK;
   TSI_FAIL(&factor->ts->env, TRISTAR_ERR_UNSUPPORTED, "the factor was imported without its matrix");
 }
 
 void tsi_factor_system_create(const tristar_factor_t *factor, tsi_plan_system *s) {
-  static const tsi_system_functions functions = {.solve = solve, .user_row = user_row};
+  static const tsi_system_functions functions = {.solve = solve};
   const tsi_pattern *pattern = factor->analysis->pattern;
   s->team = tsi_team_alone(pattern->n);
   s->system = (tsi_system){.env = &factor->ts->env,
@@ -67,7 +60,7 @@ tristar_status tsi_plan_system_create(tristar_plan_t *plan, tsi_plan_system *s) 
 }
 
 tristar_status tsi_plan_trials_create(tristar_plan_t *plan, tsi_plan_system *s) {
-  static const tsi_system_functions functions = {.solve = try_solve, .user_row = user_row};
+  static const tsi_system_functions functions = {.solve = try_solve};
   TSI_TRY(tsi_plan_system_create(plan, s));
   s->system.functions = &functions;
   return TRISTAR_OK;
