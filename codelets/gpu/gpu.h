@@ -13,7 +13,8 @@
  * - gpu_store_system, gpu_load_system: release and acquire in the scope of all devices and the host;
  *   gpu_await_system waits for the epoch or a later one (tables/heap.h), or until the word `stopped` is not
  *   zero; gpu_pause: between two looks of a loop that waits for another device
- * - gpu_atomic_add: to a scalar that other blocks may be adding to; relaxed
+ * - gpu_atomic_add, gpu_atomic_add_system: to a scalar that other blocks, other devices may be adding to;
+ *   relaxed
  * - gpu_load_panel: a scalar of a factor, which is read once a sweep; all lanes of a warp call it together,
  *   those that are not active get zero
  * - GPU_MATRIX_UNIT: 1 where a warp has one for doubles, and gpu_multiply_matrices(d, a, b): D += A B, see
@@ -131,6 +132,9 @@ static __device__ __forceinline__ int32_t gpu_load_system(const int32_t *address
 static __device__ __forceinline__ void gpu_store_system(int32_t *address, int32_t value) {
   __hip_atomic_store(address, value, __ATOMIC_RELEASE, __HIP_MEMORY_SCOPE_SYSTEM);
 }
+template <class R> static __device__ __forceinline__ void gpu_atomic_add_system(R *address, R value) {
+  (void)__hip_atomic_fetch_add(address, value, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_SYSTEM);
+}
 static __device__ __forceinline__ void gpu_pause() {
   __builtin_amdgcn_s_sleep(1);
 }
@@ -200,6 +204,11 @@ static __device__ __forceinline__ int32_t gpu_load_system(const int32_t *address
 }
 static __device__ __forceinline__ void gpu_store_system(int32_t *address, int32_t value) {
   gpu_system_atomic(*address).store(value, cuda::memory_order_release);
+}
+template <class R> static __device__ __forceinline__ void gpu_atomic_add_system(R *address, R value) {
+#if !defined __CUDA_ARCH__ || __CUDA_ARCH__ >= 600
+  (void)atomicAdd_system(address, value);
+#endif
 }
 static __device__ __forceinline__ void gpu_pause() {
   __nanosleep(20);

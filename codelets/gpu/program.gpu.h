@@ -20,12 +20,13 @@ template <class V, class T, int W, int R> struct gpu_program_walk : gpu_panel_wa
   using walk::team;
 
   const tsi_gpu_program &s;
-  const T *inbox; /* of the tile */
+  T *inbox; /* of the tile */
 
   __device__ T received(int64_t r, int c) const { return inbox[r * call.stride + c]; }
-  /* A part of a sum that another PE made. */
+  /* A part of a sum that another PE made, or all parts. */
   __device__ T received_sum(int64_t r, int c) const {
     const T sum = received(r, c);
+    if (s.adds && !gpu_fault(GPU_FAULT_CLEAR)) inbox[r * call.stride + c] = T();
     return gpu_fault(GPU_FAULT_TWICE) ? sum + sum : sum;
   }
   __device__ int64_t sums_of(const tsi_gpu_chunk &k) const { return k.x + k.update + k.off_rows; }
@@ -240,8 +241,13 @@ __device__ static __forceinline__ void gpu_put_message(const tsi_gpu_program &s,
     const int64_t scalars = (int64_t)k.columns * s.call.stride;
     const T *from =
         (const T *)s.call.workspace + (m.sums ? k.x + k.update + k.off_rows : k.x) * s.call.stride;
-    for (int64_t e = thread; e < scalars; e += threads)
-      if (e % s.call.stride < s.call.nrhs) to[e] = from[e]; /* padding is nobody's */
+    for (int64_t e = thread; e < scalars; e += threads) {
+      if (e % s.call.stride >= s.call.nrhs) continue; /* padding is nobody's */
+      if (m.adds)
+        gpu_atomic_add_system(&to[e], from[e]);
+      else
+        to[e] = from[e];
+    }
     to += scalars;
   }
   if (!gpu_fault(GPU_FAULT_BARRIER)) gpu_barrier();

@@ -138,6 +138,11 @@ __device__ static __forceinline__ void gpu_atomic_add(gpu_complex<R> *address, g
   gpu_atomic_add(&address->re, value.re);
   gpu_atomic_add(&address->im, value.im);
 }
+template <class R>
+__device__ static __forceinline__ void gpu_atomic_add_system(gpu_complex<R> *address, gpu_complex<R> value) {
+  gpu_atomic_add_system(&address->re, value.re);
+  gpu_atomic_add_system(&address->im, value.im);
+}
 
 #if !defined TSI_GPU_EMULATED
 /* Complex scalars of panels are loaded in one piece: panels begin at multiples of 64 bytes. */

@@ -110,6 +110,7 @@ static tristar_distributed_options options_of(const tsi_session *s, const soluti
   tristar_distributed_options_init(&options);
   options.layout = z->layout;
   options.transport = (tristar_transport)s->settings->transport;
+  options.atomic_sums = s->settings->atomic_sums;
   options.engine = (tristar_engine)s->settings->engine;
   options.nrhs = z->in.nrhs;
   options.place = (tristar_place)s->settings->place;
@@ -276,6 +277,7 @@ static int list_figures(const void *of_rank, tsi_rank_figure figure[TSI_RANK_FIG
       {"factor on GPUs", "device_factor_bytes", s->device_factor_bytes, tsi_text_bytes},
       {"bytes to GPUs", "up_bytes", s->up_bytes, tsi_text_bytes},
       {"bytes from GPUs", "down_bytes", s->down_bytes, tsi_text_bytes},
+      {"inboxes", "inbox_bytes", s->inbox_bytes, tsi_text_bytes},
       {"XY messages", "xy_messages", (double)(s->broadcast.messages + s->reduction.messages), NULL},
       {"XY bytes", "xy_bytes", (double)(s->broadcast.bytes + s->reduction.bytes), tsi_text_bytes},
       {"Z messages", "z_messages", (double)s->grids.messages, NULL},

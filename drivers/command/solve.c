@@ -199,8 +199,9 @@ static int solve(const tsi_settings *settings) {
     return settings->explain ? tsi_usage_error("solve", "--explain is for one process, without --layout")
                              : tsi_solve_distributed(settings);
   if (settings->algo >= 0 || settings->map >= 0 || settings->message_tree >= 0 || settings->transport > 0 ||
-      settings->svg != NULL)
-    return tsi_usage_error("solve", "--algo, --map, --message-tree, --transport and --svg need --layout");
+      settings->atomic_sums || settings->svg != NULL)
+    return tsi_usage_error("solve",
+                           "--algo, --map, --message-tree, --transport, --sums and --svg need --layout");
   if (settings->process_bytes > 0) return tsi_usage_error("solve", "--process-bytes needs --layout auto");
   const int words = tsi_solve_check_words(settings);
   if (words != TSI_EXIT_OK) return words;

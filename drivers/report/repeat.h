@@ -1,4 +1,4 @@
-/* The timed solves of --repeat: all must have the same bits.
+/* The timed solves of --repeat: all must have the same bits, but with --sums atomic.
  *
  * Bits are looked at after the first solve, every TSI_LOOK_EVERY of them, and the last one. Not after each:
  * x would come into the caches in the place of what the next solve needs, which would then take longer than

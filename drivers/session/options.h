@@ -51,6 +51,7 @@ typedef struct tsi_settings {
   int transport;                  /* enumerator of tristar_mpi.h */
   int64_t tasks_per_gpu;          /* of trisolve; 0: not given */
   int polls_all;                  /* of trisolve */
+  int atomic_sums;                /* of solve */
   int first_core;                 /* of the workers of this process; no option of its own, as */
   int first_device, rank_devices; /* its devices */
   /* solve */

@@ -34,6 +34,7 @@ static const char *const platforms[] = {"a100", "h100", "gh200", "mi250x",
 static const char *const networks[] = {"loggp", "simgrid", NULL};
 static const char *const engines[] = {"auto", "serial", "tasks", NULL};
 static const char *const polls[] = {"open", "all", NULL};
+static const char *const sums[] = {"slots", "atomic", NULL};
 static const char *const stores[] = {"d", "s", "b", "auto", NULL};
 static const char *const places[] = {"cpu", "auto", "gpu", NULL};
 
@@ -125,6 +126,7 @@ const tsi_option_row tsi_option_rows[] = {
   {"map", CHOICE, FIELD(map), TSI_INFO | TSI_SOLVE | TSI_PLOT | TSI_SIMULATE | TSI_SCHUR | TSI_INVERSE, "subtree|cyclic", "with --layout: balanced subtrees stay whole on a process (subtree, the default), or all panels are spread (cyclic)", 0, 0, maps},
   {"tree", CHOICE, FIELD(message_tree), TSI_SOLVE, "binary|flat", NULL, 0, 0, trees},
   {"transport", CHOICE, FIELD(transport), TSI_SOLVE, "auto|direct|starpu_mpi|one_sided", "with --layout: what carries the messages (default auto: TRISTAR_TRANSPORT, or direct)", 0, 0, transports},
+  {"sums", CHOICE, FIELD(atomic_sums), TSI_SOLVE, "slots|atomic", "with --transport one_sided --place gpu: each process has a place for its part of a sum (slots, the default), or all add to one place (atomic): other last bits in each solve", 0, 0, sums},
   {"transport", CHOICE, FIELD(transport), TSI_TRISOLVE, "one_sided", "under mpiexec, with --place gpu: spread the rows over the GPUs of all processes of a node, which read sums from each other's memory", 0, 0, transports},
   {"tasks-per-gpu", NUMBER, FIELD(tasks_per_gpu), TSI_TRISOLVE, "N", "with --transport one_sided: deal N tasks of consecutive rows to each GPU, round robin (default: rows go to the GPU of most rows that they wait for)", 1, 1000000, NULL},
   {"poll", CHOICE, FIELD(polls_all), TSI_TRISOLVE, "open|all", "with --transport one_sided: a row that waits reads the in-degrees of the GPUs that it still waits for (open, the default), or of all", 0, 0, polls},

@@ -99,6 +99,9 @@ typedef struct tristar_distributed_options {
   tristar_refinement refine; /* Whether tristar_distributed_solve refines; the same on all ranks. */
   double peer_seconds; /* TRANSPORT_ONE_SIDED: seconds that a rank waits for a message. After them all ranks
                           that are left return RUNTIME, and the factor cannot solve again. 0: 60. */
+  int atomic_sums; /* ONE_SIDED with PLACE_GPU: 1: the ranks of a grid add to one place of the receiver, as
+                      in SC 2023; last bits of x change from solve to solve. For comparison. 0: each rank
+                      has a place of its own, and sums have a fixed order. The same on all ranks. */
 } tristar_distributed_options;
 
 /* The layout of tristar_layout_init, TRANSPORT_AUTO, ENGINE_AUTO, one right-hand side, PLACE_CPU; all else 0.
@@ -115,7 +118,8 @@ typedef struct tristar_distributed_options {
  * PLACE_GPU with TRANSPORT_ONE_SIDED: a GPU of each rank runs all sweeps and sends the messages itself,
  * without StarPU (Liu, Ding, Sao, Williams, Li, SC 2023, algorithm 5). Its memory has the whole share of the
  * rank; device_bytes is not read, and tristar_distributed_get_device has no GPU. Repeated solves return the
- * same result. Not supported: lists of rows, traces. */
+ * same result, but for atomic_sums, which need a GPU whose additions to memory of the host are atomic (NVLink
+ * or the like; else UNSUPPORTED). Not supported: lists of rows, traces. */
 #define tristar_distributed_options_init(options)                                                            \
   tristar_distributed_options_init_sized((options), sizeof *(options))
 /* Called by tristar_distributed_options_init. */
@@ -326,6 +330,8 @@ typedef struct tristar_distributed_stats {
   tristar_scalar scalar;               /* Type of b and x. */
   tristar_symmetry symmetry;           /* Symmetry of the matrix on rank 0; GENERAL on others and after
                                           tristar_distribute. */
+  double inbox_bytes;                  /* TRANSPORT_ONE_SIDED: bytes of the memory of a rank into which other
+                                          ranks send, for each concurrent solve; the same on all ranks. Else 0. */
 } tristar_distributed_stats;
 
 /* Copies the statistics of this rank to *stats. Not collective. Errors: ARGUMENT (NULL). */

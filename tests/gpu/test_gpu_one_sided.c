@@ -36,15 +36,20 @@ static const example examples[] = {
     {"convdiff3d", 4, TRISTAR_METHOD_LU, TRISTAR_GENERAL, &typed_complex_single},
 };
 
-static tristar_distributed_t *distribute(const world *w, tristar_factor_t *factor, bool device,
-                                         double seconds) {
-  tristar_distributed_t *d;
+static tristar_distributed_options options_of(const world *w, bool device, double seconds) {
   tristar_distributed_options options = DEFAULTS(tristar_distributed_options);
   options.layout = w->layout;
   options.engine = TRISTAR_ENGINE_SERIAL;
   if (device) options.transport = TRISTAR_TRANSPORT_ONE_SIDED;
   if (device) options.place = TRISTAR_PLACE_GPU;
   if (device) options.peer_seconds = seconds;
+  return options;
+}
+
+static tristar_distributed_t *distribute(const world *w, tristar_factor_t *factor, bool device,
+                                         double seconds) {
+  tristar_distributed_t *d;
+  const tristar_distributed_options options = options_of(w, device, seconds);
   CHECK_OK(tristar_distribute(w->ts, MPI_COMM_WORLD, factor, &options, &d));
   CHECK((d->slot[0].device != NULL) == device);
   return d;
@@ -147,6 +152,37 @@ static void check_choice(const world *w, tristar_factor_t *factor, const tristar
   tristar_distributed_destroy(&d);
 }
 
+/* Sums by atomic additions: right up to rounding in solves one after the other, of 1 and of many right-hand
+ * sides; inboxes are no larger. */
+static void check_atomic(const world *w, const example *p, tristar_distributed_t *cores,
+                         tristar_distributed_t *device, tristar_factor_t *factor, int64_t n) {
+  tristar_distributed_options options = options_of(w, true, 100);
+  tristar_distributed_t *d;
+  tristar_distributed_stats stats, slots;
+  options.atomic_sums = 2;
+  CHECK_STATUS(tristar_distribute(w->ts, MPI_COMM_WORLD, factor, &options, &d), TRISTAR_ERR_ARGUMENT);
+  options.atomic_sums = 1;
+  options.place = TRISTAR_PLACE_CPU;
+  CHECK_STATUS(tristar_distribute(w->ts, MPI_COMM_WORLD, factor, &options, &d), TRISTAR_ERR_UNSUPPORTED);
+  options.place = TRISTAR_PLACE_GPU;
+  CHECK_OK(tristar_distribute(w->ts, MPI_COMM_WORLD, factor, &options, &d));
+  for (int k = 0; k < REPEATS; k++) {
+    const int64_t nrhs = k % 2 ? MOST : 1, count = n * nrhs;
+    OWNED void *b = make_b(p->type, count), *x = xcalloc((size_t)count + 1, p->type->bytes),
+               *y = xcalloc((size_t)count + 1, p->type->bytes);
+    CHECK_OK(tristar_distributed_solve(cores, TRISTAR_N, nrhs, b, n, x, n));
+    CHECK_OK(tristar_distributed_solve(d, TRISTAR_N, nrhs, b, n, y, n));
+    const double differs = count > 0 ? difference(p->type, count, x, y) : 0;
+    CHECK_MSG(differs <= (p->type->is_single ? 1e-3 : 1e-11), "%s, atomic sums, solve %d: %g", p->kind, k,
+              differs);
+    if (k == 0) CHECK_OK(tristar_distributed_get_stats(d, &stats)); /* of one right-hand side */
+  }
+  CHECK_OK(tristar_distributed_get_stats(device, &slots));
+  CHECK_MSG(0 < stats.inbox_bytes && stats.inbox_bytes <= slots.inbox_bytes, "inboxes: %g bytes, else %g",
+            stats.inbox_bytes, slots.inbox_bytes);
+  tristar_distributed_destroy(&d);
+}
+
 static void check_problem(const world *w, const example *p) {
   tristar_matrix_t *matrix = NULL;
   tristar_analysis_t *an = NULL;
@@ -162,6 +198,7 @@ static void check_problem(const world *w, const example *p) {
   tristar_distributed_t *cores = distribute(w, factor, false, 0), *device = distribute(w, factor, true, 100);
   compare(p, cores, device, n, TRISTAR_N, TRISTAR_PART_ALL, 1);
   check_messages(w, device, an);
+  check_atomic(w, p, cores, device, factor, n);
   compare(p, cores, device, n, TRISTAR_N, TRISTAR_PART_ALL, MOST);
   CHECK_OK(tristar_distributed_update(device, factor));
   compare(p, cores, device, n, TRISTAR_C, TRISTAR_PART_ALL, 1);

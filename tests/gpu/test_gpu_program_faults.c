@@ -139,20 +139,25 @@ static void check_places(trial *t, const work *w) {
   }
 }
 
-static void check_work(tsi_env *env, problem *q, const work *w) {
-  const tsi_process_options options = {.layout = {.px = w->px,
-                                                  .py = w->py,
-                                                  .pz = w->pz,
-                                                  .map = TSI_MAP_CYCLIC,
-                                                  .replicated = w->replicated,
-                                                  .floor_bytes = 400,
-                                                  .ceiling_bytes = 2000,
-                                                  .slice_bytes = 300,
-                                                  .scalar_bytes = q->type->bytes},
-                                       .tree = w->tree};
+static tsi_process_options options_of(const problem *q, const work *w) {
+  return (tsi_process_options){.layout = {.px = w->px,
+                                          .py = w->py,
+                                          .pz = w->pz,
+                                          .map = TSI_MAP_CYCLIC,
+                                          .replicated = w->replicated,
+                                          .floor_bytes = 400,
+                                          .ceiling_bytes = 2000,
+                                          .slice_bytes = 300,
+                                          .scalar_bytes = q->type->bytes},
+                               .tree = w->tree};
+}
+
+/* Run k has 1 + k times the right-hand sides of the problem; t->right is what the plain grid gives. */
+static trial open_trial(tsi_env *env, const problem *q, const work *w, bool adds) {
+  const tsi_process_options options = options_of(q, w);
   const run_grid plain = {.blocks = 1, .threads = 32, .seed = 99};
   const int64_t count = q->view.rows * w->nrhs;
-  trial t = {.v = program_open(env, q->factor, q->type, &options, w->nrhs),
+  trial t = {.v = program_open(env, q->factor, q->type, &options, w->nrhs, adds),
              .bytes = RUNS * (size_t)count * q->type->bytes};
   t.b = xcalloc(t.bytes, 1), t.x = xcalloc(t.bytes, 1), t.right = xcalloc(t.bytes, 1);
   for (int k = 0; k < RUNS; k++)
@@ -161,16 +166,46 @@ static void check_work(tsi_env *env, problem *q, const work *w) {
   const run_outcome got = program_solve(t.v, RUNS, &plain, t.b, t.right);
   CHECK_MSG(got.ended, "%s", got.problem);
   check_right(q, w, &t);
+  return t;
+}
+
+static void close_trial(trial *t) {
+  free(t->b);
+  free(t->x);
+  free(t->right);
+  program_close(&t->v);
+}
+
+static void check_work(tsi_env *env, problem *q, const work *w) {
+  CLEANUP(close_trial) trial t = open_trial(env, q, w, false);
   CHECK(count_wrong(&t, GPU_NO_FAULT, SCHEDULES) == 0);
   for (int f = 0; f < FAULTS; f++)
     if (faults[f].works & w->bit)
       CHECK_MSG(count_wrong(&t, (int)faults[f].kind, 1) > 0, "%s: no schedule of %d shows the fault \"%s\"",
                 w->name, SCHEDULES, faults[f].name);
   if (w->bit & (SPREADS | BACKWARD | SQUARE)) check_places(&t, w);
-  free(t.b);
-  free(t.x);
-  free(t.right);
-  program_close(&t.v);
+}
+
+/* Parts of sums that are added atomically: x is right in each schedule, up to rounding, also where many runs
+ * use the same places; fewer rows of inboxes, where a PE has several children in a tree. A place that is not
+ * cleared shows. */
+static void check_adds(tsi_env *env, problem *q, const work *w) {
+  CLEANUP(close_trial) trial t = open_trial(env, q, w, true);
+  CLEANUP(close_trial) trial slots = open_trial(env, q, w, false);
+  const int64_t rows = t.v->inbox_rows, others = slots.v->inbox_rows;
+  CHECK_MSG(w->bit & (SUMS | BACKWARD) ? rows < others : rows <= others, "%s: %lld rows of inboxes, %lld",
+            w->name, (long long)rows, (long long)others);
+  for (unsigned k = 0; k < SCHEDULES / 2; k++) {
+    const run_grid grid = {.blocks = 1 + k % 2, .threads = 32, .seed = k};
+    const run_outcome got = program_solve(t.v, RUNS, &grid, t.b, t.right);
+    CHECK_MSG(got.ended, "%s", got.problem);
+    check_right(q, w, &t);
+  }
+  const run_grid grid = {.blocks = 1, .threads = 32, .fault = GPU_FAULT_CLEAR};
+  const run_outcome got = program_solve(t.v, RUNS, &grid, t.b, t.x);
+  CHECK(!(w->bit & (SUMS | BACKWARD)) || (got.ended && memcmp(t.x, t.right, t.bytes) != 0 &&
+                                          difference(q->type, RUNS * q->view.rows * w->nrhs, NULL,
+                                                     RUNS * q->view.rows * w->nrhs, 1, t.x, t.right) > 1e-3));
 }
 
 int main(int argc, char **argv) {
@@ -180,6 +215,7 @@ int main(int argc, char **argv) {
   for (size_t k = 0; k < sizeof works / sizeof *works; k++) {
     factor_problem(ts, &q, TRISTAR_METHOD_AUTO, (int)works[k].pz);
     RUN(check_work(tsi_context_env(ts), &q, &works[k]));
+    RUN(check_adds(tsi_context_env(ts), &q, &works[k]));
     release_factor(&q);
   }
   return 0;

@@ -36,7 +36,7 @@ static void check_layout_races(tsi_env *env, problem *q, const layout *l) {
                                                   .ceiling_bytes = 2000,
                                                   .slice_bytes = 300,
                                                   .scalar_bytes = 8}};
-  program_solver *v = program_open(env, q->factor, q->type, &options, NRHS);
+  program_solver *v = program_open(env, q->factor, q->type, &options, NRHS, false);
   const size_t bytes = RUNS * NRHS * (size_t)q->view.rows * q->type->bytes;
   OWNED char *b = xcalloc(bytes, 1), *x = xcalloc(bytes, 1);
   program_prepare(v, TRISTAR_N, l->part, q->b, q->x);

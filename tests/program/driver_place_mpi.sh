@@ -35,6 +35,20 @@ ranks 2 0 '^accuracy ' solve gen:convdiff3d:6 --layout 2x1x1 --place auto --op T
 ranks 2 - 'PLACE_GPU: no rank has subtrees of its own' solve gen:s2d9pt:24 --layout 2x1x1 --map cyclic --place gpu
 ranks 2 - 'PLACE_GPU: there are no tasks' solve gen:s2d9pt:24 --layout 1x1x2 --engine serial --place gpu
 
+# Solves that the devices of four processes run with each other, with sums of both kinds.
+for sums in slots atomic; do
+  ranks 4 0 '^accuracy +backward error' solve gen:s2d9pt:24 --layout 1x4x1 --map cyclic --message-tree flat --transport one_sided --place gpu \
+    --sums $sums --repeat 3 --json $sums.json
+done
+python3 - <<'END' || fail "sums: figures"
+import json
+slots, atomic = (json.load(open(name)) for name in ("slots.json", "atomic.json"))
+assert slots["backward_error"] < 1e-14 and atomic["backward_error"] < 1e-14
+for p, q in zip(slots["processes"], atomic["processes"]):
+    assert 0 < q["inbox_bytes"] < p["inbox_bytes"] and p["xy_bytes"] == q["xy_bytes"] > 0, (p, q)
+END
+ranks 2 - 'atomic_sums needs TRANSPORT_ONE_SIDED and PLACE_GPU' solve gen:s2d9pt:24 --layout 2x1x1 --sums atomic
+
 # Triangles, spread over the devices of two processes.
 for words in '--uplo L' '--uplo U --tasks-per-gpu 4' '--uplo L --tasks-per-gpu 16 --poll all --op T --nrhs 3'; do
   # shellcheck disable=SC2086 # several words

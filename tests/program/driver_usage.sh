@@ -149,7 +149,7 @@ expect 0 ' variant inverse-off' solve gen:s2d9pt:5 --variant inverse-off # a wor
 expect 2 "--sched nosuch: StarPU has no such scheduler; it has .*, lws, " solve gen:s2d9pt:5 --sched nosuch
 expect 2 "--sched nosuch: StarPU has no such scheduler" plot gantt gen:s2d9pt:5 --out x.svg --sched nosuch
 expect 2 '--message-tree ternary: not one of binary\|flat' solve gen:s2d9pt:5 --message-tree ternary
-expect 2 '--algo, --map, --message-tree, --transport and --svg need --layout' solve gen:s2d9pt:5 --message-tree flat
+expect 2 '--algo, --map, --message-tree, --transport, --sums and --svg need --layout' solve gen:s2d9pt:5 --message-tree flat
 expect 2 'need --layout' solve gen:s2d9pt:5 --tree flat # the older word
 expect 2 '--nrhs and --rhs' solve gen:s2d9pt:5 --nrhs 2 --rhs x.mtx
 expect 2 "unknown kind 'poison'; the kinds are s2d9pt, " solve gen:poison:5

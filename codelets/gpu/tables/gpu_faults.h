@@ -32,6 +32,7 @@ typedef enum gpu_fault_kind {
   GPU_FAULT_TWICE,        /* sums of other PEs are added twice */
   GPU_FAULT_CHILD,        /* messages go to the PE behind the one in the tree */
   GPU_FAULT_PART,         /* the last chunk of a message between grids is not added */
+  GPU_FAULT_CLEAR,        /* a place for sums is not cleared */
   GPU_FAULT_HOME,         /* b is added by each PE that has a copy of its rows */
   GPU_FAULTS
 } gpu_fault_kind;

@@ -8,7 +8,9 @@
  * order of all steps: so any number of blocks comes to an end.
  *
  * Sums have a fixed order: own updates by source, then messages in the order of the inbox lists. So the bits
- * do not depend on the schedule.
+ * do not depend on the schedule. With `adds` (the atomics of SC 2023, for comparison) the parts of a sum that
+ * other PEs make are added atomically in one place of the inbox, in any order; the receiver clears the place
+ * when it has read it, so it is zero when the inbox may be written again.
  *
  * Memory order. A block puts its message, meets at a barrier, and then one thread raises the flag with
  * release order for the system; one thread of the receiver loads it with acquire order for the system, and
@@ -58,6 +60,7 @@ typedef struct tsi_gpu_message {
   tsi_index part, parts;
   tsi_index when;
   tsi_index sums; /* 1: it carries the sums of slices; 0: x */
+  tsi_index adds; /* 1: it is added to what is there */
 } tsi_gpu_message;
 
 /* x of its columns begins at row x of the workspace, its off-rows at x + update, the sums of its slices
@@ -76,6 +79,7 @@ typedef struct tsi_gpu_piece {
 typedef struct tsi_gpu_program {
   tsi_device_call call; /* columns of this PE; workspace: rows of `stride` scalars */
   tsi_inverse inverse;  /* not TSI_INVERSE_PARTITIONED */
+  tsi_index adds;       /* 1: parts of sums have one place; else one each */
   tsi_index steps;
   const tsi_gpu_step *step;
   const tsi_index *before;

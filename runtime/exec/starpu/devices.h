@@ -60,6 +60,7 @@ typedef struct tsi_device_driver {
   int (*map)(void *host, size_t bytes,
              void **at); /* the device reads and writes memory of the host from here */
   void (*unmap)(void *host);
+  int (*adds)(int device, bool *adds);   /* are its additions to such memory atomic for all devices? */
   int (*busy)(void *stream, bool *busy); /* has the stream work left? Returns its error */
   tsi_gpu_program_launch *program[4];    /* s, d, c, z; blocks 0: as many as are resident */
   tsi_gpu_spread_launch *spread[4];      /* the same of triangles */

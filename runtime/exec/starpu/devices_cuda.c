@@ -10,6 +10,7 @@
 #define RUNTIME_FACTS struct cudaPointerAttributes
 #define RUNTIME_KIND type
 #define RUNTIME_LANES cudaDevAttrWarpSize
+#define RUNTIME_ADDS cudaDevAttrHostNativeAtomicSupported
 #define RUNTIME_COUNT ncuda
 #define RUNTIME_CHOSEN use_explicit_workers_cuda_gpuid
 #define RUNTIME_NUMBERS workers_cuda_gpuid

@@ -13,6 +13,7 @@
 #define RUNTIME_KIND memoryType
 #endif
 #define RUNTIME_LANES hipDeviceAttributeWarpSize
+#define RUNTIME_ADDS hipDeviceAttributeHostNativeAtomicSupported
 #define RUNTIME_COUNT nhip
 #define RUNTIME_CHOSEN use_explicit_workers_hip_gpuid
 #define RUNTIME_NUMBERS workers_hip_gpuid

@@ -10,6 +10,7 @@
  *   RUNTIME_FACTS     the runtime's structure of what it knows of a pointer
  *   RUNTIME_KIND      its member that tells the kind of memory
  *   RUNTIME_LANES     the runtime's attribute of a device: lanes of a warp
+ *   RUNTIME_ADDS      the same: its atomics on memory of the host are those of the host
  *   TSI_DEVICE_BLAS   if the build has found the BLAS of that runtime: see devices_blas.h
  *   RUNTIME_COUNT, RUNTIME_CHOSEN, RUNTIME_NUMBERS   members of starpu_conf: how many devices, whether they
  *                     are chosen, their numbers */
@@ -110,6 +111,12 @@ static int map(void *host, size_t bytes, void **at) {
 static void unmap(void *host) {
   (void)RUNTIME(HostUnregister)(host);
 }
+static int adds(int device, bool *adds) {
+  int value = 0;
+  const int code = (int)RUNTIME(DeviceGetAttribute)(&value, RUNTIME_ADDS, device);
+  *adds = value != 0;
+  return code;
+}
 static int busy(void *on, bool *busy) {
   const int code = (int)RUNTIME(StreamQuery)(on);
   *busy = code == (int)RUNTIME(ErrorNotReady);
@@ -143,6 +150,7 @@ const tsi_device_driver tsi_devices = {
     .release = release,
     .map = map,
     .unmap = unmap,
+    .adds = adds,
     .busy = busy,
     .program = {tsi_gpu_program_s, tsi_gpu_program_d, tsi_gpu_program_c, tsi_gpu_program_z},
     .spread = {tsi_gpu_spread_s, tsi_gpu_spread_d, tsi_gpu_spread_c, tsi_gpu_spread_z},

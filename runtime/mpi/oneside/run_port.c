@@ -8,6 +8,19 @@
 
 /* ---- Where messages arrive ----------------------------------------------------------------------------- */
 
+int64_t tsi_oneside_list_rows(const tsi_program *program, bool adds, int64_t *row) {
+  int64_t rows = 0;
+  for (tsi_index m = 0; m < program->receives; m++) {
+    const tsi_message *now = &program->receive[m], *before = now - (m > 0);
+    /* the parts of a sum are one behind the other */
+    const bool joins = adds && m > 0 && tsi_oneside_is_sum(now) && now->kind == before->kind &&
+                       now->number == before->number;
+    row[m] = joins ? row[m - 1] : rows;
+    if (!joins) rows += now->rows;
+  }
+  return rows;
+}
+
 typedef struct place_exchange {
   tsi_oneside_place *place; /* receives */
   MPI_Request *request;     /* receives, then sends */
@@ -22,7 +35,7 @@ static tristar_status exchange_places(tsi_run_port *port, MPI_Comm comm, const p
     code = MPI_Irecv(&port->place[m], bytes, MPI_BYTE, program->send[m].peer, program->send[m].tag, comm,
                      &x->request[program->receives + m]);
   for (tsi_index m = 0; m < program->receives && code == MPI_SUCCESS; m++) {
-    x->place[m] = (tsi_oneside_place){.flag = m, .row = program->receive[m].row};
+    x->place[m] = (tsi_oneside_place){.flag = m, .row = port->row[m]};
     code = MPI_Isend(&x->place[m], bytes, MPI_BYTE, program->receive[m].peer, program->receive[m].tag, comm,
                      &x->request[m]);
   }
@@ -34,6 +47,7 @@ static tristar_status exchange_places(tsi_run_port *port, MPI_Comm comm, const p
 static tristar_status allocate(tsi_run_port *port, int pes, place_exchange *x) {
   const tsi_program *program = port->program;
   TSI_TRY(TSI_ALLOC(port->env, port->place, program->sends));
+  TSI_TRY(TSI_ALLOC(port->env, port->row, program->receives));
   TSI_TRY(TSI_ALLOC(port->env, port->open, program->receives));
   TSI_TRY(TSI_ALLOC_ZERO(port->env, port->free, pes));
   TSI_TRY(TSI_ALLOC(port->env, x->place, program->receives));
@@ -43,10 +57,11 @@ static tristar_status allocate(tsi_run_port *port, int pes, place_exchange *x) {
 /* Collective. */
 static tristar_status open_port(tsi_run_port *port, tsi_transport *transport, double seconds,
                                 place_exchange *x) {
-  int64_t most[2] = {port->program->receives, port->program->inbox_rows};
+  int64_t most[2] = {port->program->receives, 0};
   const int pes = tsi_transport_size(transport);
   const MPI_Comm comm = tsi_transport_comm(transport);
   TSI_TRY(tsi_transport_agree(transport, allocate(port, pes, x)));
+  most[1] = tsi_oneside_list_rows(port->program, port->adds, port->row);
   TSI_TRY(tsi_transport_unite(transport, most, 2, MPI_INT64_T, MPI_MAX));
   port->done = (int32_t)most[0];
   port->end = port->done + pes;
@@ -68,6 +83,7 @@ void tsi_run_port_close(tsi_run_port *port) {
   if (port->env == NULL) return; /* never opened */
   tsi_oneside_destroy(&port->oneside);
   TSI_FREE(port->env, port->place);
+  TSI_FREE(port->env, port->row);
   TSI_FREE(port->env, port->open);
   TSI_FREE(port->env, port->free);
   *port = (tsi_run_port){.env = NULL};

@@ -22,6 +22,14 @@ typedef struct tsi_oneside_place {
   int64_t row; /* of the inbox */
 } tsi_oneside_place;
 
+/* Is it a part of a sum over processes of a grid? */
+static inline bool tsi_oneside_is_sum(const tsi_message *message) {
+  return message->kind == TSI_MESSAGE_FORWARD_SUM || message->kind == TSI_MESSAGE_BACKWARD_SUM;
+}
+/* The first row of each received message in the inbox. adds: the parts of a sum have the same rows. Returns
+ * the rows of the inbox. */
+int64_t tsi_oneside_list_rows(const tsi_program *program, bool adds, int64_t *row);
+
 typedef struct tsi_run_port {
   tsi_env *env;
   tsi_oneside *oneside;
@@ -29,6 +37,8 @@ typedef struct tsi_run_port {
   const void *outbox;
   size_t row_bytes;
   size_t inbox_bytes;       /* of one inbox, the same on all PEs */
+  bool adds;                /* parts of sums have one place: who sends them adds; not for the host */
+  int64_t *row;             /* receives: first row of the inbox */
   tsi_oneside_place *place; /* sends */
   int32_t done, end;        /* flags: first one of ended runs; of the ends of solves */
   int32_t epoch;            /* of the latest run */
@@ -43,8 +53,8 @@ typedef struct tsi_run_port {
   void *context;
 } tsi_run_port;
 
-/* Collective. env, program, outbox, row_bytes, tasks, happen and context of the port are set; it must not
- * move. seconds: of the deadline of waits. All ranks return the same status. Errors: those of
+/* Collective. env, program, outbox, row_bytes, adds, tasks, happen and context of the port are set; it must
+ * not move. seconds: of the deadline of waits. All ranks return the same status. Errors: those of
  * tsi_oneside_create. */
 TRISTAR_CHECKED tristar_status tsi_run_port_open(tsi_run_port *port, tsi_transport *transport,
                                                  double seconds);

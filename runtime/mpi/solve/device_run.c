@@ -32,6 +32,16 @@ tristar_status tsi_device_run_check(const tsi_env *env) {
   return TRISTAR_OK;
 }
 
+/* Local: with the device selected. */
+static tristar_status check_adds(const tsi_env *env, int device) {
+  bool adds = false;
+  TSI_TRY(tsi_device_told(env, "choosing a device", tsi_devices.adds(device, &adds)));
+  if (!adds)
+    TSI_FAIL(env, TRISTAR_ERR_UNSUPPORTED,
+             "atomic_sums: additions of GPU %d to memory of the host are not atomic for other GPUs", device);
+  return TRISTAR_OK;
+}
+
 /* ---- Life ---------------------------------------------------------------------------------------------- */
 
 static tsi_index columns_of(const tsi_process *process) {
@@ -43,7 +53,8 @@ static tristar_status fill(tsi_device_run *run) {
   const size_t columns = (size_t)columns_of(p), row = (size_t)run->stride * p->scalar_bytes;
   const size_t user = columns * (size_t)run->stride * p->user_bytes;
   const size_t flags = ((size_t)p->program->steps->count + 1) * sizeof *run->flag;
-  TSI_TRY(tsi_program_tables_create(run->process, run->port->place, &run->tables));
+  TSI_TRY(tsi_program_tables_create(run->process, run->port->place, run->port->row, run->port->adds,
+                                    &run->tables));
   TSI_TRY(tsi_device_upload(p->env, &run->block, run->tables.block, run->tables.bytes));
   TSI_TRY(tsi_device_allocate(p->env, &run->workspace, (size_t)p->tables.workspace_rows * row));
   TSI_TRY(tsi_device_allocate(p->env, &run->b, user));
@@ -65,6 +76,7 @@ tristar_status tsi_device_run_create(tsi_process *process, tsi_run_port *port, t
   run->stale = true;
   run->device = device % tsi_devices.present();
   TSI_TRY(tsi_device_told(env, "choosing a device", tsi_devices.select(run->device)));
+  if (port->adds) TSI_TRY(check_adds(env, run->device));
   if (process->pivots) TSI_TRY(TSI_ALLOC_IN(run, run->from, columns_of(process)));
   TSI_TRY(fill(run));
   *out = tsi_take(&run);

@@ -16,7 +16,8 @@ typedef struct tsi_device_run tsi_device_run;
 /* Local. Can a solve run on a device here? Errors: UNSUPPORTED. */
 TRISTAR_CHECKED tristar_status tsi_device_run_check(const tsi_env *env);
 /* Local, with the port open: for solves with `stride` scalars a row. device: of those of the build, from 0,
- * modulo their number. Errors: MEMORY (also of the device), RUNTIME, TOO_LARGE. */
+ * modulo their number. Errors: MEMORY (also of the device), RUNTIME, TOO_LARGE, UNSUPPORTED (the port adds,
+ * and the device cannot). */
 TRISTAR_CHECKED tristar_status tsi_device_run_create(tsi_process *process, tsi_run_port *port,
                                                      tsi_index stride, int device, tsi_device_run **out);
 void tsi_device_run_destroy(tsi_device_run **run);

@@ -65,6 +65,8 @@ static tristar_status check_options(tsi_env *env, const tristar_distributed_opti
     TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "refine is %d", (int)o->refine);
   if ((unsigned)o->place > TRISTAR_PLACE_GPU || o->device_bytes < 0)
     TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "place %d, device bytes %" PRId64, (int)o->place, o->device_bytes);
+  if ((unsigned)o->atomic_sums > 1)
+    TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "atomic_sums is %d, not 0 or 1", o->atomic_sums);
   TSI_TRY(tsi_layout_check_words(env, l));
   if (!(o->process_bytes >= 0) || o->solves < 0 || o->grids < 0 || !(o->peer_seconds >= 0))
     TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "process_bytes %g, solves %" PRId64 ", grids %d, peer_seconds %g",
@@ -128,6 +130,8 @@ static tristar_status share_places(tristar_distributed_t *d, const tsi_known *kn
 /* Local. */
 static tristar_status start(tristar_distributed_t *d) {
   if (d->on_device) return tsi_device_run_check(&d->ts->env);
+  if (d->options.atomic_sums)
+    TSI_FAIL(&d->ts->env, TRISTAR_ERR_UNSUPPORTED, "atomic_sums needs TRANSPORT_ONE_SIDED and PLACE_GPU");
   if (!tsi_distributed_wants_tasks(d)) return TRISTAR_OK;
   TSI_TRY(tsi_context_need_starpu(d->ts, &d->stats.start_seconds));
   d->stats.workers = (int)starpu_cpu_worker_get_count();

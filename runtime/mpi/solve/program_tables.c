@@ -33,15 +33,41 @@ static size_t lay_out(const tsi_process *process, char *block, tsi_gpu_program *
 
 /* ---- Structure ----------------------------------------------------------------------------------------- */
 
-static void fill_chunks(const tsi_process *process, const tsi_gpu_program *p) {
+/* Where a row of the program's inbox is: the messages of the program are one behind the other there. */
+static int64_t row_of(const tsi_program *program, const int64_t *row, tsi_count of_program) {
+  tsi_index first = 0, end = program->receives;
+  if (of_program < 0) return -1;
+  while (end - first > 1) {
+    const tsi_index middle = first + (end - first) / 2;
+    if (program->receive[middle].row <= of_program)
+      first = middle;
+    else
+      end = middle;
+  }
+  return row[first] + (of_program - program->receive[first].row);
+}
+
+/* The rows that a chunk adds, each once, from `at` on; returns how many. */
+static tsi_index list_inbox(const tsi_program *program, const tsi_inbox_list *list, const int64_t *row,
+                            tsi_index k, int64_t *at) {
+  tsi_index count = 0;
+  for (tsi_count e = list->first[k]; e < list->first[k] + list->count[k]; e++) {
+    const int64_t next = row_of(program, row, list->row[e]);
+    if (count == 0 || at[count - 1] != next) at[count++] = next;
+  }
+  return count;
+}
+
+static void fill_chunks(const tsi_process *process, const int64_t *row, const tsi_gpu_program *p) {
   const tsi_program *program = process->program;
   const tsi_share *share = process->share;
   tsi_gpu_chunk *to = (tsi_gpu_chunk *)p->chunk;
+  int64_t *inbox = (int64_t *)p->inbox_row;
   for (tsi_index k = 0; k < share->chunks->count; k++) {
     const tsi_solve_chunk *c = &process->tables.chunk[k];
     to[k] = (tsi_gpu_chunk){.x = c->workspace,
-                            .forward_x = program->forward_x[k],
-                            .backward_x = program->backward_x[k],
+                            .forward_x = row_of(program, row, program->forward_x[k]),
+                            .backward_x = row_of(program, row, program->backward_x[k]),
                             .panel = c->panel,
                             .panels = c->panels,
                             .column = c->column,
@@ -53,18 +79,15 @@ static void fill_chunks(const tsi_process *process, const tsi_gpu_program *p) {
                             .slices = c->slices,
                             .inbox = {(tsi_index)program->forward.first[k],
                                       (tsi_index)(program->forward.rows + program->backward.first[k])},
-                            .inboxes = {program->forward.count[k], program->backward.count[k]},
                             .reads = process->home[k],
                             .writes = process->home[k]};
+    to[k].inboxes[0] = list_inbox(program, &program->forward, row, k, inbox + to[k].inbox[0]);
+    to[k].inboxes[1] = list_inbox(program, &program->backward, row, k, inbox + to[k].inbox[1]);
   }
   for (tsi_index q = 0; q < share->chunks->slices; q++) {
     const tsi_solve_slice *slice = &process->tables.slice[q];
     ((tsi_gpu_piece *)p->slice)[q] = (tsi_gpu_piece){slice->chunk, slice->first, slice->count};
   }
-  for (tsi_count e = 0; e < program->forward.rows; e++)
-    ((int64_t *)p->inbox_row)[e] = program->forward.row[e];
-  for (tsi_count e = 0; e < program->backward.rows; e++)
-    ((int64_t *)p->inbox_row)[program->forward.rows + e] = program->backward.row[e];
 }
 
 /* Who adds to each column, in the order of the sources; and whose x each off-row is. */
@@ -110,13 +133,15 @@ static tsi_gpu_message message_of(const tsi_message *m, tsi_index flag, int64_t 
                            .sums = m->kind == TSI_MESSAGE_BACKWARD_SUM};
 }
 
-static void fill_messages(const tsi_process *process, const tsi_oneside_place *place,
+static void fill_messages(const tsi_process *process, const tsi_oneside_place *place, const int64_t *row,
                           const tsi_gpu_program *p) {
   const tsi_program *program = process->program;
   for (tsi_index m = 0; m < program->sends; m++)
     ((tsi_gpu_message *)p->send)[m] = message_of(&program->send[m], place[m].flag, place[m].row);
+  for (tsi_index m = 0; m < program->sends && p->adds; m++)
+    ((tsi_gpu_message *)p->send)[m].adds = tsi_oneside_is_sum(&program->send[m]);
   for (tsi_index m = 0; m < program->receives; m++)
-    ((tsi_gpu_message *)p->receive)[m] = message_of(&program->receive[m], m, program->receive[m].row);
+    ((tsi_gpu_message *)p->receive)[m] = message_of(&program->receive[m], m, row[m]);
   if (program->parts > 0)
     memcpy((tsi_index *)p->part, program->part, (size_t)program->parts * sizeof *program->part);
 }
@@ -174,7 +199,7 @@ static tristar_status order_steps(const tsi_process *process, const tsi_gpu_prog
 /* ---- All ----------------------------------------------------------------------------------------------- */
 
 tristar_status tsi_program_tables_create(tsi_process *process, const tsi_oneside_place *place,
-                                         tsi_program_tables *tables) {
+                                         const int64_t *row, bool adds, tsi_program_tables *tables) {
   const tsi_chunks *chunks = process->share->chunks;
   *tables = (tsi_program_tables){.block = NULL};
   if (process->tables.workspace_rows > TSI_INDEX_MAX || chunks->off_ptr[chunks->count] > TSI_INDEX_MAX)
@@ -185,13 +210,14 @@ tristar_status tsi_program_tables_create(tsi_process *process, const tsi_oneside
   (void)lay_out(process, tables->block, &tables->program);
   tsi_gpu_program *p = &tables->program;
   p->inverse = process->kind.inverse;
+  p->adds = adds;
   p->steps = process->program->steps->count;
   memcpy((tsi_panel *)p->panel, process->tables.panel,
          (size_t)process->share->panels->count * sizeof *p->panel);
   memcpy((tsi_index *)p->row, chunks->local_row, (size_t)chunks->local_rows * sizeof *p->row);
-  fill_chunks(process, p);
+  fill_chunks(process, row, p);
   fill_lists(process, p);
-  fill_messages(process, place, p);
+  fill_messages(process, place, row, p);
   return order_steps(process, p);
 }
 

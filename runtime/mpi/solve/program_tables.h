@@ -17,8 +17,10 @@ typedef struct tsi_program_tables {
   size_t bytes;
 } tsi_program_tables;
 
-/* place: of each sent message. Errors: MEMORY, TOO_LARGE. */
+/* place: of each sent message; row: of each received one, with `adds` as tsi_oneside_list_rows has it.
+ * Errors: MEMORY, TOO_LARGE. */
 TRISTAR_CHECKED tristar_status tsi_program_tables_create(tsi_process *process, const tsi_oneside_place *place,
+                                                         const int64_t *row, bool adds,
                                                          tsi_program_tables *tables);
 void tsi_program_tables_release(tsi_env *env, tsi_program_tables *tables);
 /* The program with tables in a copy of the block at `block`, in whatever memory. */

@@ -43,12 +43,14 @@ static tristar_status open_oneside(tristar_distributed_t *d, tsi_slot *slot, tri
                        .program = d->process->program,
                        .outbox = tsi_process_outbox(slot->run),
                        .row_bytes = (size_t)tsi_process_stride(slot->run) * d->process->scalar_bytes,
+                       .adds = d->options.atomic_sums != 0,
                        .tasks = d->process->workers > 0,
                        .happen = slot_arrived,
                        .context = slot};
   TSI_TRY(tsi_transport_agree(d->transport, mine));
   const double seconds = d->options.peer_seconds > 0 ? d->options.peer_seconds : TSI_PEER_SECONDS;
   TSI_TRY(tsi_run_port_open(slot->oneside, d->transport, seconds));
+  d->stats.inbox_bytes = 2 * (double)slot->oneside->inbox_bytes;
   const tsi_port port = tsi_run_port_of(slot->oneside);
   tsi_process_connect(slot->run, &port);
   if (!d->on_device) return TRISTAR_OK;

@@ -156,6 +156,11 @@ static int map(void *host, size_t bytes, void **at) {
   *at = host;
   return 0;
 }
+static int adds(int device, bool *adds) {
+  (void)device;
+  *adds = true;
+  return 0;
+}
 static void unmap(void *host) {
   (void)host;
 }
@@ -227,6 +232,7 @@ const tsi_device_driver tsi_devices = {
     .release = release,
     .map = map,
     .unmap = unmap,
+    .adds = adds,
     .busy = emulated_busy,
     .program = {tsi_gpu_program_s, tsi_gpu_program_d, tsi_gpu_program_c, tsi_gpu_program_z},
     .spread = {tsi_gpu_spread_s, tsi_gpu_spread_d, tsi_gpu_spread_c, tsi_gpu_spread_z},

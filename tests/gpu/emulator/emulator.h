@@ -191,6 +191,9 @@ template <class R> static inline void gpu_atomic_add(R *address, R value) {
   do after = before + value;
   while (!__atomic_compare_exchange(address, &before, &after, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED));
 }
+template <class R> static inline void gpu_atomic_add_system(R *address, R value) {
+  gpu_atomic_add(address, value);
+}
 static inline void gpu_await(const int32_t *address, int32_t value, emulator::scope reach) {
   for (;;) {
     const int32_t seen = gpu_load_acquire(address, reach);

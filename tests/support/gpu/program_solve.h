@@ -17,6 +17,8 @@ typedef struct program_solver {
   tsi_solve_call call[RANKS_MOST];
   tsi_program_tables tables[RANKS_MOST];
   tsi_index *from[RANKS_MOST], *source[RANKS_MOST];
+  int64_t *row[RANKS_MOST]; /* of received messages in the inbox */
+  bool adds;
   tsi_operation operation;
   tsi_index messages; /* most that a PE receives */
   int64_t inbox_rows;
@@ -44,23 +46,28 @@ static inline void program_fill_tables(program_solver *v, tsi_index r) {
     const tsi_program *to = v->w.member[program->send[m].peer].process->program;
     tsi_index q = 0;
     while (to->receive[q].peer != r || to->receive[q].tag != program->send[m].tag) q++;
-    place[m] = (tsi_oneside_place){q, to->receive[q].row};
+    place[m] = (tsi_oneside_place){q, v->row[program->send[m].peer][q]};
   }
-  CHECK_OK(tsi_program_tables_create(p, place, &v->tables[r]));
+  CHECK_OK(tsi_program_tables_create(p, place, v->row[r], v->adds, &v->tables[r]));
   v->source[r] = xcalloc((size_t)program->receives + 1, sizeof *v->source[r]);
   for (tsi_index m = 0; m < program->receives; m++) v->source[r][m] = program->receive[m].peer;
   if (program->receives > v->messages) v->messages = program->receives;
-  if (program->inbox_rows > v->inbox_rows) v->inbox_rows = program->inbox_rows;
   if (p->pivots == NULL) return;
   v->from[r] = xcalloc((size_t)p->share->panels->start[p->share->panels->count] + 1, sizeof *v->from[r]);
   tsi_device_interchanges(p->share->panels, p->pivots, v->from[r]);
 }
 
 static inline program_solver *program_open(tsi_env *env, const tristar_factor_t *factor, const typed *type,
-                                           const tsi_process_options *options, tsi_index nrhs) {
+                                           const tsi_process_options *options, tsi_index nrhs, bool adds) {
   program_solver *v = xcalloc(1, sizeof *v);
-  *v = (program_solver){.env = env, .factor = factor, .type = type, .nrhs = nrhs};
+  *v = (program_solver){.env = env, .factor = factor, .type = type, .nrhs = nrhs, .adds = adds};
   world_create(env, factor, options, nrhs, &v->w);
+  for (tsi_index r = 0; r < v->w.ranks; r++) {
+    const tsi_program *program = v->w.member[r].process->program;
+    v->row[r] = xcalloc((size_t)program->receives + 1, sizeof *v->row[r]);
+    const int64_t rows = tsi_oneside_list_rows(program, adds, v->row[r]);
+    if (rows > v->inbox_rows) v->inbox_rows = rows;
+  }
   for (tsi_index r = 0; r < v->w.ranks; r++) {
     const tsi_port port = {.begin = program_begin, .end = program_end};
     tsi_process_connect(v->w.member[r].run, &port);
@@ -76,6 +83,7 @@ static inline void program_close(program_solver **solver) {
     tsi_program_tables_release(v->env, &v->tables[r]);
     free(v->from[r]);
     free(v->source[r]);
+    free(v->row[r]);
   }
   world_destroy(&v->w);
   free(v);
