@@ -68,6 +68,8 @@ typedef struct tsi_bench_contender {
   int threads;                    /* workers of TriStar, threads of the BLAS of a peer */
   char scheduler[32];             /* of TriStar */
   char variant[64];               /* of TriStar, or of a triangle its partition; "": the default */
+  const char *option;             /* of `tristar solve`, which makes the variant; NULL: the default */
+  char value[64];                 /* of that option */
   const tsi_bench_krylov *krylov; /* of an iterative solver; NULL: it is none */
   int ranks;                      /* of it: processes, several are started by mpiexec */
   char program[PATH_MAX + 32];

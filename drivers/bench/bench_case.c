@@ -247,6 +247,14 @@ static double exact_bytes(const tsi_bench_case *c, int k, const cJSON *figures) 
          (c->matrix->is_complex ? 16 : 8);
 }
 
+/* Of the factor, unless a compressed copy has replaced it, of copies and variants, and of the workspace. */
+static double memory_of(const cJSON *figures) {
+  const cJSON *compression = cJSON_GetObjectItemCaseSensitive(figures, "compression");
+  const bool released = cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(compression, "factor_released"));
+  return (released ? 0 : number(figures, "factor_bytes")) + number(figures, "storage_bytes") +
+         number(figures, "variant_bytes") + number(figures, "workspace_bytes");
+}
+
 static void evaluate(tsi_bench_case *c, int k) {
   tsi_bench_result *r = &c->results[k];
   const cJSON *last = cJSON_GetArrayItem(r->rounds, cJSON_GetArraySize(r->rounds) - 1);
@@ -263,7 +271,7 @@ static void evaluate(tsi_bench_case *c, int k) {
   r->outside = cJSON_HasObjectItem(last, "outside_share")
                    ? tsi_bench_median(r->rounds, "outside_share", NULL, NULL)
                    : -1;
-  r->memory = number(last, "factor_bytes") + number(last, "variant_bytes") + number(last, "workspace_bytes");
+  r->memory = memory_of(last);
   r->tasks = number(last, "tasks");
   r->predicted_s = c->nrhs == 1 ? number(last, "predicted_s") : 0;
 }

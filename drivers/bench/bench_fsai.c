@@ -139,8 +139,10 @@ static int measure(tsi_fsai_bench *b) {
 
 static int check_words(const tsi_settings *settings) {
   if (settings->nrhs_list != NULL || settings->variants_list != NULL || settings->sched_list != NULL ||
-      settings->workers_list != NULL || settings->reuse)
-    return tsi_usage_error("bench", "--fsai goes without --nrhs, --workers, --sched, --variants and --reuse");
+      settings->workers_list != NULL || settings->compress_list != NULL || settings->store_list != NULL ||
+      settings->reuse)
+    return tsi_usage_error("bench", "--fsai goes without --nrhs, --workers, --sched, --variants, --compress, "
+                                    "--store and --reuse");
   if (settings->partitions_list != NULL || settings->orders_list != NULL || settings->of_list != NULL ||
       settings->uplo_list != NULL)
     return tsi_usage_error("bench", "--partitions, --orders, --of and --uplo need --triangular");

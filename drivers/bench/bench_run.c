@@ -156,7 +156,7 @@ static void list_tristar(const tsi_bench_contender *contender, const tsi_bench_c
   }
   if (!c->setup->settings->quick) add(w, "--report");
   if (c->matrix->pattern) add(w, "--laplacian");
-  if (*contender->variant) add_option(w, "--variant", contender->variant);
+  if (contender->option != NULL) add_option(w, contender->option, contender->value);
   for (int k = 0; c->setup->options[k] != NULL; k++) add(w, c->setup->options[k]);
 }
 

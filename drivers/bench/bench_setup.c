@@ -1,8 +1,8 @@
 /* The contenders of `tristar bench`, from the lists of the command line: see bench.h.
  *
- * Reads   --nrhs, --workers, --sched, --variants, --peers; which programs of peers are there: in the folder
- * TRISTAR_PEERS, or beside this program in tools/peers (a build) or in TSI_PEERS_FOLDER, where they are
- * installed. The build defines that, as the way from the folder of this program. */
+ * Reads   --nrhs, --workers, --sched, --variants, --compress, --store, --peers; which programs of peers are
+ * there: in the folder TRISTAR_PEERS, or beside this program in tools/peers (a build) or in TSI_PEERS_FOLDER,
+ * where they are installed. The build defines that, as the way from the folder of this program. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdarg.h>
@@ -92,6 +92,8 @@ static int add_tristar(tsi_bench_setup *setup, int threads, const char *schedule
   if (contender == NULL) return TSI_EXIT_USAGE;
   snprintf(contender->scheduler, sizeof contender->scheduler, "%.31s", scheduler);
   snprintf(contender->variant, sizeof contender->variant, "%s", variant);
+  contender->option = *variant ? "--variant" : NULL;
+  snprintf(contender->value, sizeof contender->value, "%s", variant);
   if (threads > setup->workers_most) setup->workers_most = threads;
   return TSI_EXIT_OK;
 }
@@ -114,6 +116,39 @@ static int add_variants(tsi_bench_setup *setup, const char *text, const char *sc
     if (tsi_variant_wrong(list.word[k], why, sizeof why))
       return tsi_usage_error("bench", "--variants %s: %s; all: each of them", text, why);
     status = add_tristar(setup, workers, scheduler, list.word[k], program);
+  }
+  return status;
+}
+
+static bool is_tolerance(const char *word) {
+  char *end;
+  const double value = strtod(word, &end);
+  return end != word && *end == '\0' && value > 0 && value < 1;
+}
+
+static bool is_narrow(const char *word) {
+  return strcmp(word, "s") == 0 || strcmp(word, "b") == 0;
+}
+
+/* Solves with a copy of the factor for each value of `option`, as variants are added. needs: what `right`
+ * accepts. */
+static int add_copies(tsi_bench_setup *setup, const char *option, const char *text,
+                      bool (*right)(const char *word), const char *needs, const char *scheduler,
+                      const char *program) {
+  tsi_list list;
+  char name[80];
+  const int workers = setup->workers_most;
+  if (text == NULL) return TSI_EXIT_OK;
+  int status = tsi_list_split("bench", option + 2, text, &list);
+  for (int k = 0; k < list.count && status == TSI_EXIT_OK; k++) {
+    if (!right(list.word[k]))
+      return tsi_usage_error("bench", "%s %s: '%s' is not %s", option, text, list.word[k], needs);
+    snprintf(name, sizeof name, "%s %s", option + 2, list.word[k]);
+    status = add_tristar(setup, workers, scheduler, name, program);
+    if (status != TSI_EXIT_OK) return status;
+    tsi_bench_contender *contender = &setup->contenders[setup->count - 1];
+    contender->option = option;
+    snprintf(contender->value, sizeof contender->value, "%s", list.word[k]);
   }
   return status;
 }
@@ -185,8 +220,15 @@ static int add_all_tristar(tsi_bench_setup *setup, int cores, const char *progra
   for (int w = 0; w < count && status == TSI_EXIT_OK; w++)
     for (int k = 0; k < schedulers.count && status == TSI_EXIT_OK; k++)
       status = add_tristar(setup, (int)workers[w], schedulers.word[k], "", program);
-  if (status != TSI_EXIT_OK || settings->variants_list == NULL) return status;
-  return add_variants(setup, settings->variants_list, schedulers.word[0], program);
+  if (status == TSI_EXIT_OK && settings->variants_list != NULL)
+    status = add_variants(setup, settings->variants_list, schedulers.word[0], program);
+  if (status == TSI_EXIT_OK)
+    status = add_copies(setup, "--compress", settings->compress_list, is_tolerance,
+                        "a tolerance between 0 and 1", schedulers.word[0], program);
+  if (status == TSI_EXIT_OK)
+    status =
+        add_copies(setup, "--store", settings->store_list, is_narrow, "s or b", schedulers.word[0], program);
+  return status;
 }
 
 /* ---- Peers -------------------------------------------------------------------------------------------- */

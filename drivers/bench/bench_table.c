@@ -140,7 +140,7 @@ void tsi_bench_print_variants(const tsi_bench_case *c) {
     if (!tsi_bench_is_variant(c->setup, k)) continue;
     if (base < 0) {
       base = tsi_bench_default_of(c->setup, k);
-      printf("%s: variants of %s; memory: factor, matrices of the variant, workspace\n",
+      printf("%s: variants of %s; memory: factor or copies, matrices of the variant, workspace\n",
              tsi_text_many(c->nrhs, "right-hand side"), c->setup->contenders[base].name);
       printf("  %-*s %9s %10s %9s %9s %13s %9s\n", NAME_WIDTH, "variant", "solve", "to default", "predicted",
              "memory", "error (steps)", "tasks");

@@ -348,8 +348,10 @@ static int run(tsi_triangular *t, const choice *chosen) {
 }
 
 static int check_words(const tsi_settings *settings, choice *chosen) {
-  if (settings->nrhs_list != NULL || settings->variants_list != NULL || settings->reuse)
-    return tsi_usage_error("bench", "--triangular goes without --nrhs, --variants and --reuse");
+  if (settings->nrhs_list != NULL || settings->variants_list != NULL || settings->compress_list != NULL ||
+      settings->store_list != NULL || settings->reuse)
+    return tsi_usage_error("bench",
+                           "--triangular goes without --nrhs, --variants, --compress, --store and --reuse");
   if (settings->repeat < 2) /* one solve has no warm-up before it */
     return tsi_usage_error("bench", "--triangular needs --repeat 2 or more");
   int status = choose("orders", settings->orders_list, orders, chosen->order);

@@ -142,8 +142,7 @@ static void find_range(tsi_axis *axis, bool along, int count, const tsi_series *
 
 void tsi_chart_place(const tsi_picture *p, tsi_axis *x, tsi_axis *y, int count, const tsi_series *series) {
   if (!(x->begin < x->end)) x->begin = TSI_CHART_LEFT, x->end = TSI_CHART_RIGHT;
-  y->end = p->legend.y + ABOVE;
-  y->begin = y->end + HEIGHT;
+  if (!(y->end < y->begin)) y->end = p->legend.y + ABOVE, y->begin = y->end + HEIGHT;
   find_range(x, true, count, series);
   find_range(y, false, count, series);
 }

@@ -41,7 +41,8 @@ bool tsi_chart_begin(tsi_picture *p, tsi_session *s, const char *path, const cha
 /* Entries for the series that have a name and values. */
 void tsi_chart_legend(tsi_picture *p, int count, const tsi_series *series);
 /* Gives both axes their ranges and pixels, below the legend. An axis without a range (from = to) gets the
- * range of the series, with room at both ends. x without pixels fills the width. */
+ * range of the series, with room at both ends. Without pixels x fills the width, and y begins at the legend.
+ */
 void tsi_chart_place(const tsi_picture *p, tsi_axis *x, tsi_axis *y, int count, const tsi_series *series);
 /* The same, and draws them and the series, the first on top of the others. */
 void tsi_chart_draw(const tsi_picture *p, tsi_axis *x, tsi_axis *y, int count, const tsi_series *series);

@@ -25,7 +25,8 @@ enum {
   MATRIX_ONLY = 32,    /* or no analysis */
   LEAVES = 64,         /* the analysis has a separator tree, if there is one */
   GPU_POSSIBLE = 128,  /* --gpu belongs to it */
-  TIMELINE = 256       /* viewers of timelines have formats for it */
+  TIMELINE = 256,      /* viewers of timelines have formats for it */
+  STUDY = 512          /* --from is a study of simulated solves, and must be there */
 };
 #define LEAF_PARTS 16
 
@@ -48,7 +49,8 @@ static const kind kinds[] = {{"gantt", NULL, TIMELINE, tsi_plot_gantt},
                              {"communication", tsi_plot_communication, LAYOUT_POSSIBLE | LAYOUT_NEEDED, NULL},
                              {"memory", tsi_plot_memory, MATRIX_ONLY, NULL},
                              {"scaling", tsi_plot_scaling, LEAVES, NULL},
-                             {"placement", tsi_plot_placement, GPU_POSSIBLE, NULL}};
+                             {"placement", tsi_plot_placement, GPU_POSSIBLE, NULL},
+                             {"study", tsi_plot_study, FROM_POSSIBLE | NAME_ONLY | STUDY, NULL}};
 enum { KINDS = sizeof kinds / sizeof kinds[0] };
 
 static bool prepare(tsi_session *s, const kind *what, const tristar_layout *layout) {
@@ -83,6 +85,8 @@ static int check_options(const tsi_settings *settings, const kind *what) {
   if (settings->from != NULL && !(what->needs & FROM_POSSIBLE))
     return tsi_usage_error("plot", "--from belongs to --what %s",
                            list_words(FROM_POSSIBLE, words, sizeof words));
+  if (settings->from == NULL && (what->needs & STUDY))
+    return tsi_usage_error("plot", "--what %s: --from FILE is missing", what->word);
   if (settings->gpu >= 0 && !(what->needs & GPU_POSSIBLE))
     return tsi_usage_error("plot", "--gpu belongs to --what %s",
                            list_words(GPU_POSSIBLE, words, sizeof words));
@@ -109,23 +113,27 @@ static int scan(const tsi_settings *settings, const kind **what, const char **ma
                : tsi_usage_error("plot", "unknown picture '%s'; the pictures are %s", settings->operand[0],
                                  known);
   *what = &kinds[word];
-  if (*matrix == NULL && settings->from == NULL) return tsi_usage_error("plot", "no MATRIX given");
+  if (*matrix == NULL && settings->from == NULL && !((*what)->needs & STUDY))
+    return tsi_usage_error("plot", "no MATRIX given");
+  if (*matrix != NULL && ((*what)->needs & STUDY))
+    return tsi_usage_error("plot", "%s: --what %s draws all matrices of --from", *matrix, (*what)->word);
   if (!named && settings->operand[1] != NULL)
     return tsi_usage_error("plot", "one word too many: %s", settings->operand[1]);
   return check_options(settings, *what);
 }
 
-/* The file --from, and the matrix, if that is not given but clear. */
-static int read_from(const tsi_settings *settings, cJSON **from, const char **matrix) {
+/* The file --from, and the matrix, if that is not given but clear; of a study the name of the file. */
+static int read_from(const tsi_settings *settings, const kind *what, cJSON **from, const char **matrix) {
   char message[256];
   *from = NULL;
   if (settings->from == NULL) return TSI_EXIT_OK;
-  *from = tsi_plot_read_bench(settings->from, message, sizeof message);
+  const bool study = what->needs & STUDY;
+  *from = (study ? tsi_plot_read_study : tsi_plot_read_bench)(settings->from, message, sizeof message);
   if (*from == NULL) {
     tsi_console_error("%s", message);
     return TSI_EXIT_FAILED;
   }
-  if (*matrix == NULL) *matrix = tsi_plot_only_matrix(*from);
+  if (*matrix == NULL) *matrix = study ? settings->from : tsi_plot_only_matrix(*from);
   return *matrix != NULL ? TSI_EXIT_OK
                          : tsi_usage_error("plot", "--from %s: no MATRIX given, and the file has several",
                                            settings->from);
@@ -174,7 +182,7 @@ int tsi_command_plot(const tsi_settings *settings) {
     if (status == TSI_EXIT_OK && layout.px == 0)
       status = tsi_usage_error("plot", "--layout auto works with `tristar solve` under mpiexec only");
   }
-  if (status == TSI_EXIT_OK) status = read_from(settings, &plot.from, &matrix);
+  if (status == TSI_EXIT_OK) status = read_from(settings, what, &plot.from, &matrix);
   if (status == TSI_EXIT_OK) status = draw(settings, what, matrix, &plot);
   cJSON_Delete(plot.from);
   return status;

@@ -76,6 +76,11 @@ bool tsi_plot_reuse(const tsi_plot *plot);
 bool tsi_processes_svg(tsi_session *s, const tristar_layout *layout, int ranks,
                        const tristar_distributed_stats *stats);
 #endif
+/* plot_study.c: times of simulated solves, of a file of tools/bench/study_sc23. The session has a name only.
+ */
+bool tsi_plot_study(const tsi_plot *plot);
+/* Such a file, to be deleted; NULL with a message. */
+cJSON *tsi_plot_read_study(const char *path, char *message, size_t size);
 /* A file of `tristar bench --json`, to be deleted; NULL with a message. */
 cJSON *tsi_plot_read_bench(const char *path, char *message, size_t size);
 /* The name of the matrix, if it has only one; else NULL. */

@@ -85,7 +85,7 @@ typedef struct tsi_settings {
   int64_t max_iterations, restart, block, overlap, fill;
   double drop, omega, shift;
   /* benchmark: lists with commas; NULL: not given */
-  const char *nrhs_list, *workers_list, *sched_list, *peers_list, *variants_list;
+  const char *nrhs_list, *workers_list, *sched_list, *peers_list, *variants_list, *compress_list, *store_list;
   int64_t rounds, limit; /* limit: seconds of a contender, with quick of all of them together; 0: none */
   int64_t run_ms;        /* of solves with a triangle, at least */
   const char *partitions_list, *orders_list, *of_list, *uplo_list; /* of --triangular */

@@ -40,7 +40,7 @@ static const char *const places[] = {"cpu", "auto", "gpu", NULL};
 
 static const char *const pictures[] = {"gantt",  "dag",     "spy",       "roofline",   "levels",
                                        "tree",   "rhs",     "reuse",     "refinement", "communication",
-                                       "memory", "scaling", "placement", NULL};
+                                       "memory", "scaling", "placement", "study",      NULL};
 
 #define FIELD(name) offsetof(tsi_settings, name)
 #define MATRIX (TSI_SOLVE | TSI_INFO | TSI_PLOT)
@@ -119,7 +119,7 @@ const tsi_option_row tsi_option_rows[] = {
   {"solves", NUMBER, FIELD(solves), TSI_INFO | TSI_PLOT | TSI_SIMULATE, "N", "with --ordering auto: solves that a factorization serves (default 10)", 1, INT64_C(1) << 40, NULL},
   {"process-bytes", NUMBER, FIELD(process_bytes), TSI_SOLVE, "N", "with --layout auto: only layouts of which no process is expected to need more than N bytes (default: no limit)", 1, INT64_C(1) << 50, NULL},
   {"layout", TEXT, FIELD(layout), TSI_PLOT, "PXxPYxPZ", "spy, communication: of a solve on so many processes, from the analysis alone", 0, 0, NULL},
-  {"from", INPUT, FIELD(from), TSI_PLOT, "FILE", "reuse: take the figures, also those of other solvers, from a file that tristar bench --json has written; -: standard input", 0, 0, NULL},
+  {"from", INPUT, FIELD(from), TSI_PLOT, "FILE", "reuse: take the figures, also those of other solvers, from a file that tristar bench --json has written; study: draw a file of study_sc23 --json; -: standard input", 0, 0, NULL},
   {"ranks", NUMBER, FIELD(ranks), TSI_INFO, "N", "count the messages of conjugate gradients with a sparse approximate inverse on N processes, which is made on this one; a model problem on a cube is cut into a grid of boxes, any other matrix into blocks of rows; with --gpu and --layout auto: the number of GPUs", 1, 1000000, NULL},
   {"fsai", TEXT, FIELD(fsai), TSI_INFO, "NAME=NUMBER,...", "with --ranks: which inverse of one factor, as for tristar krylov", 0, 0, NULL},
   {"algo", CHOICE, FIELD(algo), TSI_INFO | TSI_SOLVE | TSI_PLOT | TSI_SIMULATE | TSI_SCHUR | TSI_INVERSE, "replicated|levelwise|2d", "with --layout: grids have copies of the upper levels and exchange sums once (replicated, the default), or sums at every level of the separator tree (levelwise); 2d: there is one grid, PZ = 1", 0, 0, algorithms},
@@ -173,6 +173,8 @@ const tsi_option_row tsi_option_rows[] = {
   {"per-step", NUMBER, FIELD(per_step), TSI_BENCH, "N", "with --fsai: so many at a time (default 3)", 1, 1000, NULL},
   {"tol", REAL, FIELD(tolerance), TSI_BENCH, "T", "with --fsai: end when the norm of the residual is T times that of B (default 1e-8)", 0, 0, NULL},
   {"variants", TEXT, FIELD(variants_list), TSI_BENCH, "LIST", "of variants of TriStar, WORD[+WORD...]; all: each word alone (default: none)", 0, 0, NULL},
+  {"compress", TEXT, FIELD(compress_list), TSI_BENCH, "LIST", "of tolerances: a further variant of TriStar for each, whose factor is compressed (default: none)", 0, 0, NULL},
+  {"store", TEXT, FIELD(store_list), TSI_BENCH, "LIST", "of formats, s (single precision) and b (bfloat16): a further variant of TriStar for each, whose solves read a copy of the factor in it (default: none)", 0, 0, NULL},
   {"rounds", NUMBER, FIELD(rounds), TSI_BENCH, "N", "runs of each contender (default 5; with --quick as far as there is time)", 1, 1000, NULL},
   {"repeat", NUMBER, FIELD(repeat), TSI_BENCH, "N", "timed solves of a run, after a warm-up (default 11; with --quick 3)", 1, 1000000, NULL},
   {"milliseconds", NUMBER, FIELD(run_ms), TSI_BENCH, "N", "with --triangular: more solves of a run than that, at most 1000, where a sweep of N milliseconds has time for them (default 20)", 0, 1000000, NULL},

@@ -94,6 +94,12 @@ for word in levels push fundamental unmerged supernodes spmv; do row "^  $word  
 bench 2 "--variants levels,pull: unknown variant 'pull'; the variants are levels, push, " gen:s2d9pt:9 --variants levels,pull
 bench 2 '--variants levels,: an empty entry' gen:s2d9pt:9 --variants levels,
 bench 2 '--variants push,push: push stands there twice' gen:s2d9pt:9 --variants push,push
+# Copies of the factor are variants.
+bench 0 '^1 right-hand side: variants of TriStar, 2 workers, lws; memory: ' gen:poisson3d7:20 "${two[@]}" --peers none \
+  --variants push --compress 1e-3,1e-8 --store s,b --nrhs 1,2 --json copies.json
+for word in push 'compress 1e-3' 'compress 1e-8' 'store s' 'store b'; do row "^  $word  "; done
+bench 2 "--compress 1e-3,2: '2' is not a tolerance between 0 and 1" gen:s2d9pt:9 --compress 1e-3,2
+bench 2 "--store s,d: 'd' is not s or b" gen:s2d9pt:9 --store s,d
 
 # ---- Rounds, the limit of time, the end of all processes
 # A script that notes its starts, and answers as long as it is asked.
@@ -243,6 +249,12 @@ rows = {c["variant"]: c for c in case["contenders"] if c["solver"] == "tristar" 
 assert sorted(rows) == ["", "levels", "push+supernodes", "spmv"] and all(c["solved"] for c in rows.values())
 assert rows["spmv"]["memory_bytes"] > 2 * rows[""]["memory_bytes"] and rows["push+supernodes"]["tasks"] > 100
 assert case["best_tristar"].count(",") == 2, case["best_tristar"]
+for case in json.load(open("copies.json"))["cases"]:
+    rows = {c["variant"]: c for c in case["contenders"] if c["workers"] == 2}
+    assert sorted(rows) == ["", "compress 1e-3", "compress 1e-8", "push", "store b", "store s"], sorted(rows)
+    assert all(c["solved"] for c in rows.values())
+    memory = {name: c["memory_bytes"] for name, c in rows.items()}
+    assert memory["compress 1e-3"] < min(memory["compress 1e-8"], memory[""]) and memory[""] < memory["store b"] < memory["store s"]
 texts = open("variants.svg").read()
 assert "push+supernodes" in texts and texts.count("variants of TriStar") == 1
 def rows_of(file):

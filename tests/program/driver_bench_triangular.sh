@@ -189,7 +189,7 @@ bench 2 "--uplo LU: 'LU' is not one of L, U" gen:chain:3 --uplo LU
 bench 2 "--of ilu1: 'ilu1' is not one of matrix, ilu0, ic0" gen:chain:3 --of ilu1
 bench 2 "--partitions rows: unknown partition 'rows'" gen:chain:3 --partitions rows
 bench 2 '--partitions auto,: an empty entry' gen:chain:3 --partitions auto,
-bench 2 '--triangular goes without --nrhs, --variants and --reuse' gen:chain:3 --nrhs 2
+bench 2 '--triangular goes without --nrhs, --variants, --compress, --store and --reuse' gen:chain:3 --nrhs 2
 bench 2 '--triangular needs --repeat 2 or more' gen:chain:3 --repeat 1
 bench 2 '--triangular goes with one scheduler' gen:chain:3 --sched lws,eager
 bench 2 "unknown kind 'chains'" gen:chain:3 gen:chains:3

@@ -77,6 +77,8 @@ for what in gantt dag levels roofline rhs scaling memory tree spy communication;
 done
 write plot-refinement.json plot gen:s2d9pt:40 --what refinement --precision sd --out x.svg
 write plot-reuse.json plot gen:s2d9pt:40 --what reuse --out x.svg
+echo '{"gen:s2d9pt:4": {"new": [{"ranks": 2, "pz": 1, "simulated_s": 1, "compute_s": {"mean": 1, "min": 1, "max": 1}}]}}' >study.txt
+write plot-study.json plot study --from study.txt --out x.svg
 write plot-placement.json plot gen:s2d9pt:40 --what placement --gpu H100 --out x.svg
 write bench-1.json bench gen:s2d9pt:100 gen:s2d9pt:20 --rounds 1 --repeat 2 --variants levels --sched lws,eager --workers 2 --nrhs 1,8
 rm -rf slow

@@ -207,7 +207,7 @@ for what in gantt dag levels spy roofline; do
 done
 
 # ---- Wrong usage
-expect 2 'no picture given; the pictures are gantt, dag, spy, roofline, levels, tree, rhs, reuse, refinement, communication, memory, scaling, placement$' plot
+expect 2 'no picture given; the pictures are gantt, dag, spy, roofline, levels, tree, rhs, reuse, refinement, communication, memory, scaling, placement, study$' plot
 expect 2 "unknown picture 'gen:s2d9pt:5'; the pictures are " plot gen:s2d9pt:5
 expect 2 '--what pie: not one of gantt\|dag\|spy\|' plot gen:s2d9pt:5 --what pie --out x.svg
 expect 2 'no MATRIX' plot --what gantt --out x.svg

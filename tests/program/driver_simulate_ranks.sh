@@ -152,6 +152,14 @@ echo '{"by_priority": 1}' >by_priority.json
 expect 1 '--goal: processes run their steps in order' simulate gen:s2d9pt:20 --layout 2x1x1 --machine by_priority.json --goal solve.goal
 "$(dirname "$0")/../../tools/bench/study_sc23" gen:s2d9pt:40 --tristar "$tristar" --ranks 6,16 --grids 8 --json study.json >output.txt ||
   fail "study_sc23: exit status $?"
+expect 0 '^study.svg: written$' plot study --from study.json --out study.svg --json picture.json
+for text in 'gen:s2d9pt:40' '2D: one grid' 'new: replicated' 'grids of 16 processes' 'messages between grids'; do
+  grep -q "$text" study.svg || fail "study.svg: no $text"
+done
+expect 2 'study: --from FILE is missing' plot study --out study.svg
+expect 2 'gen:chain:3: --what study draws all matrices of --from' plot study gen:chain:3 --from study.json --out study.svg
+echo '{"gen:chain:3": {"new": []}}' >empty.json
+expect 1 '^tristar: empty.json: not a file of study_sc23 --json$' plot study --from empty.json --out study.svg
 python3 - <<'END' || fail "study_sc23: figures"
 import json
 ways = {way: {(p["ranks"], p["pz"]): p for p in points} for way, points in json.load(open("study.json"))["gen:s2d9pt:40"].items()}
