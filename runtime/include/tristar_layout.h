@@ -156,11 +156,12 @@ typedef struct tristar_layout_prediction {
 /* Chooses px, py and pz of *layout; the caller sets algorithm, map and message_tree. The choice is
  * usually the fastest layout of that many processes, with pz up to leaf_parts and costs->grids, for a
  * factorization and `solves` solves. Solves are simulated (tristar_layout_predict): all shapes of the grids,
- * from the most grids down until twice in a row fewer grids are no faster. So are factorizations
- * (tristar_layout_predict_factor). Solves of more than 4,096 processes, and factorizations of more than
- * 256, are estimated by the counts of tristar_layout_traffic. costs may be NULL: the defaults; prediction
- * may be NULL. After a failure *layout is unchanged. Errors: those of tristar_layout_predict; ARGUMENT
- * (numbers below 0, nrhs < 1, processes < 1), MEMORY (also: every layout exceeds process_bytes). */
+ * from the most grids down until three times in a row fewer grids are no faster, and single rows and columns.
+ * So are factorizations (tristar_layout_predict_factor). Solves of more than 4,096 processes, and
+ * factorizations of more than 256, are estimated by the counts of tristar_layout_traffic. costs may be NULL:
+ * the defaults; prediction may be NULL. After a failure *layout is unchanged. Errors: those of
+ * tristar_layout_predict; ARGUMENT (numbers below 0, nrhs < 1, processes < 1), MEMORY (also: every layout
+ * exceeds process_bytes). */
 TRISTAR_API TRISTAR_CHECKED tristar_status tristar_layout_choose(const tristar_analysis_t *analysis,
                                                                  int64_t processes,
                                                                  const tristar_layout_costs *costs,

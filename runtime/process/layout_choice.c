@@ -24,7 +24,7 @@
 #define SIMULATED_MOST 4096
 #define FACTORED_MOST 256 /* the same of factorizations, which have more steps */
 /* So many times in a row may fewer grids be no faster before the search ends. */
-#define PATIENCE 2
+#define PATIENCE 3
 
 typedef struct choice {
   const tristar_analysis_t *analysis;
@@ -108,6 +108,12 @@ static bool is_rival(const tristar_layout *layout) {
          (layout->pz == 1 || layout->pz == 16 || layout->px * layout->py == 1);
 }
 
+/* Times over the number of grids may fall, rise, and fall again at a single grid: where that happened, a row
+ * or a column of processes was the fastest. */
+static bool is_line(const tristar_layout *layout) {
+  return layout->pz == 1 && (layout->px == 1 || layout->py == 1);
+}
+
 static void keep_least(double *least, double seconds) {
   if (*least <= 0 || seconds < *least) *least = seconds;
 }
@@ -163,7 +169,9 @@ static tristar_status try_layout(choice *c, const tristar_layout *layout, bool *
   return TRISTAR_OK;
 }
 
-/* All shapes of so many processes, until fewer grids are no faster; after that those for comparison. */
+/* All shapes of so many processes, until fewer grids are no faster; after that lines, and those for
+ * comparison.
+ */
 static tristar_status try_shapes(choice *c, int processes) {
   const int limit = c->costs->grids > 0 ? c->costs->grids : INT_MAX;
   const int most = tsi_index_min(limit, tsi_index_max(1, c->analysis->symbolic->leaf_parts));
@@ -176,7 +184,8 @@ static tristar_status try_shapes(choice *c, int processes) {
     for (layout.px = 1; layout.px <= processes / layout.pz; layout.px++) {
       layout.py = processes / layout.pz / layout.px;
       if (layout.px * layout.py * layout.pz != processes) continue;
-      if (misses < PATIENCE || is_rival(&layout)) TSI_TRY(try_layout(c, &layout, &better));
+      if (misses < PATIENCE || is_rival(&layout) || is_line(&layout))
+        TSI_TRY(try_layout(c, &layout, &better));
     }
     if (c->least.simulated > 0) misses = better || !fits(&c->least, c->costs) ? 0 : misses + 1;
   }
