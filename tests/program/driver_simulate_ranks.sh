@@ -82,8 +82,8 @@ expect 0 '^gpus +NVIDIA A100 .*: 4 a node, 216 blocks each; links of 300 GB/s in
 grep -q '^  and 16 more GPUs: --json lists them$' output.txt || fail "info --gpu --layout: $(cat output.txt)"
 for run in gpus again; do expect 0 '^gpus ' info gen:s2d9pt:150 --gpu A100 --layout 4x2x4 --json $run.json; done
 expect 0 '^solve ' simulate gen:s2d9pt:150 --layout 4x2x4 --machine perlmutter_gpu --json one.json
-expect 0 'the fastest layout of so many GPUs$' info gen:s2d9pt:256 --gpu A100 --layout auto --ranks 16 --json auto.json
-expect 0 '^solves ' simulate gen:s2d9pt:256 --ranks 1,4,16,64 --machine perlmutter_gpu --json curves.json
+expect 0 'the fastest layout of so many GPUs$' info gen:s2d9pt:512 --gpu A100 --layout auto --ranks 16 --json auto.json
+expect 0 '^solves ' simulate gen:s2d9pt:512 --ranks 1,4,16,64 --machine perlmutter_gpu --json curves.json
 python3 - <<'END' || fail "GPUs: figures"
 import json
 gpus, again, one, auto, curves = (json.load(open(f + ".json")) for f in ("gpus", "again", "one", "auto", "curves"))
