@@ -176,6 +176,7 @@ typedef struct trials {
   const tsi_system *system;
   char scalar;                  /* the user's type */
   bool strict;                  /* as tsi_system.strict */
+  bool full;                    /* no entry of x is zero: a rounded copy loses the rows of zeros */
   double *row_sum[2];           /* of A and A^T, as tsi_residual has them; NULL: not needed yet */
   double known, known_weakness; /* known_loss; and if weak pivots were its reason */
 } trials;
@@ -198,12 +199,12 @@ static tristar_status need_row_sum(trials *t, tristar_op op, const double **sum)
 }
 
 /* An entry of b, or of x; scatter: of its row. Zeros leave rows that have only small terms. */
-static double trial_entry(trial which, double scatter, double unit) {
+static double trial_entry(const trials *t, trial which, double scatter, double unit) {
   const double share = scatter * (which > TRIAL_FEW ? which - TRIAL_FEW : 1),
                entry = share - (int)share - 0.5;
   if (which == TRIAL_ONES) return 1;
   if (which == TRIAL_FEW) return share < 0.25;
-  return which > TRIAL_UNITS && fabs(entry) < 0.25 ? 0 : entry * unit;
+  return which > TRIAL_UNITS && !t->full && fabs(entry) < 0.25 ? 0 : entry * unit;
 }
 
 static tristar_status make_trial(trials *t, tristar_op op, trial which, char *b, char *x) {
@@ -221,7 +222,7 @@ static tristar_status make_trial(trials *t, tristar_op op, trial which, char *b,
   const bool of_b = which >= TRIAL_ONES && which < TRIAL_UNITS;
   for (tsi_index i = 0; i < system->n; i++) {
     const double unit = g != NULL && which == TRIAL_MODERATE ? g[i] : 1;
-    real[i] = trial_entry(which, tsi_system_scatter(system, op, !of_b, i), unit);
+    real[i] = trial_entry(t, which, tsi_system_scatter(system, op, !of_b, i), unit);
   }
   if (of_b) {
     kernels->fill(system->n, real, b);
@@ -349,7 +350,8 @@ tristar_status tsi_judge_solves(const tsi_system *system, const tristar_factor_t
 tristar_status tsi_judge_rounded(const tsi_system *system, const tristar_factor_t *factor, double epsilon,
                                  double *error) {
   TSI_CLEANUP(finish_trials)
-  trials t = {.system = system, .scalar = factor->analysis->pattern->scalar, .strict = system->strict};
+  trials t = {
+      .system = system, .scalar = factor->analysis->pattern->scalar, .strict = system->strict, .full = true};
   *error = 0;
   TSI_TRY(try_solves(&t, factor, TRIAL_LARGE, TRIAL_LAST, error));
   *error /= pow(epsilon, MISSED);
