@@ -276,6 +276,17 @@ static tsi_index chunk_above(const tsi_chunks *chunks, tsi_index c, tsi_count e)
   return first + tsi_find_range(chunks->column + first, end - first, row);
 }
 
+/* Past off-row e of chunk c, and all later ones in the same chunk, `above`: a search by growing steps. */
+static tsi_count pass_above(const tsi_chunks *chunks, tsi_index c, tsi_count e, tsi_index above) {
+  const tsi_count end = chunks->off_ptr[c + 1];
+  const tsi_index most = chunks->column[above + 1];
+  tsi_count step = 1;
+  while (step < end - e && chunks->off[e + step] < most) step *= 2;
+  for (; step > 0; step /= 2)
+    if (step < end - e && chunks->off[e + step] < most) e += step;
+  return e + 1;
+}
+
 /* The heaviest of a weight over the chunks that chunk c has rows in; or raises theirs to `least`. */
 static double heaviest_above(const tsi_chunks *chunks, tsi_index c, double *weight, double least) {
   double most = 0;
@@ -283,7 +294,7 @@ static double heaviest_above(const tsi_chunks *chunks, tsi_index c, double *weig
     const tsi_index above = chunk_above(chunks, c, e);
     if (weight[above] < least) weight[above] = least;
     if (weight[above] > most) most = weight[above];
-    while (e < chunks->off_ptr[c + 1] && chunks->off[e] < chunks->column[above + 1]) e++;
+    e = pass_above(chunks, c, e, above);
   }
   return most;
 }

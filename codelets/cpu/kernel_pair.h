@@ -289,6 +289,7 @@ INLINE pairs wide_pair_block(const tsi_scalar *block, tsi_index stride, tsi_inde
     UNROLL for (int c = 0; c < PAIR_CHAINS; c++)
         add_pair(&a[c], load_twice(block + c * (ptrdiff_t)stride), repeat_pair(x + 2 * (k + c)));
   }
+  if (k < w) fetch_next(ahead, (w - k) * (ptrdiff_t)stride);
   for (; k < w; k++, block += stride) add_pair(&a[0], load_twice(block), repeat_pair(x + 2 * k));
   UNROLL for (int half = PAIR_CHAINS / 2; half > 0; half /= 2) UNROLL for (int c = 0; c < half; c++) a[c] =
       pairs_sum(a[c], a[c + half]);

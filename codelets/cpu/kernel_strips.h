@@ -324,8 +324,8 @@ INLINE void strip_substitute_transposed(const int size, const tsi_scalar *tri, t
   strip_copy(size, x, ldx, t, ldt, w);
 }
 
-/* What a segment fetches: what ahead says or, NULL, of the `bytes` that follow it (before it: downwards),
- * each strip its part of them; a single strip what lies AHEAD bytes from what it reads. */
+/* What a segment fetches: what *ahead describes or, NULL, of the `bytes` that follow it (before it:
+ * downwards), each strip its part of them; a single strip what lies AHEAD bytes from what it reads. */
 INLINE to_fetch fetch_while(const tsi_scalar *first, ptrdiff_t count, tsi_index nrhs, const bool down,
                             const tsi_ahead *ahead_of) {
   const tsi_index regs = regs_of(nrhs);

@@ -206,9 +206,7 @@ static __device__ __forceinline__ void gpu_store_system(int32_t *address, int32_
   gpu_system_atomic(*address).store(value, cuda::memory_order_release);
 }
 template <class R> static __device__ __forceinline__ void gpu_atomic_add_system(R *address, R value) {
-#if !defined __CUDA_ARCH__ || __CUDA_ARCH__ >= 600
   (void)atomicAdd_system(address, value);
-#endif
 }
 static __device__ __forceinline__ void gpu_pause() {
   __nanosleep(20);

@@ -109,6 +109,8 @@ static int check_words(const tsi_settings *settings, tristar_layout *layout) {
     return tsi_usage_error("info", "--layout auto works with --gpu, and with `tristar solve` under mpiexec");
   if (layout->px == 0 && settings->ranks == 0)
     return tsi_usage_error("info", "--layout auto needs --ranks, the number of GPUs");
+  if (gpu && settings->forecast)
+    return tsi_usage_error("info", "--forecast with --layout is of processes on cores, not of --gpu");
   if (settings->devices > 0)
     return tsi_usage_error("info", "--devices is for one process, not for a --layout");
   if (settings->tree != NULL || settings->dot != NULL)

@@ -64,9 +64,11 @@ static bool compute(tsi_session *s, inverse_on_ranks *h, tristar_distributed_t *
   tristar_distributed_get_stats(distributed, &own);
   s->factor_s -= own.start_seconds;
   h->layout = own.layout;
+  if (!tsi_rank_0_says(
+          h->rank > 0 ||
+          tsi_session_check(s, tristar_distributed_get_factor_stats(distributed, &s->f, &s->a), s->name)))
+    return false;
   if (h->rank == 0) {
-    if (!tsi_session_check(s, tristar_distributed_get_factor_stats(distributed, &s->f, &s->a), s->name))
-      return false;
     s->factored = true;
     s->analyze_s = s->a.analyze_seconds;
     s->factor_s -= s->analyze_s;

@@ -54,9 +54,12 @@ cJSON *tsi_plot_read_study(const char *path, char *message, size_t size) {
   cJSON *object = tsi_json_load(path);
   const int problem = errno;
   const cJSON *first = object != NULL ? object->child : NULL;
-  const cJSON *points = cJSON_GetObjectItemCaseSensitive(first, "new");
-  if (cJSON_GetArraySize(points) > 0 && number(cJSON_GetArrayItem(points, 0), "simulated_s") > 0)
-    return object;
+  bool all = first != NULL;
+  for (const cJSON *matrix = first; matrix != NULL; matrix = matrix->next) {
+    const cJSON *points = cJSON_GetObjectItemCaseSensitive(matrix, "new");
+    all &= cJSON_GetArraySize(points) > 0 && number(cJSON_GetArrayItem(points, 0), "simulated_s") > 0;
+  }
+  if (all) return object;
   if (problem != 0)
     snprintf(message, size, "cannot open %s: %s", path, strerror(problem));
   else

@@ -105,8 +105,7 @@ typedef struct tsi_symbolic_options {
   tsi_index last_count;     /* vertices that are ordered last, */
   const tsi_index *last;    /* as one supernode, a root, with its columns in this order; leaf_parts is 1 */
   const tsi_index *group;   /* by vertex of a given order, from 1; 0: in none. Columns of different groups are
-                               in different supernodes; without groups those of one group would be in one
-                               supernode. NULL: none */
+                               in different supernodes. NULL: none */
   tsi_order_choice *choice; /* written by the ordering; may be NULL */
   tsi_watch *watch;         /* of the caller; NULL: none */
 } tsi_symbolic_options;

@@ -152,7 +152,8 @@ TRISTAR_CHECKED tristar_status tsi_factor_match_anew(const tristar_factor_t *fac
 static inline bool tsi_status_ends_call(tristar_status status) {
   return status == TRISTAR_ERR_MEMORY || status == TRISTAR_ERR_RUNTIME || status == TRISTAR_ERR_CANCELLED;
 }
-/* That factor before its factorization, for who factors with others. Errors: those of tristar_analyze. */
+/* That factor before its factorization, for factorizations by several processes. Errors: those of
+ * tristar_analyze. */
 TRISTAR_CHECKED tristar_status tsi_factor_prepare_anew(const tristar_factor_t *factor,
                                                        tristar_factor_t **out);
 /* After the failure STALE of that verdict: analyzes the values anew, for a factor without plans. Errors:
@@ -175,7 +176,7 @@ static inline bool tsi_factor_delays(const tristar_factor_t *factor) {
  * MEMORY. */
 TRISTAR_CHECKED tristar_status tsi_factor_test_pivots(tristar_factor_t *factor, const tsi_index *owner,
                                                       tsi_index rank);
-/* What tsi_factor_run_stable does between factorizations, for who factors with others. */
+/* What tsi_factor_run_stable does between factorizations, for factorizations by several processes. */
 #define TSI_PIVOT_ROUNDS 3 /* most searches of a factorization */
 /* Do the pivots of a factorization with this status call for another order? */
 bool tsi_factor_needs_order(const tristar_factor_t *factor, tristar_status status);
@@ -185,7 +186,7 @@ TRISTAR_CHECKED tristar_status tsi_factor_search_order(tristar_factor_t *factor,
 /* A factor without values takes over an analysis of the same matrix. Errors: MEMORY. */
 TRISTAR_CHECKED tristar_status tsi_factor_take_analysis(tristar_factor_t *factor, tristar_analysis_t *again);
 
-/* What tristar_factor does before and after that, for who factors with others. */
+/* What tristar_factor does before and after that, for factorizations by several processes. */
 
 /* A factor with all but values and streams, for who has the values elsewhere. Errors: MEMORY, RUNTIME. */
 TRISTAR_CHECKED tristar_status tsi_factor_create_empty(tristar_analysis_t *analysis, tristar_factor_t **out);

@@ -18,10 +18,11 @@
  * it is. Otherwise LU and L D L^T analyze and factor the values once more, with a matching and its scaling.
  * If the condition is good then, the matrix is regular: tristar_factor keeps the new factors, with a warning;
  * tristar_refactor returns STALE, or, with SINGULAR_PERTURB, keeps the old factors, with a warning. With
- * MATCHING_OFF the old factors stay, too, with a warning. Solves with such factors are refined, and measure
- * each row by its own terms; tristar_solve returns ACCURACY if an error remains. Distributed factorizations
- * do the same. Their trial solves add up in another order, so a figure that is equal to its limit but for
- * rounding can give another verdict.
+ * MATCHING_OFF the old factors stay, too, with a warning; if nothing is left of a row, or for a Schur
+ * complement, it is SINGULAR. Solves with such factors are refined, and measure each row by its own terms;
+ * tristar_solve returns ACCURACY if an error remains. Distributed factorizations do the same. Their trial
+ * solves add up in another order, so a figure that is equal to its limit but for rounding can give another
+ * verdict.
  *
  * Pivots are suspicious if one was perturbed, or is below 4096 eps times the largest entry of its column or
  * the growth. They are also if many pivots in a row are much smaller than their columns: each loses digits by

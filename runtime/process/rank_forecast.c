@@ -79,7 +79,7 @@ static tristar_status weigh_passing(tsi_env *env, const tsi_rank_source *s, doub
 
 /* ---- A run without arithmetic -------------------------------------------------------------------------- */
 
-/* Messages leave, and arrive, as soon as they may. */
+/* Messages are sent and received at once. */
 static tristar_status send_from(void *numeric, tsi_index message, void *from) {
   (void)from;
   tsi_numeric_departed(numeric, message);
@@ -148,12 +148,17 @@ static tristar_status weigh_run(tsi_env *env, const tsi_rank_source *s, tsi_nume
   size_t tasks = 0;
   double peak;
   tsi_env dry;
+  tristar_status status = TRISTAR_OK;
   if (s->process->workers > 0 && numeric->dag->steps->count > 0)
-    TSI_TRY(tsi_numeric_weigh_tasks(numeric, &tasks));
+    status = tsi_numeric_weigh_tasks(numeric, &tasks);
+  if (status != TRISTAR_OK) {
+    tsi_numeric_destroy(&numeric);
+    return status;
+  }
   *bytes = (double)(atomic_load(&env->memory.current) - before + tasks) +
            MESSAGE_BYTES * (double)(numeric->dag->sends + numeric->dag->receives);
   tsi_env_init(&dry);
-  const tristar_status status = run_dry(env, &dry, numeric, passing, &peak);
+  status = run_dry(env, &dry, numeric, passing, &peak);
   *bytes += peak;
   tsi_numeric_destroy(&numeric); /* before dry ends */
   return status;

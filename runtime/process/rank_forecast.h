@@ -1,7 +1,7 @@
 /* What a factorization by all ranks (runtime/mpi/factor/team_factor.h) takes on one of them, before it runs.
  *
  * Job. Makes the steps and the messages of the rank's fronts, as the rank does, and runs them one after the
- * other without arithmetic (factor_forecast.h). Messages leave, and arrive, as soon as they may. The rows of
+ * other without arithmetic (factor_forecast.h). Messages are sent and received at once. The rows of
  * the matrix are assumed to be as many, and as long, on all ranks.
  * The factorization has three stages, and the one that needs most counts:
  *

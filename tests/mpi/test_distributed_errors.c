@@ -132,8 +132,9 @@ static void check_agreement(const world *w) {
       make_diagonal(w, TRISTAR_DOUBLE, TRISTAR_METHOD_LLT, false, TRISTAR_INVERSE_DIAGONAL);
   const bool last = w->rank == w->ranks - 1;
   char text[512];
-  for (int k = 0; k < 7 && w->ranks > 1; k++) {
-    static const char *const texts[] = {"px", "algorithm", "map", "tree", "engine", "nrhs", "transport"};
+  for (int k = 0; k < 8 && w->ranks > 1; k++) {
+    static const char *const texts[] = {"px",     "algorithm", "map",       "tree",
+                                        "engine", "nrhs",      "transport", "atomic_sums"};
     tristar_distributed_options options = DEFAULTS(tristar_distributed_options);
     options.engine = w->engine;
     options.layout.px = k == 0 && last ? 1 : w->ranks;
@@ -143,6 +144,7 @@ static void check_agreement(const world *w) {
     if (k == 3 && last) options.layout.message_tree = TRISTAR_MESSAGE_TREE_FLAT;
     if (k == 4 && last) options.engine = TRISTAR_ENGINE_SERIAL;
     if (k == 5 && last) options.nrhs = 2;
+    if (k == 7 && last) options.atomic_sums = 1;
     if (k == 6 && w->engine != TRISTAR_ENGINE_TASKS) continue; /* starpu_mpi needs StarPU */
     if (k == 6 && last) CHECK(setenv("TRISTAR_TRANSPORT", "starpu_mpi", 1) == 0);
     CHECK_STATUS(tristar_distribute(w->ts, MPI_COMM_WORLD, factor, &options, &d), TRISTAR_ERR_ARGUMENT);

@@ -182,7 +182,7 @@ for what in rhs reuse refinement memory scaling; do
 done
 expect 1 'an empty matrix: nothing to draw$' plot empty.mtx --what communication --layout 1x1x1 --out x.svg
 expect 2 '^tristar: plot: --what communication: --layout PXxPYxPZ is missing$' plot gen:s2d9pt:12 --what communication --out x.svg
-expect 2 '^tristar: plot: --from belongs to --what reuse$' plot gen:s2d9pt:12 --what rhs --from one.json --out x.svg
+expect 2 '^tristar: plot: --from belongs to --what reuse, study$' plot gen:s2d9pt:12 --what rhs --from one.json --out x.svg
 expect 0 . plot gen:s2d9pt:12 --what communication --layout 1x1x4 --ordering natural --out x.svg
 matrix singular.mtx 'real general' '2 2 1' '1 1 1'
 expect 1 'structurally singular' plot singular.mtx --what memory --out x.svg

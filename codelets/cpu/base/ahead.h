@@ -1,4 +1,4 @@
-/* What kernels fetch ahead: as their callers say, where it does not follow what they read. */
+/* What kernels fetch ahead: as their callers choose, where it does not follow what they read. */
 #pragma once
 
 #include <stddef.h>

@@ -86,8 +86,7 @@ static tristar_status take_order(tristar_batch_t *batch, const tristar_factor_t 
       (batch->options.method == TRISTAR_METHOD_LLT || batch->options.method == TRISTAR_METHOD_LDLT))
     TSI_FAIL(env, TRISTAR_ERR_UNSUPPORTED,
              "a batch of L D L^T has its pivots on the diagonal, as the typical values have them; these need "
-             "other "
-             "pivots: METHOD_LU or METHOD_AUTO");
+             "other pivots: METHOD_LU or METHOD_AUTO");
   batch->units_apart = are_apart(batch, batch->row_scale) || are_apart(batch, batch->scale);
   return TRISTAR_OK;
 }

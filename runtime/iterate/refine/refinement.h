@@ -30,7 +30,7 @@ typedef struct tsi_refinement {
   int margin; /* exponent by which b is smaller than one in a solve, where solutions are near the end of the
                  range of numbers, by the scaling of the columns of op(A) */
   double spread;    /* largest ratio of the scalings of two rows of op(A) */
-  bool no_residual; /* Nobody asks for result.residual, which costs passes over b and x. */
+  bool no_residual; /* result.residual, which costs passes over b and x, is not computed. */
   bool uneven; /* units differ widely: the scalings of two rows, or of two columns, by more than eps^-0.4:
                   2^20, in single precision 2^9 */
   tsi_residual residual;

@@ -36,11 +36,12 @@ static tristar_status agree_on_analysis(const making *m, tristar_status mine) {
       "the method",     "the ordering", "leaf_parts",
       "the seed",       "the matching", "the treatment of diagonal blocks (inverse)",
       "merge",          "singular",     "growth",
-      "single_factors", "pivoting",     "pivot_threshold"};
+      "single_factors", "pivoting",     "the bits of pivot_threshold"};
   const tristar_analysis_options *o = &m->options;
   int64_t value[] = {o->method, o->ordering, o->leaf_parts, (int64_t)o->seed,  o->matching, o->inverse,
                      o->merge,  o->singular, o->growth,     o->single_factors, o->pivoting, 0};
-  memcpy(&value[11], &o->pivot_threshold, sizeof value[11]); /* bits */
+  const double threshold = o->pivot_threshold + 0.0; /* not -0.0 */
+  memcpy(&value[11], &threshold, sizeof value[11]);
   return tsi_transport_same(m->d->transport, mine, (int)(sizeof value / sizeof *value), name, value, 0, NULL);
 }
 

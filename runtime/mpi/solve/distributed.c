@@ -199,6 +199,7 @@ static tristar_status agree_on_options(const tristar_distributed_t *d, tristar_s
                                      "the number of solves",
                                      "the most grids",
                                      "one-sided messages",
+                                     "atomic_sums",
                                      "the version of TriStar (major)",
                                      "the version of TriStar (minor)"};
   const int64_t value[] = {l->px,
@@ -214,6 +215,7 @@ static tristar_status agree_on_options(const tristar_distributed_t *d, tristar_s
                            d->options.solves,
                            d->options.grids,
                            d->one_sided,
+                           d->options.atomic_sums,
                            TRISTAR_VERSION_MAJOR,
                            TRISTAR_VERSION_MINOR};
   return tsi_transport_same(d->transport, mine, (int)(sizeof value / sizeof *value), name, value, 0, NULL);
@@ -375,7 +377,7 @@ out:
 
 void tsi_distributed_release_layout(tristar_distributed_t *d) {
   tsi_env *env = &d->ts->env;
-  for (int s = 0; s < TSI_SLOTS; s++) tsi_slot_release(env, &d->slot[s]);
+  for (int s = 0; s < TSI_SLOTS; s++) tsi_slot_release(d, &d->slot[s]);
   if (d->team_factor != NULL) d->team_factor_destroy(d, &d->team_factor);
   tsi_distributed_release_rows(d);
   tsi_process_destroy(&d->process);

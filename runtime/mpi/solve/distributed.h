@@ -20,9 +20,11 @@
 #define TSI_SLOTS (TSI_NRHS_BLOCK / TSI_ROW_BLOCK + 3) /* strides 1, 2, 4, 8, 16, ... */
 
 typedef struct tsi_slot {
-  tsi_process_run *run;          /* NULL: not made yet */
-  tsi_mailbox_port *port;        /* of messages; NULL: TRANSPORT_ONE_SIDED, or run is NULL */
-  tsi_run_port *oneside;         /* the same for TRANSPORT_ONE_SIDED; else NULL */
+  tsi_process_run *run; /* NULL: not made yet */
+  union {               /* of messages; NULL: run is NULL */
+    tsi_mailbox_port *port;
+    tsi_run_port *oneside; /* for TRANSPORT_ONE_SIDED */
+  };
   struct tsi_device_run *device; /* NULL: the steps run on this process's cores */
   void *b, *x;                   /* local rows */
   void *buffer;                  /* of rows.h */
@@ -48,11 +50,10 @@ struct tristar_distributed_s {
   bool on_device; /* the same with PLACE_GPU: a device of each rank runs the sweeps */
   bool lost;      /* a rank did not come to the end of a solve: nothing is collective any more */
   bool valid;     /* values are in place */
-  bool has_matrix : 1, perturbed : 1; /* the factor has its matrix, perturbed pivots */
-  bool singular;                      /* the verdict on the factor */
-  bool misfit;                        /* as in factor.h */
-  bool loses_digits;                  /* its trial solves, without refinement */
-  bool weighted;                      /* the factor of rank 0 has weights */
+  bool has_matrix : 1, perturbed : 1, misfit : 1; /* the factor has its matrix, perturbed pivots; factor.h */
+  bool singular;                                  /* the verdict on the factor */
+  bool loses_digits;                              /* its trial solves, without refinement */
+  bool weighted;                                  /* the factor of rank 0 has weights */
   bool of_rows;            /* made of rows that all ranks have (dmatrix_factor.c): source has no values */
   bool borrows;            /* the transport: another one owns it */
   bool one_place;          /* in and out are the same, and these the same directories */
@@ -74,7 +75,7 @@ typedef struct tsi_inserted tsi_inserted;
 /* Collective. The slot for nrhs right-hand sides, made at its first use. Errors: MEMORY, RUNTIME. */
 TRISTAR_CHECKED tristar_status tsi_slot_need(tristar_distributed_t *d, tsi_index nrhs, tsi_slot **out);
 /* All but its buffer. */
-void tsi_slot_release(tsi_env *env, tsi_slot *slot);
+void tsi_slot_release(tristar_distributed_t *d, tsi_slot *slot);
 
 /* How many rows of b and x this rank passes. */
 static inline int64_t tsi_distributed_own_rows(const tristar_distributed_t *d) {

@@ -377,7 +377,7 @@ void tsi_distributed_reset_times(tristar_distributed_t *d) {
 
 tristar_status tsi_distributed_check_ranks(const tristar_distributed_t *d) {
   for (int s = 0; s < TSI_SLOTS; s++)
-    if (d->slot[s].oneside) TSI_TRY(tsi_oneside_check(d->slot[s].oneside->oneside));
+    if (d->one_sided && d->slot[s].oneside) TSI_TRY(tsi_oneside_check(d->slot[s].oneside->oneside));
   return TRISTAR_OK;
 }
 

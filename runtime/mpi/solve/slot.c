@@ -60,12 +60,16 @@ static tristar_status open_oneside(tristar_distributed_t *d, tsi_slot *slot, tri
   return tsi_transport_agree(d->transport, mine);
 }
 
-void tsi_slot_release(tsi_env *env, tsi_slot *slot) {
+void tsi_slot_release(tristar_distributed_t *d, tsi_slot *slot) {
+  tsi_env *env = &d->ts->env;
   tsi_device_run_destroy(&slot->device);
-  if (slot->oneside) tsi_run_port_close(slot->oneside);
-  TSI_FREE(env, slot->oneside);
-  if (slot->port) tsi_mailbox_port_close(slot->port);
-  TSI_FREE(env, slot->port);
+  if (d->one_sided) {
+    if (slot->oneside) tsi_run_port_close(slot->oneside);
+    TSI_FREE(env, slot->oneside);
+  } else {
+    if (slot->port) tsi_mailbox_port_close(slot->port);
+    TSI_FREE(env, slot->port);
+  }
   tsi_process_run_destroy(&slot->run);
   TSI_FREE(env, slot->b);
   TSI_FREE(env, slot->x);
@@ -94,6 +98,6 @@ tristar_status tsi_slot_need(tristar_distributed_t *d, tsi_index nrhs, tsi_slot 
   if ((*out)->run) return TRISTAR_OK;
   status = fill_slot(d, number, stride);
   status = d->one_sided ? open_oneside(d, *out, status) : tsi_transport_agree(d->transport, status);
-  if (status != TRISTAR_OK) tsi_slot_release(&d->ts->env, *out);
+  if (status != TRISTAR_OK) tsi_slot_release(d, *out);
   return status;
 }

@@ -167,15 +167,13 @@ static void check_choice(tristar_scalar scalar) {
   CHECK(cimagl(factor_block(scalar, true, true, 0, 1, rounded).inverse[0]) == 0);
 }
 
-/* A X = B for B = A (1, 1, 1, 1): solved in each row, or refused. */
+/* A X = B for B = A (1, 1, 1, 1): solved in each row. */
 static void check_rows(tristar_factor_t *f, const double a[4][4]) {
   double b[4], x[4];
   CLEANUP(tristar_plan_destroy) tristar_plan_t *plan;
   for (int i = 0; i < 4; i++) b[i] = a[i][0] + a[i][1] + a[i][2] + a[i][3];
   CHECK_OK(tristar_plan(f, NULL, &plan));
-  const tristar_status status = tristar_solve(plan, TRISTAR_N, 1, b, 4, x, 4);
-  if (status == TRISTAR_ERR_ACCURACY) return;
-  CHECK_OK(status);
+  CHECK_OK(tristar_solve(plan, TRISTAR_N, 1, b, 4, x, 4));
   for (int i = 0; i < 4; i++) {
     double rest = b[i], terms = fabs(b[i]);
     for (int j = 0; j < 4; j++) {

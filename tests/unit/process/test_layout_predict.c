@@ -52,8 +52,6 @@ static tristar_simulated factor(const tristar_analysis_t *an, const tristar_layo
 }
 
 /* Messages with panels come on top of those that are counted. */
-#define DRAWN_MOST 3 /* in the order of the program: 6 */
-
 static void check_factor(const tristar_analysis_t *an, const tristar_layout *layout,
                          const tristar_cluster *cluster, const tristar_traffic *traffic) {
   const tristar_simulated s = factor(an, layout, cluster), again = factor(an, layout, cluster);
@@ -153,6 +151,8 @@ static void check_latency(const tristar_analysis_t *an) {
 static void check_seconds(const char *what, double seconds, double expected) {
   CHECK_MSG(near(seconds, expected), "%s: %g s, not %g s", what, seconds, expected);
 }
+
+#define DRAWN_MOST 3 /* in the order of the program: 6 */
 
 /* The order in which cores draw steps: no process waits for ever, however few its cores are; and few cores
  * take about as long as if each took what is ready, the most urgent first. */
