@@ -268,22 +268,27 @@ static void check_refused(tristar_t *ts) {
 }
 
 int main(int argc, char **argv) {
+  const bool all = !TSI_TESTS_SANITIZED; /* else real and complex numbers of one precision */
   subtests_begin(&argc, argv);
   CLEANUP(close_context) tristar_t *ts = open_with_starpu(2, true);
   RUN(check(ts, "poisson3d7", 16, TRISTAR_METHOD_LLT, TRISTAR_INVERSE_DIAGONAL, &typed_double));
   RUN(check(ts, "convdiff3d", 14, TRISTAR_METHOD_LU, TRISTAR_INVERSE_DIAGONAL, &typed_double));
-  RUN(check(ts, "poisson3d7", 18, TRISTAR_METHOD_LDLT, TRISTAR_INVERSE_NONE, &typed_complex_double));
-  RUN(check(ts, "convdiff3d", 17, TRISTAR_METHOD_LU, TRISTAR_INVERSE_PARTITIONED, &typed_complex_double));
-  RUN(check(ts, "poisson3d7", 16, TRISTAR_METHOD_LLT, TRISTAR_INVERSE_DIAGONAL, &typed_single));
+  if (all) {
+    RUN(check(ts, "poisson3d7", 18, TRISTAR_METHOD_LDLT, TRISTAR_INVERSE_NONE, &typed_complex_double));
+    RUN(check(ts, "convdiff3d", 17, TRISTAR_METHOD_LU, TRISTAR_INVERSE_PARTITIONED, &typed_complex_double));
+    RUN(check(ts, "poisson3d7", 16, TRISTAR_METHOD_LLT, TRISTAR_INVERSE_DIAGONAL, &typed_single));
+  }
   RUN(check(ts, "convdiff3d", 17, TRISTAR_METHOD_LU, TRISTAR_INVERSE_NONE, &typed_complex_single));
   RUN(check_formats(ts));
   RUN(check_fused(ts, 64, &typed_double));
   RUN(check_fused(ts, 8, &typed_double));
-  RUN(check_fused(ts, 17, &typed_complex_double));
+  if (all) RUN(check_fused(ts, 17, &typed_complex_double));
   RUN(check_release(ts, "poisson3d7", 24, TRISTAR_METHOD_LLT, &typed_double, TRISTAR_STORAGE_FULL, 1e-6));
-  RUN(check_release(ts, "convdiff3d", 16, TRISTAR_METHOD_LU, &typed_complex_double, TRISTAR_STORAGE_FULL,
-                    1e-3));
-  RUN(check_release(ts, "poisson3d7", 16, TRISTAR_METHOD_LDLT, &typed_single, TRISTAR_STORAGE_FULL, 1e-3));
+  if (all)
+    RUN(check_release(ts, "convdiff3d", 16, TRISTAR_METHOD_LU, &typed_complex_double, TRISTAR_STORAGE_FULL,
+                      1e-3));
+  if (all)
+    RUN(check_release(ts, "poisson3d7", 16, TRISTAR_METHOD_LDLT, &typed_single, TRISTAR_STORAGE_FULL, 1e-3));
   RUN(check_release(ts, "convdiff3d", 14, TRISTAR_METHOD_LU, &typed_double, TRISTAR_STORAGE_SINGLE, 0));
   RUN(check_refused(ts));
   return 0;

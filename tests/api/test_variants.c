@@ -126,7 +126,7 @@ static void check_threads(tristar_t *ts) {
 }
 
 static void check_all(tristar_t *ts, tristar_engine engine) {
-  for (int s = 0; s < SYSTEMS; s += TSI_TESTS_RACES ? 2 : 1) check_system(ts, s, engine);
+  for (int s = 0; s < SYSTEMS; s += TSI_TESTS_SANITIZED ? 2 : 1) check_system(ts, s, engine);
   if (engine == TRISTAR_ENGINE_SERIAL) {
     check_refactor(ts, 0);
     check_refactor(ts, 6);
