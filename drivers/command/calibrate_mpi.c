@@ -12,13 +12,13 @@
 #include "drivers/session/commands.h"
 #include "drivers/session/console.h"
 #include "drivers/session/files.h"
+#include "drivers/session/launcher.h"
 
 #ifndef TSI_HAVE_MPI
 
 int tsi_calibrate_cluster(const tsi_settings *settings) {
   (void)settings;
-  tsi_console_error("calibrate: --cluster: this program was built without MPI (CMake: TRISTAR_WITH_MPI)");
-  return TSI_EXIT_FAILED;
+  return tsi_fail_without_mpi("calibrate", "--cluster");
 }
 
 #else

@@ -5,15 +5,14 @@
 #include "drivers/command/krylov.h"
 
 #include "drivers/session/console.h"
+#include "drivers/session/launcher.h"
 
 #ifndef TSI_HAVE_MPI
 
 int tsi_krylov_distributed(const tsi_settings *settings, const tsi_krylov_precond *words) {
   (void)settings;
   (void)words;
-  tsi_console_error("krylov: started as one of several processes: this program was built without MPI (CMake: "
-                    "TRISTAR_WITH_MPI)");
-  return TSI_EXIT_FAILED;
+  return tsi_fail_without_mpi("krylov", NULL);
 }
 
 #else

@@ -9,10 +9,7 @@
 #ifndef TSI_HAVE_MPI
 
 int tsi_schur_distributed(const tsi_settings *settings) {
-  tsi_console_mute(tsi_launched().rank > 0);
-  tsi_console_error("schur: %s: this program was built without MPI (CMake: TRISTAR_WITH_MPI)",
-                    settings->layout ? "--layout" : "started as one of several processes");
-  return TSI_EXIT_FAILED;
+  return tsi_fail_without_mpi("schur", settings->layout ? "--layout" : NULL);
 }
 
 #else

@@ -12,11 +12,7 @@
 
 int tsi_trisolve_spread(const tsi_settings *settings) {
   (void)settings;
-  tsi_console_mute(tsi_launched().rank > 0);
-  tsi_console_error(
-      "trisolve: started as one of several processes: this program was built without MPI (CMake: "
-      "TRISTAR_WITH_MPI)");
-  return TSI_EXIT_FAILED;
+  return tsi_fail_without_mpi("trisolve", NULL);
 }
 
 #else

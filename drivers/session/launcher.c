@@ -4,6 +4,9 @@
 #include <limits.h>
 #include <stdlib.h>
 
+#include "drivers/session/console.h"
+#include "drivers/session/options.h"
+
 /* A number from `least` on; -1: the variable is not set, or holds none. */
 static int number_of(const char *name, int least) {
   char *end;
@@ -23,4 +26,11 @@ tsi_launch tsi_launched(void) {
     if (processes > 0) return (tsi_launch){processes, rank > 0 ? rank : 0, names[k][0]};
   }
   return (tsi_launch){.processes = 1};
+}
+
+int tsi_fail_without_mpi(const char *command, const char *option) {
+  tsi_console_mute(tsi_launched().rank > 0);
+  tsi_console_error("%s: %s: this program was built without MPI (CMake: TRISTAR_WITH_MPI)", command,
+                    option != NULL ? option : "started as one of several processes");
+  return TSI_EXIT_FAILED;
 }

@@ -10,3 +10,7 @@ typedef struct tsi_launch {
 
 /* Of several launchers the first in the order above counts: mpiexec may have been started by Slurm. */
 tsi_launch tsi_launched(void);
+
+/* In a build without MPI: says so, once for all processes, and returns TSI_EXIT_FAILED. option: what asks for
+ * MPI; NULL: that the command was started as one of several processes. */
+int tsi_fail_without_mpi(const char *command, const char *option);

@@ -296,6 +296,24 @@ static tristar_status factor_opinion(const world *w, const shared_matrix *s, con
                                     &o->options, d);
 }
 
+/* Allocations fail on the first and on the last rank. matrix: rows on all ranks; NULL: rank 0 has all. */
+static void fail_allocations_of_each(const world *w, const shared_matrix *s, const wish *o,
+                                     tristar_dmatrix_t *matrix) {
+  tristar_distributed_t *d;
+  for (int who = 0; who<w->ranks; who += w->ranks> 1 ? w->ranks - 1 : 1) {
+    allocation_failures failing = fail_allocations_on(who, w->ts);
+    failing.sparse = 12;
+    failing.recovers = true;
+    while (next_failure(&failing)) {
+      end_failure_everywhere(&failing, matrix != NULL
+                                           ? tristar_dmatrix_factor(matrix, &o->analysis, &o->options, &d)
+                                           : factor_opinion(w, s, o, false, &d));
+      tristar_distributed_destroy(&d);
+    }
+    CHECK_MSG(failing.count > 20, "%d failures", (int)failing.count);
+  }
+}
+
 /* The same where allocations fail. */
 static void check_memory_of_opinion(const world *w) {
   static nasty m;
@@ -324,17 +342,7 @@ static void check_memory_of_opinion(const world *w) {
       CHECK(taken.matched == 1);
     }
     tristar_distributed_destroy(&d);
-    for (int who = 0; who<w->ranks; who += w->ranks> 1 ? w->ranks - 1 : 1) {
-      allocation_failures failing = fail_allocations_on(who, w->ts);
-      failing.sparse = 12;
-      failing.recovers = true;
-      while (next_failure(&failing)) {
-        end_failure_everywhere(&failing, of_rows ? tristar_dmatrix_factor(matrix, &o.analysis, &o.options, &d)
-                                                 : factor_opinion(w, &s, &o, false, &d));
-        tristar_distributed_destroy(&d);
-      }
-      CHECK_MSG(failing.count > 20, "%d failures", (int)failing.count);
-    }
+    fail_allocations_of_each(w, &s, &o, of_rows ? matrix : NULL);
   }
   release_rows(&s.rows);
 }
@@ -343,7 +351,6 @@ static void check_memory_of_opinion(const world *w) {
 static void check_memory_of_search(const world *w, tristar_method method) {
   const tristar_layout layout = some_grid(w);
   wish o = wish_of(&layout, method);
-  tristar_distributed_t *d;
   OWNED problem *p = make_saddle(&typed_double, TRISTAR_SYMMETRIC, 1);
   shared_matrix s = {.t = &typed_double, .values = p->values, .view = p->view, .error = 1e-13};
   share_rows(w, &s);
@@ -352,18 +359,7 @@ static void check_memory_of_search(const world *w, tristar_method method) {
   o.analysis.matching = TRISTAR_MATCHING_OFF;
   o.analysis.pivoting = TRISTAR_PIVOTING_DELAYED;
   CLEANUP(tristar_dmatrix_destroy) tristar_dmatrix_t *matrix = make(w, &s.rows);
-  for (int of_rows = 0; of_rows < 2; of_rows++)
-    for (int who = 0; who<w->ranks; who += w->ranks> 1 ? w->ranks - 1 : 1) {
-      allocation_failures failing = fail_allocations_on(who, w->ts);
-      failing.sparse = 12;
-      failing.recovers = true;
-      while (next_failure(&failing)) {
-        end_failure_everywhere(&failing, of_rows ? tristar_dmatrix_factor(matrix, &o.analysis, &o.options, &d)
-                                                 : factor_opinion(w, &s, &o, false, &d));
-        tristar_distributed_destroy(&d);
-      }
-      CHECK_MSG(failing.count > 20, "%d failures", (int)failing.count);
-    }
+  for (int of_rows = 0; of_rows < 2; of_rows++) fail_allocations_of_each(w, &s, &o, of_rows ? matrix : NULL);
   release_rows(&s.rows);
 }
 
