@@ -135,14 +135,10 @@ static void check_round_trip(const world *w, const char *kind, int64_t k, const 
 /* The order of pivots that a search has found. */
 static void check_delayed(const world *w, tristar_method method) {
   const tristar_layout layout = some_grid(w);
-  wish o = wish_of(&layout, method);
   OWNED problem *p = make_saddle(&typed_double, TRISTAR_SYMMETRIC, 1);
+  const wish o = delaying(&layout, method, p->order);
   shared_matrix s = {.t = &typed_double, .values = p->values, .view = p->view, .error = 1e-13};
   share_rows(w, &s);
-  o.analysis.ordering = TRISTAR_ORDERING_USER;
-  o.analysis.permutation = p->order;
-  o.analysis.matching = TRISTAR_MATCHING_OFF;
-  o.analysis.pivoting = TRISTAR_PIVOTING_DELAYED;
   for (int by_rows = 0; by_rows < 2; by_rows++) check_files(w, "delayed pivots", &s, &o, by_rows);
   release_rows(&s.rows);
 }

@@ -138,17 +138,6 @@ static void check_bits(const world *w, const char *only) {
 
 /* ---- Delayed pivots ------------------------------------------------------------------------------------ */
 
-static wish delaying(const tristar_layout *layout, tristar_method method, const problem *p) {
-  wish o = wish_of(layout, method);
-  o.analysis.pivoting = TRISTAR_PIVOTING_DELAYED;
-  o.analysis.ordering = TRISTAR_ORDERING_USER;
-  o.analysis.permutation = p->order;
-  o.analysis.matching = TRISTAR_MATCHING_OFF;
-  o.analysis.singular = TRISTAR_SINGULAR_PERTURB;
-  o.options.refine = TRISTAR_REFINE_NEVER;
-  return o;
-}
-
 static tristar_factor_stats stats_of(const tristar_distributed_t *d) {
   tristar_factor_stats stats;
   CHECK_OK(tristar_distributed_get_factor_stats(d, &stats, NULL));
@@ -242,7 +231,9 @@ static void check_delayed_pivots(const world *w, const typed *t, tristar_symmetr
       tristar_layout layout = grid(w, pz);
       layout.px = px;
       layout.py = w->ranks / px / pz;
-      const wish o = delaying(&layout, method, p);
+      wish o = delaying(&layout, method, p->order);
+      o.analysis.singular = TRISTAR_SINGULAR_PERTURB;
+      o.options.refine = TRISTAR_REFINE_NEVER;
       snprintf(what, sizeof what, "delayed pivots, %c, symmetry %d, method %d, %dx%dx%d", t->scalar,
                (int)symmetry, (int)method, layout.px, layout.py, layout.pz);
       check_delayed(w, &s, &o, what);

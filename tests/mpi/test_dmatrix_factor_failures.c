@@ -350,14 +350,10 @@ static void check_memory_of_opinion(const world *w) {
 /* The same where rank 0 searches another order of pivots, which changes the analysis. */
 static void check_memory_of_search(const world *w, tristar_method method) {
   const tristar_layout layout = some_grid(w);
-  wish o = wish_of(&layout, method);
   OWNED problem *p = make_saddle(&typed_double, TRISTAR_SYMMETRIC, 1);
+  const wish o = delaying(&layout, method, p->order);
   shared_matrix s = {.t = &typed_double, .values = p->values, .view = p->view, .error = 1e-13};
   share_rows(w, &s);
-  o.analysis.ordering = TRISTAR_ORDERING_USER;
-  o.analysis.permutation = p->order;
-  o.analysis.matching = TRISTAR_MATCHING_OFF;
-  o.analysis.pivoting = TRISTAR_PIVOTING_DELAYED;
   CLEANUP(tristar_dmatrix_destroy) tristar_dmatrix_t *matrix = make(w, &s.rows);
   for (int of_rows = 0; of_rows < 2; of_rows++) fail_allocations_of_each(w, &s, &o, of_rows ? matrix : NULL);
   release_rows(&s.rows);

@@ -21,6 +21,16 @@ static inline wish wish_of(const tristar_layout *layout, tristar_method method) 
   return o;
 }
 
+/* With delayed pivots, of a matrix that has zero pivots in that order. */
+static inline wish delaying(const tristar_layout *layout, tristar_method method, const int64_t *order) {
+  wish o = wish_of(layout, method);
+  o.analysis.ordering = TRISTAR_ORDERING_USER;
+  o.analysis.permutation = order;
+  o.analysis.matching = TRISTAR_MATCHING_OFF;
+  o.analysis.pivoting = TRISTAR_PIVOTING_DELAYED;
+  return o;
+}
+
 /* The whole machine as one grid of each kind. */
 static inline tristar_layout grid(const world *w, int pz) {
   tristar_layout layout = DEFAULTS(tristar_layout);
