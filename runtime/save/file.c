@@ -2,10 +2,18 @@
 #include "runtime/save/file.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdatomic.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define BUFFER ((size_t)1 << 20) /* of a file: small records are joined */
+#include "runtime/base/threads.h"
+#include "runtime/context/context.h"
+
+#define BUFFER ((size_t)1 << 20) /* of a file that is written: small records are joined */
+#define PAGE ((size_t)2 << 20)
+#define MOST_THREADS 64
 
 static int write_to_file(void *file, const void *data, size_t bytes) {
   return fwrite(data, 1, bytes, file) == bytes ? 0 : errno != 0 ? errno : EIO;
@@ -48,22 +56,89 @@ tristar_status tsi_sink_file_end(tsi_sink_file *file, bool complete) {
   return code == 0 ? TRISTAR_OK : fail_to_write(file->sink.env, file->path, code);
 }
 
-static int read_from_file(void *file, void *data, size_t bytes) {
-  return fread(data, 1, bytes, file) == bytes ? 0 : ferror((FILE *)file) && errno != 0 ? errno : ENODATA;
+/* ---- Reading --------------------------------------------------------------------------------------------
+ */
+
+/* At this offset, or, if it is negative, from where the last read ended. Returns 0 or an errno. */
+static int read_at(int descriptor, char *data, size_t bytes, off_t offset) {
+  while (bytes > 0) {
+    const ssize_t got = offset < 0 ? read(descriptor, data, bytes) : pread(descriptor, data, bytes, offset);
+    if (got == 0) return ENODATA;
+    if (got < 0 && errno != EINTR) return errno;
+    if (got < 0) continue;
+    data += got;
+    bytes -= (size_t)got;
+    if (offset >= 0) offset += got;
+  }
+  return 0;
 }
 
-tristar_status tsi_source_file_open(tsi_env *env, const char *path, tsi_source_file *out) {
+static int read_from_file(void *arg, void *data, size_t bytes) {
+  tsi_source_file *file = arg;
+  return file->code = read_at(file->descriptor, data, bytes, -1);
+}
+
+/* A record that threads read together. Each takes the pieces of a huge page, which it is the first to write.
+ */
+typedef struct shared_read {
+  int descriptor;
+  off_t offset;
+  char *to;
+  size_t bytes;
+  uint64_t *checks;
+  atomic_size_t next;
+  atomic_int code;
+} shared_read;
+
+static void *read_pages(void *arg) {
+  shared_read *r = arg;
+  for (size_t page; (page = atomic_fetch_add(&r->next, PAGE)) < r->bytes && atomic_load(&r->code) == 0;)
+    for (size_t at = page, end = page + PAGE < r->bytes ? page + PAGE : r->bytes, piece; at < end;
+         at += piece) {
+      piece = end - at < TSI_SAVED_PIECE ? end - at : TSI_SAVED_PIECE;
+      const int code = read_at(r->descriptor, r->to + at, piece, r->offset + (off_t)at);
+      if (code != 0) atomic_store(&r->code, code);
+      r->checks[at / TSI_SAVED_PIECE] = code == 0 ? tsi_piece_fingerprint(r->to + at, piece) : 0;
+    }
+  return NULL;
+}
+
+/* Fewer threads read where one cannot be started. */
+static int read_together(void *arg, void *data, size_t bytes, uint64_t *checks) {
+  tsi_source_file *file = arg;
+  pthread_t thread[MOST_THREADS];
+  int started = 0;
+  shared_read r = {.descriptor = file->descriptor,
+                   .offset = lseek(file->descriptor, 0, SEEK_CUR),
+                   .to = data,
+                   .bytes = bytes,
+                   .checks = checks};
+  if (r.offset < 0) return file->code = errno;
+  while (started + 1 < file->threads && (size_t)(started + 1) * PAGE < bytes &&
+         tsi_thread_start(NULL, &thread[started], read_pages, &r) == TRISTAR_OK)
+    started++;
+  (void)read_pages(&r);
+  while (started > 0) pthread_join(thread[--started], NULL);
+  file->code = atomic_load(&r.code);
+  if (file->code == 0 && lseek(file->descriptor, (off_t)bytes, SEEK_CUR) < 0) file->code = errno;
+  return file->code;
+}
+
+tristar_status tsi_source_file_open(tristar_t *ts, const char *path, tsi_source_file *out) {
+  tsi_env *env = &ts->env;
   struct stat info;
-  out->file = NULL;
+  *out = (tsi_source_file){.threads = 1};
   if (path == NULL) TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "path is NULL");
-  FILE *file = fopen(path, "rbe");
-  if (file == NULL) TSI_FAIL(env, TRISTAR_ERR_IO, "cannot read %s: %s", path, strerror(errno));
-  errno = 0;
-  const bool regular = fstat(fileno(file), &info) == 0 && S_ISREG(info.st_mode);
-  out->file = file;
+  out->descriptor = open(path, O_RDONLY | O_CLOEXEC);
+  if (out->descriptor < 0) TSI_FAIL(env, TRISTAR_ERR_IO, "cannot read %s: %s", path, strerror(errno));
+  out->open = true;
+  const bool regular = fstat(out->descriptor, &info) == 0 && S_ISREG(info.st_mode);
+  if (ts->workers.allowed)
+    out->threads = (int)tsi_index_min(MOST_THREADS, tsi_expected_helping_cores(ts->workers.wishes.workers));
   out->source = (tsi_source){.env = env,
                              .read = read_from_file,
-                             .arg = file,
+                             .read_pieces = regular ? read_together : NULL,
+                             .arg = out,
                              .subject = path,
                              .left = regular ? (uint64_t)info.st_size : UINT64_MAX};
   return TRISTAR_OK;
@@ -71,16 +146,13 @@ tristar_status tsi_source_file_open(tsi_env *env, const char *path, tsi_source_f
 
 tristar_status tsi_source_file_explain(const tsi_source_file *file, tristar_status status) {
   const tsi_source *source = &file->source;
-  const int code = errno;
-  if (status != TRISTAR_ERR_RUNTIME || file->file == NULL) return status;
-  if (ferror(file->file))
-    TSI_FAIL(source->env, TRISTAR_ERR_IO, "cannot read %s: %s", source->subject, strerror(code));
-  if (feof(file->file))
+  if (status != TRISTAR_ERR_RUNTIME || !file->open || file->code == 0) return status;
+  if (file->code == ENODATA)
     TSI_FAIL(source->env, TRISTAR_ERR_FORMAT, "%s: damaged: it ends early", source->subject);
-  return status;
+  TSI_FAIL(source->env, TRISTAR_ERR_IO, "cannot read %s: %s", source->subject, strerror(file->code));
 }
 
 void tsi_source_file_close(tsi_source_file *file) {
-  if (file->file != NULL) fclose(file->file);
-  file->file = NULL;
+  if (file->open) close(file->descriptor);
+  file->open = false;
 }

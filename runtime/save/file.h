@@ -24,11 +24,15 @@ TRISTAR_CHECKED tristar_status tsi_sink_file_end(tsi_sink_file *file, bool compl
 
 typedef struct tsi_source_file {
   tsi_source source;
-  FILE *file; /* NULL: closed */
+  bool open;
+  int descriptor;
+  int threads; /* that read a large record of a regular file */
+  int code;    /* errno of the last read; ENODATA: the file has ended */
 } tsi_source_file;
 
-/* path lives as long as the source. Errors: ARGUMENT (path is NULL), IO. */
-TRISTAR_CHECKED tristar_status tsi_source_file_open(tsi_env *env, const char *path, tsi_source_file *out);
+/* path and *out stay where they are as long as the source is used. The cores that the context may use read
+ * large records together. Errors: ARGUMENT (path is NULL), IO. */
+TRISTAR_CHECKED tristar_status tsi_source_file_open(tristar_t *ts, const char *path, tsi_source_file *out);
 /* status: of records that were read just now. RUNTIME becomes IO, or FORMAT at the end of the file. */
 TRISTAR_CHECKED tristar_status tsi_source_file_explain(const tsi_source_file *file, tristar_status status);
 void tsi_source_file_close(tsi_source_file *file);

@@ -3,10 +3,8 @@
 
 #include "runtime/base/fingerprint.h"
 
-#define PIECE                                                                                                \
-  ((size_t)1 << 18) /* bytes that are written or read at a time, and fingerprinted in the cache              \
-                     */
 #define LANES 8
+#define SHARED_BYTES (16 * TSI_SAVED_PIECE) /* of a record that several threads may read */
 #define ORDER_OF_BYTES 0x01020304u
 
 typedef struct header {
@@ -22,36 +20,37 @@ static const char magic[] = TRISTAR_SAVED_MAGIC;
 
 /* ---- The fingerprint of elements ------------------------------------------------------------------------
  *
- * Word k is mixed into lane k mod 8: (lane ^ word) times an odd number, xor its upper half. Each of these
- * steps is one-to-one, so that a change of one word always changes the fingerprint; eight lanes keep the
- * multiplier busy. */
+ * Word k of a piece is mixed into lane k mod 8: (lane ^ word) times an odd number, xor its upper half. Each
+ * of these steps is one-to-one, so that a change of one word always changes the fingerprint; eight lanes keep
+ * the multiplier busy. Threads compute fingerprints of pieces at the same time. */
 
-typedef struct mix {
-  uint64_t lane[LANES], bytes;
-} mix;
+static inline uint64_t mix_word(uint64_t lane, const char *from) {
+  uint64_t word;
+  memcpy(&word, from, sizeof word);
+  const uint64_t x = (lane ^ word) * UINT64_C(0x9e3779b97f4a7c15);
+  return x ^ (x >> 32);
+}
 
-static void mix_block(mix *m, const void *block) {
-  uint64_t word[LANES];
-  memcpy(word, block, sizeof word);
-  for (int k = 0; k < LANES; k++) {
-    const uint64_t x = (m->lane[k] ^ word[k]) * UINT64_C(0x9e3779b97f4a7c15);
-    m->lane[k] = x ^ (x >> 32);
+static inline void mix_block(uint64_t lane[LANES], const char *block) {
+#pragma GCC unroll 8
+  for (int k = 0; k < LANES; k++) lane[k] = mix_word(lane[k], block + (size_t)k * sizeof *lane);
+}
+
+uint64_t tsi_piece_fingerprint(const void *data, size_t bytes) {
+  uint64_t lane[LANES] = {0};
+  const char *from = data;
+  size_t left = bytes;
+  for (; left >= sizeof lane; left -= sizeof lane, from += sizeof lane) mix_block(lane, from);
+  if (left > 0) {
+    char last[sizeof lane] = {0};
+    memcpy(last, from, left);
+    mix_block(lane, last);
   }
+  return tsi_fingerprint(bytes, lane, sizeof lane);
 }
 
-/* All pieces but the last one are whole blocks. */
-static void mix_piece(mix *m, const char *data, size_t bytes) {
-  const size_t block = sizeof m->lane;
-  m->bytes += bytes;
-  for (; bytes >= block; bytes -= block, data += block) mix_block(m, data);
-  if (bytes == 0) return;
-  char last[sizeof m->lane] = {0};
-  memcpy(last, data, bytes);
-  mix_block(m, last);
-}
-
-static uint64_t mix_end(const mix *m) {
-  return tsi_fingerprint(m->bytes, m->lane, sizeof m->lane);
+static size_t piece_bytes(size_t left) {
+  return left < TSI_SAVED_PIECE ? left : TSI_SAVED_PIECE;
 }
 
 static void set_name(char *to, const char *name) {
@@ -80,18 +79,17 @@ tristar_status tsi_sink_begin(tsi_sink *sink, const char *kind) {
 
 tristar_status tsi_put(tsi_sink *sink, const char *name, size_t bytes, tsi_count count, const void *data) {
   tsi_record record = {.bytes = bytes, .count = (uint64_t)count};
-  mix m = {.bytes = 0};
+  uint64_t check = 0;
   if (data == NULL) return TRISTAR_OK;
   set_name(record.name, name);
   record.check = tsi_fingerprint(0, &record, offsetof(tsi_record, check));
   TSI_TRY(write_bytes(sink, &record, sizeof record));
   const char *from = data;
   for (size_t left = bytes * (size_t)count, piece; left > 0; left -= piece, from += piece) {
-    piece = left < PIECE ? left : PIECE;
-    mix_piece(&m, from, piece);
+    piece = piece_bytes(left);
+    check = tsi_fingerprint_word(check, tsi_piece_fingerprint(from, piece));
     TSI_TRY(write_bytes(sink, from, piece));
   }
-  const uint64_t check = mix_end(&m);
   return write_bytes(sink, &check, sizeof check);
 }
 
@@ -144,14 +142,22 @@ tristar_status tsi_sink_end(tsi_sink *sink) {
 /* ---- Reading --------------------------------------------------------------------------------------------
  */
 
-static tristar_status read_bytes(tsi_source *source, void *data, size_t bytes) {
+/* checks: of the pieces; NULL: they are not wanted. */
+static tristar_status read_pieces(tsi_source *source, void *data, size_t bytes, uint64_t *checks) {
+  int code = 0;
   if (bytes > source->left)
     TSI_DAMAGED(source, "it ends early, %llu bytes are left", (unsigned long long)source->left);
-  const int code = bytes > 0 ? source->read(source->arg, data, bytes) : 0;
+  if (bytes > 0)
+    code = checks != NULL ? source->read_pieces(source->arg, data, bytes, checks)
+                          : source->read(source->arg, data, bytes);
   if (code != 0)
     TSI_FAIL(source->env, TRISTAR_ERR_RUNTIME, "the function `read` of the caller returned %d", code);
   if (source->left != UINT64_MAX) source->left -= bytes;
   return TRISTAR_OK;
+}
+
+static tristar_status read_bytes(tsi_source *source, void *data, size_t bytes) {
+  return read_pieces(source, data, bytes, NULL);
 }
 
 static tristar_status read_record(tsi_source *source) {
@@ -201,18 +207,31 @@ static tristar_status expect(const tsi_source *source, const char *name, size_t 
   return TRISTAR_OK;
 }
 
-tristar_status tsi_get_to(tsi_source *source, const char *name, size_t bytes, tsi_count count, void *to) {
-  mix m = {.bytes = 0};
-  uint64_t check;
-  TSI_TRY(expect(source, name, bytes, count));
-  char *at = to;
-  for (size_t left = bytes * (size_t)count, piece; left > 0; left -= piece, at += piece) {
-    piece = left < PIECE ? left : PIECE;
-    TSI_TRY(read_bytes(source, at, piece));
-    mix_piece(&m, at, piece);
+static tristar_status read_shared(tsi_source *source, void *to, size_t bytes, uint64_t *check) {
+  const size_t pieces = (bytes - 1) / TSI_SAVED_PIECE + 1;
+  TSI_SCRATCH(source->env, uint64_t, checks, pieces);
+  TSI_TRY(read_pieces(source, to, bytes, checks));
+  for (size_t k = 0; k < pieces; k++) *check = tsi_fingerprint_word(*check, checks[k]);
+  return TRISTAR_OK;
+}
+
+static tristar_status read_elements(tsi_source *source, char *to, size_t bytes, uint64_t *check) {
+  *check = 0;
+  if (source->read_pieces != NULL && bytes >= SHARED_BYTES) return read_shared(source, to, bytes, check);
+  for (size_t left = bytes, piece; left > 0; left -= piece, to += piece) {
+    piece = piece_bytes(left);
+    TSI_TRY(read_bytes(source, to, piece));
+    *check = tsi_fingerprint_word(*check, tsi_piece_fingerprint(to, piece));
   }
+  return TRISTAR_OK;
+}
+
+tristar_status tsi_get_to(tsi_source *source, const char *name, size_t bytes, tsi_count count, void *to) {
+  uint64_t check, right;
+  TSI_TRY(expect(source, name, bytes, count));
+  TSI_TRY(read_elements(source, to, bytes * (size_t)count, &right));
   TSI_TRY(read_bytes(source, &check, sizeof check));
-  if (check != mix_end(&m)) TSI_DAMAGED(source, "the checksum of record \"%s\" is wrong", name);
+  if (check != right) TSI_DAMAGED(source, "the checksum of record \"%s\" is wrong", name);
   return strcmp(name, "end") == 0 ? TRISTAR_OK : read_record(source);
 }
 

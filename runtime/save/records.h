@@ -2,7 +2,7 @@
  *
  *   header   magic[8], order of bytes, version, writer[16], kind[16], check                56 bytes
  *   record   name[16], bytes of an element, number of elements, check                       40 bytes
- *            the elements, and their fingerprint (8 bytes)
+ *            the elements, and their fingerprint (8 bytes): of the fingerprints of their pieces
  *   ...      the last record is "end" and has no elements
  *
  * A check is a fingerprint of what is before it. Bytes are written and read once, in order, so pipes serve as
@@ -16,7 +16,8 @@
 #include "runtime/base/env.h"
 #include "tristar_save.h"
 
-#define TSI_SAVED_VERSION 9
+#define TSI_SAVED_VERSION 10
+#define TSI_SAVED_PIECE ((size_t)1 << 18) /* bytes that fit into the caches of a core */
 #define TSI_RECORD_NAME 16
 #define TSI_SAVED_RANK "rank" /* kind of the file of one rank of a distributed factor */
 
@@ -35,12 +36,17 @@ typedef struct tsi_record {
 typedef struct tsi_source {
   tsi_env *env;
   tristar_read_fn read;
+  /* Like read, with several threads; NULL: there is none. checks: fingerprints of the pieces. */
+  int (*read_pieces)(void *arg, void *data, size_t bytes, uint64_t *checks);
   void *arg;
   const char *subject; /* what messages call it */
   uint64_t left;       /* bytes that it still has; UINT64_MAX: unknown */
   tsi_record next;     /* has been read already */
   bool lean;           /* A pattern without entries is allowed (pattern.h). */
 } tsi_source;
+
+/* Fingerprint of TSI_SAVED_PIECE bytes of the elements of a record, or of the last ones. */
+uint64_t tsi_piece_fingerprint(const void *data, size_t bytes);
 
 /* A member of a struct. */
 typedef struct tsi_field {

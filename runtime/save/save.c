@@ -108,7 +108,7 @@ static tristar_status read_from_function(const wanted *w, tristar_read_fn read, 
 
 static tristar_status read_from_path(const wanted *w, const char *path) {
   TSI_CLEANUP(tsi_source_file_close) tsi_source_file file;
-  TSI_TRY(tsi_source_file_open(&w->ts->env, path, &file));
+  TSI_TRY(tsi_source_file_open(w->ts, path, &file));
   return tsi_source_file_explain(&file, take_or_nothing(&file.source, w));
 }
 

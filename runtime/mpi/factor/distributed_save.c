@@ -307,7 +307,7 @@ static tristar_status open_file(loader *l, const char *prefix) {
   tsi_source *source = &l->file.source;
   char kind[TSI_RECORD_NAME];
   TSI_TRY(name_file(env, prefix, rank, l->path));
-  TSI_TRY(tsi_source_file_open(env, l->path, &l->file));
+  TSI_TRY(tsi_source_file_open(l->d->ts, l->path, &l->file));
   source->lean = true;
   TSI_TRY(tsi_source_begin(source, kind));
   if (strcmp(kind, TSI_SAVED_RANK) != 0)
