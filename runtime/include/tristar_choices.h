@@ -108,10 +108,10 @@ typedef enum tristar_place {
  * V whose rounding changes R less than that, and if t permits it all entries, are stored in narrower formats.
  * Large 3D problems gain; 2D problems hardly do. tristar_plan and the first solve after new values compress.
  *
- * With release_factor the copy replaces the entries of the factor: their memory is released while the copy is
- * made. Then functions that read the factor, and solves with other plans of it, return STALE until
- * tristar_refactor, which allocates the entries again. The next solve of this plan releases them again; no
- * other solve with the factor may be in flight then. Not supported: imported factors, Schur complements.
+ * With release_factor the copy replaces the entries of the factor, whose memory is released (not if
+ * STORAGE_AUTO chooses FULL without compression). Functions that read the factor, and solves with other plans
+ * of it, return STALE until tristar_refactor, which allocates them. The next solve of this plan releases them
+ * again; no other solve may be in flight then. Not supported: imported factors, Schur complements.
  *
  * Not supported: triangles by rows, KERNEL_SPMV, GPUs, distributed solves, tristar_null_space; narrower
  * formats of factors in single precision. */

@@ -242,6 +242,38 @@ static void check_release(tristar_t *ts, const char *kind, int64_t k, tristar_me
   free_system(&z);
 }
 
+/* Formats that miss the accuracy leave the factor its entries for the next one, and for the factor itself. */
+static void check_release_auto(tristar_t *ts) {
+  static const struct {
+    double compress, accuracy;
+    tristar_storage storage;
+    int released;
+  } cases[] = {{1e-2, 0x1p-7, TRISTAR_STORAGE_FULL, 1},
+               {0, 1e-5, TRISTAR_STORAGE_SINGLE, 1},
+               {0, 0x1p-8, TRISTAR_STORAGE_SINGLE, 1},
+               {0, 0x1p-24, TRISTAR_STORAGE_FULL, 0},
+               {0, 1e-14, TRISTAR_STORAGE_FULL, 0}};
+  system_t z;
+  make_system(ts, "poisson3d7", 14, &typed_double, NULL, &z);
+  for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
+    tristar_plan_options options = DEFAULTS(tristar_plan_options);
+    tristar_plan_stats stats;
+    options.storage = TRISTAR_STORAGE_AUTO;
+    options.release_factor = 1;
+    options.compress = cases[c].compress;
+    options.accuracy = cases[c].accuracy;
+    tristar_plan_t *plan = NEW_PLAN(z.factor, &options);
+    tristar_plan_get_stats(plan, &stats);
+    CHECK_MSG(stats.storage == cases[c].storage && stats.factor_released == cases[c].released,
+              "case %d: storage %d, released %d", (int)c, (int)stats.storage, stats.factor_released);
+    CHECK_OK(tristar_solve(plan, TRISTAR_N, 1, z.b, z.n, z.x, z.n));
+    CHECK(backward_error_of(&z, TRISTAR_N, 1, z.x) <= options.accuracy);
+    tristar_plan_destroy(&plan);
+    CHECK_OK(tristar_refactor(z.factor, z.values));
+  }
+  free_system(&z);
+}
+
 /* ---- What is refused ----------------------------------------------------------------------------------- */
 
 static void check_refused(tristar_t *ts) {
@@ -290,6 +322,7 @@ int main(int argc, char **argv) {
   if (all)
     RUN(check_release(ts, "poisson3d7", 16, TRISTAR_METHOD_LDLT, &typed_single, TRISTAR_STORAGE_FULL, 1e-3));
   RUN(check_release(ts, "convdiff3d", 14, TRISTAR_METHOD_LU, &typed_double, TRISTAR_STORAGE_SINGLE, 0));
+  RUN(check_release_auto(ts));
   RUN(check_refused(ts));
   return 0;
 }

@@ -26,17 +26,21 @@ static tristar_status reaches(tristar_plan_t *plan, bool *reached) {
   return TRISTAR_OK;
 }
 
-/* A plan with this format, or NULL: it does not serve. */
+/* A plan with this format, or NULL: it does not serve. The factor keeps its entries until the format is
+ * chosen: another format, or none, may be needed. */
 static tristar_status try_format(tristar_factor_t *factor, const tristar_plan_options *options,
                                  tristar_storage storage, tristar_plan_t **out) {
   tristar_plan_options narrow = *options;
   bool reached = false;
   narrow.storage = storage;
+  narrow.release_factor = 0;
   tristar_status status = tsi_plan_cut(factor, &narrow, NULL, out);
   if (status == TRISTAR_ERR_UNSUPPORTED) return TRISTAR_OK;
   if (status == TRISTAR_OK) status = reaches(*out, &reached);
-  if (!reached) tristar_plan_destroy(out);
-  return status;
+  if (reached && !options->release_factor) return TRISTAR_OK;
+  tristar_plan_destroy(out);
+  narrow.release_factor = 1;
+  return reached ? tsi_plan_cut(factor, &narrow, NULL, out) : status;
 }
 
 static tristar_status choose_storage(tristar_factor_t *factor, const tristar_plan_options *options,
@@ -52,6 +56,7 @@ static tristar_status choose_storage(tristar_factor_t *factor, const tristar_pla
     if (*out != NULL) return TRISTAR_OK;
   }
   full.storage = TRISTAR_STORAGE_FULL;
+  full.release_factor = options->release_factor && options->compress != 0;
   return tsi_plan_cut(factor, &full, NULL, out);
 }
 
