@@ -8,5 +8,5 @@ STARPU_HOME=${STARPU_HOME:-${TMPDIR:-/tmp}/starpu-$(id -u)}/rank$rank
 STARPU_WORKERS_CPUID=$((rank % $(nproc)))
 STARPU_MPI_NOBIND=1
 export STARPU_HOME STARPU_WORKERS_CPUID STARPU_MPI_NOBIND
-mkdir -p "$STARPU_HOME"
+[ -d "$STARPU_HOME" ] || mkdir -p "$STARPU_HOME"
 exec "$@"
