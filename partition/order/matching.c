@@ -10,7 +10,7 @@
 
 #include <math.h>
 
-#include "runtime/base/env.h"
+#define WORK "matching" /* in messages */
 
 /* ---- Maximum transversals ------------------------------------------------------------------------------ */
 
@@ -103,10 +103,10 @@ static bool augment_from(search *s, tsi_index j) {
 
 /* row_of, column_of: n entries each, the row of each column and back: all TSI_NONE, or a matching, whose rows
  * and columns stay matched (its pairs need not be entries of the pattern, and may be parted). *rank = number
- * of matched columns. Errors: MEMORY. */
+ * of matched columns. Errors: MEMORY, CANCELLED. */
 static tristar_status maximum_transversal(tsi_env *env, tsi_index n, const tsi_count *ptr,
                                           const tsi_index *index, tsi_index *row_of, tsi_index *column_of,
-                                          tsi_index *rank) {
+                                          tsi_index *rank, tsi_watch *watch) {
   *rank = 0;
   TSI_SCRATCH(env, search, s, 1);
   *s = (search){.n = n, .ptr = ptr, .index = index, .row_of = row_of, .column_of = column_of};
@@ -114,19 +114,21 @@ static tristar_status maximum_transversal(tsi_env *env, tsi_index n, const tsi_c
   TSI_TRY(TSI_ALLOC_IN(s, s->next, n));
   TSI_TRY(TSI_ALLOC_IN(s, s->queue, n));
   *rank = match_greedily(s);
-  while (*rank < n && label_columns(s))
+  while (*rank < n && label_columns(s)) {
+    TSI_TRY(tsi_watch_look(env, watch, WORK));
     for (tsi_index j = 0; j < n; j++)
       if (row_of[j] == TSI_NONE && s->level[j] == 0) *rank += augment_from(s, j);
+  }
   return TRISTAR_OK;
 }
 
 tristar_status tsi_structural_rank(tsi_env *env, tsi_index n, const tsi_count *ptr, const tsi_index *index,
-                                   tsi_index *rank) {
+                                   tsi_index *rank, tsi_watch *watch) {
   *rank = 0;
   TSI_SCRATCH(env, tsi_index, row_of, n);
   TSI_SCRATCH(env, tsi_index, column_of, n);
   for (tsi_index i = 0; i < n; i++) row_of[i] = column_of[i] = TSI_NONE;
-  return maximum_transversal(env, n, ptr, index, row_of, column_of, rank);
+  return maximum_transversal(env, n, ptr, index, row_of, column_of, rank, watch);
 }
 
 /* ---- Matchings of the largest product ------------------------------------------------------------------ */
@@ -137,6 +139,8 @@ tristar_status tsi_structural_rank(tsi_env *env, tsi_index n, const tsi_count *p
 /* The searches may look at so many entries (some seconds), then the rest is matched without them. Matrices
  * from practice need less than a tenth; random ones of 10^5 rows and more would take minutes. */
 enum { WORK_MINIMUM = 100000000, WORK_PER_ENTRY = 100 };
+
+#define LOOK 1000000 /* entries between two looks at the watch: about 10 ms */
 
 /* A row, as the searches use it: in one cache line. */
 typedef struct searched {
@@ -169,6 +173,9 @@ typedef struct matcher {
   tsi_index *ready, waiting;   /* rows as near as the current column: they need no heap */
   tsi_index *reached, touched; /* rows with a distance */
   tsi_count budget;            /* entries that the searches may still look at */
+  tsi_count next_look;         /* budget at which they look at the watch */
+  tsi_env *env;
+  tsi_watch *watch; /* or NULL */
 } matcher;
 
 /* The result of one search: the free row it ends at, and the length of the path. */
@@ -257,8 +264,10 @@ static void forget_matching(matcher *m) {
 
 /* Matches as many more columns as possible along the entries with c - u - v <= slack. first: v is to be
  * found: the largest that is feasible, which gives each column an entry of equality. */
-static tristar_status match_within(tsi_env *env, matcher *m, double slack, bool first, tsi_index *matched) {
+static tristar_status match_within(matcher *m, double slack, bool first, tsi_index *matched) {
+  tsi_env *env = m->env;
   tsi_count at = 0;
+  TSI_TRY(tsi_watch_look(env, m->watch, WORK));
   TSI_SCRATCH(env, tsi_count, ptr, m->n + 1);
   TSI_SCRATCH(env, tsi_index, row, m->ptr[m->n]);
   for (tsi_index j = 0; j < m->n; j++) {
@@ -270,7 +279,7 @@ static tristar_status match_within(tsi_env *env, matcher *m, double slack, bool 
     }
   }
   ptr[m->n] = at;
-  TSI_TRY(maximum_transversal(env, m->n, ptr, row, m->row_of, m->column_of, matched));
+  TSI_TRY(maximum_transversal(env, m->n, ptr, row, m->row_of, m->column_of, matched, m->watch));
   tsi_log(env, TRISTAR_LOG_DEBUG, "matching: %d of %d columns within a factor of %.3g", *matched, m->n,
           exp(slack));
   return TRISTAR_OK;
@@ -350,20 +359,27 @@ static void scan_column(matcher *m, tsi_index j, double base, path *best) {
   }
 }
 
-/* The shortest path from the unmatched column j to a free row. */
-static path find_path(matcher *m, tsi_index j) {
-  path best = {TSI_NONE, INFINITY};
+static tristar_status look(matcher *m) {
+  if (m->budget > m->next_look) return TRISTAR_OK;
+  m->next_look = m->budget - LOOK;
+  return tsi_watch_look(m->env, m->watch, WORK);
+}
+
+/* The shortest path from the unmatched column j to a free row. Errors: CANCELLED. */
+static tristar_status find_path(matcher *m, tsi_index j, path *best) {
   double base = 0;
+  *best = (path){TSI_NONE, INFINITY};
   m->heap_size = m->touched = m->waiting = 0;
   for (;;) {
-    scan_column(m, j, base, &best);
-    if (best.length <= base) break;
-    if (m->waiting == 0 && (m->heap_size == 0 || m->heap[0].distance >= best.length)) break;
+    TSI_TRY(look(m));
+    scan_column(m, j, base, best);
+    if (best->length <= base) break;
+    if (m->waiting == 0 && (m->heap_size == 0 || m->heap[0].distance >= best->length)) break;
     const searched *i = &m->rows[m->waiting > 0 ? m->ready[--m->waiting] : take_nearest(m)];
     base = i->distance;
     j = i->column;
   }
-  return best;
+  return TRISTAR_OK;
 }
 
 /* Moves the duals so that the path consists of equalities and nothing becomes negative. */
@@ -393,16 +409,16 @@ static void augment(matcher *m, tsi_index start, path best) {
 
 /* Matches the columns that are left, whatever their entries, large ones first: no search, no optimum. The
  * duals stay as they are, so that no scaled entry exceeds one, but some of the diagonal fall short of it. */
-static tristar_status match_loosely(tsi_env *env, matcher *m, tsi_index *rank) {
+static tristar_status match_loosely(matcher *m, tsi_index *rank) {
   const double slack[] = {0, log(10), log(1e3), log(1e6), INFINITY};
   for (size_t k = 0; k < sizeof slack / sizeof *slack && *rank < m->n; k++)
-    TSI_TRY(match_within(env, m, slack[k], false, rank));
+    TSI_TRY(match_within(m, slack[k], false, rank));
   return TRISTAR_OK;
 }
 
 /* The structural rank is not full: a maximum transversal of all entries takes the place of the matching. */
-static tristar_status find_rank(tsi_env *env, const matcher *m, tsi_index *rank) {
-  return maximum_transversal(env, m->n, m->ptr, m->row, m->row_of, m->column_of, rank);
+static tristar_status find_rank(const matcher *m, tsi_index *rank) {
+  return maximum_transversal(m->env, m->n, m->ptr, m->row, m->row_of, m->column_of, rank, m->watch);
 }
 
 static void begin_searches(matcher *m) {
@@ -418,31 +434,33 @@ static void end_searches(matcher *m) {
 }
 
 /* Matches one column after the other, from *j on. Ends where it cannot match *j, or at n. */
-static void search_all(matcher *m, tsi_index *j, tsi_index *rank) {
+static tristar_status search_all(matcher *m, tsi_index *j, tsi_index *rank) {
   for (; *j < m->n; ++*j) {
+    path best;
     if (m->row_of[*j] != TSI_NONE) continue;
-    if (m->budget < 0) return;
-    path best = find_path(m, *j);
-    if (best.end == TSI_NONE) return;
+    if (m->budget < 0) break;
+    TSI_TRY(find_path(m, *j, &best));
+    if (best.end == TSI_NONE) break;
     move_duals(m, *j, best);
     augment(m, *j, best);
     ++*rank;
   }
+  return TRISTAR_OK;
 }
 
 /* *rank: in, the number of matched columns; out, the structural rank. */
-static tristar_status match_rest(tsi_env *env, matcher *m, tsi_index *rank) {
+static tristar_status match_rest(matcher *m, tsi_index *rank) {
   tsi_index j = 0;
   if (*rank == m->n) return TRISTAR_OK;
   TSI_TRY(allocate_search(m));
   begin_searches(m);
-  search_all(m, &j, rank);
+  TSI_TRY(search_all(m, &j, rank));
   end_searches(m);
   if (j == m->n) return TRISTAR_OK;
-  if (m->budget >= 0) return find_rank(env, m, rank);
-  tsi_log(env, TRISTAR_LOG_INFO,
+  if (m->budget >= 0) return find_rank(m, rank);
+  tsi_log(m->env, TRISTAR_LOG_INFO,
           "matching: too much work for the largest product, stopped at column %d of %d", j, m->n);
-  return match_loosely(env, m, rank);
+  return match_loosely(m, rank);
 }
 
 /* ---- Scalings ---- */
@@ -481,18 +499,19 @@ static void write_scalings(const matcher *m, double *row_scale, double *col_scal
 
 tristar_status tsi_matching(tsi_env *env, tsi_index n, const tsi_count *ptr, const tsi_index *index,
                             const double *magnitude, tsi_index *row_of_column, double *row_scale,
-                            double *col_scale, tsi_index *rank) {
+                            double *col_scale, tsi_index *rank, tsi_watch *watch) {
   *rank = 0;
   TSI_SCRATCH(env, matcher, m, 1);
-  *m = (matcher){.n = n, .row_of = row_of_column};
+  *m = (matcher){.n = n, .row_of = row_of_column, .env = env, .watch = watch};
   for (tsi_index i = 0; i < n; i++) row_scale[i] = col_scale[i] = 1;
   TSI_TRY(allocate(m, ptr[n]));
   copy_entries(m, ptr, index, magnitude);
   forget_matching(m);
   start_duals(m);
-  TSI_TRY(match_within(env, m, 0, true, rank));
+  TSI_TRY(match_within(m, 0, true, rank));
   m->budget = WORK_MINIMUM + WORK_PER_ENTRY * (m->ptr[n] + n);
-  TSI_TRY(match_rest(env, m, rank));
+  m->next_look = m->budget - LOOK;
+  TSI_TRY(match_rest(m, rank));
   if (*rank < n || n == 0) return TRISTAR_OK;
   finish_duals(m);
   write_scalings(m, row_scale, col_scale);

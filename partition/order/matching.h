@@ -15,15 +15,16 @@
  * their maxima instead. */
 #pragma once
 
-#include "runtime/base/env.h"
+#include "runtime/base/watch.h"
 
 /* magnitude[p] = |a| of entry p (finite, >= 0); duplicates must have been summed. If rank < n the matrix is
- * structurally singular; then the scalings are 1 and unmatched columns have row TSI_NONE. Errors: MEMORY. */
+ * structurally singular; then the scalings are 1 and unmatched columns have row TSI_NONE. watch: may be NULL.
+ * Errors: MEMORY, CANCELLED. */
 TRISTAR_CHECKED tristar_status tsi_matching(tsi_env *env, tsi_index n, const tsi_count *ptr,
                                             const tsi_index *index, const double *magnitude,
                                             tsi_index *row_of_column, double *row_scale, double *col_scale,
-                                            tsi_index *rank);
+                                            tsi_index *rank, tsi_watch *watch);
 
-/* Structural rank only (maximum cardinality matching), of a pattern. Errors: MEMORY. */
+/* Structural rank only (maximum cardinality matching), of a pattern. Errors: MEMORY, CANCELLED. */
 TRISTAR_CHECKED tristar_status tsi_structural_rank(tsi_env *env, tsi_index n, const tsi_count *ptr,
-                                                   const tsi_index *index, tsi_index *rank);
+                                                   const tsi_index *index, tsi_index *rank, tsi_watch *watch);

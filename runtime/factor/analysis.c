@@ -289,13 +289,14 @@ char tsi_factor_scalar(char scalar, bool single) {
 }
 
 /* What the values, or the pattern, decide on. */
-static tristar_status choose(tsi_env *env, tristar_analysis_t *an, const void *values, tsi_matched *found) {
+static tristar_status choose(tsi_env *env, tristar_analysis_t *an, const void *values, tsi_matched *found,
+                             tsi_watch *watch) {
   if (values != NULL) TSI_TRY(tsi_pattern_check_values(env, an->pattern, values));
   TSI_TRY(tsi_choose_method(env, an, values));
   if (values != NULL)
-    TSI_TRY(tsi_use_values(env, an, values, found));
+    TSI_TRY(tsi_use_values(env, an, values, found, watch));
   else
-    TSI_TRY(tsi_use_pattern(env, an));
+    TSI_TRY(tsi_use_pattern(env, an, watch));
   return TRISTAR_OK;
 }
 
@@ -338,7 +339,7 @@ static tristar_status analyze(tristar_t *ts, tsi_pattern *pattern, const void *v
   TSI_TRY_OUT(tsi_pattern_missing_mirrors(env, an->pattern, &an->stats.missing_mirrors));
   TSI_TRY_OUT(tsi_watch_look(env, watch, "reading the pattern"));
   if (chosen == NULL)
-    TSI_TRY_OUT(choose(env, an, values, &found));
+    TSI_TRY_OUT(choose(env, an, values, &found, watch));
   else {
     an->stats.method = chosen->method;
     an->fallback = chosen->fallback;

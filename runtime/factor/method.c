@@ -175,15 +175,16 @@ static tristar_status round_scalings(tsi_env *env, const tsi_entries *a, tsi_mat
   return TRISTAR_OK;
 }
 
-tristar_status tsi_match(tsi_env *env, tristar_method method, const tsi_entries *a, tsi_matched *out) {
+tristar_status tsi_match(tsi_env *env, tristar_method method, const tsi_entries *a, tsi_matched *out,
+                         tsi_watch *watch) {
   const tsi_index n = a->n;
   tsi_index rank = 0;
   TSI_SCRATCH(env, tsi_index, row_of_column, n);
   TSI_TRY(TSI_ALLOC(env, out->row_scale, n));
   TSI_TRY(TSI_ALLOC(env, out->col_scale, n));
   tsi_log(env, TRISTAR_LOG_PROGRESS, "matching");
-  TSI_TRY(
-      tsi_matching(env, n, a->ptr, a->index, a->item, row_of_column, out->row_scale, out->col_scale, &rank));
+  TSI_TRY(tsi_matching(env, n, a->ptr, a->index, a->item, row_of_column, out->row_scale, out->col_scale,
+                       &rank, watch));
   if (rank < n) TSI_TRY(tsi_fail_structure(env, n, rank));
   if (method == TRISTAR_METHOD_LU) {
     TSI_TRY(TSI_ALLOC(env, out->row_map, n));
@@ -289,7 +290,8 @@ static tristar_status isolate_schur(tsi_env *env, const tristar_analysis_t *an, 
 }
 
 /* Decides on a matching from the values. */
-tristar_status tsi_use_values(tsi_env *env, tristar_analysis_t *an, const void *values, tsi_matched *out) {
+tristar_status tsi_use_values(tsi_env *env, tristar_analysis_t *an, const void *values, tsi_matched *out,
+                              tsi_watch *watch) {
   TSI_CLEANUP(tsi_entries_finish) tsi_entries a = {0};
   if (an->stats.method == TRISTAR_METHOD_LLT) return TRISTAR_OK;
   TSI_TRY(tsi_full_columns(env, an->pattern, values, TSI_PART_MAGNITUDE, &a));
@@ -299,24 +301,24 @@ tristar_status tsi_use_values(tsi_env *env, tristar_analysis_t *an, const void *
   const tristar_matching matching = an->options.matching;
   if (matching == TRISTAR_MATCHING_ON ||
       (matching == TRISTAR_MATCHING_AUTO && (weak || tsi_scaling_is_bad(&a))))
-    TSI_TRY(tsi_match(env, an->stats.method, &a, out));
+    TSI_TRY(tsi_match(env, an->stats.method, &a, out, watch));
   else if (weak) {
     tsi_index rank = 0;
-    TSI_TRY(tsi_structural_rank(env, a.n, a.ptr, a.index, &rank));
+    TSI_TRY(tsi_structural_rank(env, a.n, a.ptr, a.index, &rank, watch));
     if (rank < a.n) TSI_TRY(tsi_fail_structure(env, a.n, rank));
   }
   return TRISTAR_OK;
 }
 
 /* Without values only the pattern can show a structural singularity. */
-tristar_status tsi_use_pattern(tsi_env *env, tristar_analysis_t *an) {
+tristar_status tsi_use_pattern(tsi_env *env, tristar_analysis_t *an, tsi_watch *watch) {
   TSI_CLEANUP(tsi_entries_finish) tsi_entries a = {0};
   tsi_index rank = 0;
   if (an->options.matching == TRISTAR_MATCHING_ON)
     TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "MATCHING_ON needs values in the view");
   TSI_TRY(tsi_full_columns(env, an->pattern, NULL, TSI_PART_REAL, &a));
   TSI_TRY(isolate_schur(env, an, &a));
-  TSI_TRY(tsi_structural_rank(env, a.n, a.ptr, a.index, &rank));
+  TSI_TRY(tsi_structural_rank(env, a.n, a.ptr, a.index, &rank, watch));
   if (rank < a.n) TSI_TRY(tsi_fail_structure(env, a.n, rank));
   return TRISTAR_OK;
 }

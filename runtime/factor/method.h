@@ -44,15 +44,15 @@ TRISTAR_CHECKED tristar_status tsi_check_method(tsi_env *env, const tristar_anal
                                                 const void *values, bool *adjoint);
 
 /* Decides on a matching from the values and makes it; out's arrays are the caller's. Errors: SINGULAR
- * (structurally), MEMORY. */
+ * (structurally), MEMORY, CANCELLED. watch: may be NULL, also below. */
 TRISTAR_CHECKED tristar_status tsi_use_values(tsi_env *env, tristar_analysis_t *an, const void *values,
-                                              tsi_matched *out);
+                                              tsi_matched *out, tsi_watch *watch);
 
 /* Makes a matching for a method, which is not LLT. sizes: of all entries that are not zero, by columns; out's
  * arrays are the caller's. Errors: as above. */
 TRISTAR_CHECKED tristar_status tsi_match(tsi_env *env, tristar_method method, const tsi_entries *sizes,
-                                         tsi_matched *out);
+                                         tsi_matched *out, tsi_watch *watch);
 
 /* Without values only the pattern can show a structural singularity. Errors: SINGULAR, ARGUMENT (a matching
  * was asked for), MEMORY. */
-TRISTAR_CHECKED tristar_status tsi_use_pattern(tsi_env *env, tristar_analysis_t *an);
+TRISTAR_CHECKED tristar_status tsi_use_pattern(tsi_env *env, tristar_analysis_t *an, tsi_watch *watch);

@@ -84,15 +84,17 @@ typedef struct tristar_progress_point {
 typedef int (*tristar_progress_fn)(void *arg, const tristar_progress_point *point);
 
 /* Sets the function that follows calls of the context; NULL: none. The first argument of the function is arg.
- * Followed are the ordering of an analysis, each front of a factorization, two stages of a plan, and each
- * block of columns of a solve. So a solve with one block calls the function once. Not followed: matchings,
- * solves on many processes, Krylov methods (tristar_krylov.h has its own function), and FSAI.
+ * Followed are the matching and the ordering of an analysis, each front of a factorization, stages of a plan,
+ * each block of columns of a solve, systems of a batch, and panels of an inverse. So a solve with one block
+ * calls the function once. Not followed: matchings and solves on many processes, Krylov methods
+ * (tristar_krylov.h has its own function), FSAI, files, and copies that release the factor.
  *
  * A cancelled call returns CANCELLED. Its output pointers are NULL, and after a solve x is undefined. After
- * tristar_refactor, tristar_update_values and tristar_update_entries the factor has no values (STALE). All
- * other objects stay as they were. While a function is set, analyses order in a helper process, as with
- * tristar_analysis_options.progress. That function is called, too. No other call of the context may run while
- * the function is set. Errors: ARGUMENT; MEMORY (no function is set). */
+ * tristar_refactor, tristar_update_values and tristar_update_entries the factor has no values (STALE), and
+ * after tristar_batch_factor the batch has no factors (STALE). All other objects stay as they were. While a
+ * function is set, analyses order in a helper process, as with tristar_analysis_options.progress. That
+ * function is called, too. No other call of the context may run while the function is set. Errors: ARGUMENT;
+ * MEMORY (no function is set). */
 TRISTAR_API TRISTAR_CHECKED tristar_status tristar_set_progress(tristar_t *ts, tristar_progress_fn progress,
                                                                 void *arg);
 

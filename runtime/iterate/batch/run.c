@@ -7,6 +7,7 @@
 #include <stdio.h>
 
 #include "runtime/base/clock.h"
+#include "runtime/base/progress.h"
 #include "runtime/base/scalars.h"
 #include "runtime/context/crew.h"
 #include "tristar_solve.h"
@@ -28,6 +29,8 @@ typedef struct job {
   tsi_batch_group *room; /* by member: a group, unless groups are kept */
   char **scratch;        /* by member, see below */
   size_t user_bytes;     /* of a scalar */
+  tsi_failure failure;   /* the first one of a group */
+  _Atomic(int64_t) done; /* columns of groups, for the share */
 } job;
 
 #define NONE_APART INT64_MAX
@@ -133,12 +136,28 @@ static void solve_column(const job *j, tsi_index group, int64_t column, int memb
   k->scatter(s->n, out, out_scale, lane_x, x);
 }
 
+static tsi_index groups_of(const job *j) {
+  const int lanes = j->batch->kernels->lanes;
+  return (tsi_index)((j->count + lanes - 1) / lanes);
+}
+
+/* Has no group failed, and does the function that follows the context not cancel? */
+static bool goes_on(job *j) {
+  const tsi_env *env = &j->batch->ts->env;
+  const double all = (double)groups_of(j) * (double)(j->solves && j->nrhs > 0 ? j->nrhs : 1);
+  const tristar_phase phase = j->factors ? TRISTAR_PHASE_FACTOR : TRISTAR_PHASE_SOLVE;
+  if (tsi_progress_follows(env) && !tsi_failure_exists(&j->failure))
+    tsi_failure_keep(env, &j->failure, tsi_progress_look(&j->batch->ts->env, phase, (double)j->done / all));
+  return !tsi_failure_exists(&j->failure);
+}
+
 static void run_group(void *context, tsi_index group, int member) {
-  const job *j = context;
+  job *j = context;
   tsi_batch_group *room = j->room != NULL ? &j->room[member] : &j->batch->group[group];
-  if (j->factors) factor_group(j, group, member, room);
-  for (int64_t column = 0; j->solves && column < j->nrhs; column++)
+  if (j->factors && goes_on(j)) factor_group(j, group, member, room);
+  for (int64_t column = 0; j->solves && column < j->nrhs && goes_on(j); column++, j->done++)
     solve_column(j, group, column, member, room);
+  if (!j->solves || j->nrhs == 0) j->done++;
 }
 
 /* ---- Systems by themselves ----------------------------------------------------------------------------- */
@@ -228,13 +247,18 @@ static tristar_status run_apart(const job *j, int64_t system, tsi_batch_system *
   tsi_batch_system here = {.status = TRISTAR_OK}, *of = kept != NULL ? kept : &here;
   if (of->plan == NULL) of->status = factor_apart(j, system, of);
   tristar_status status = of->status;
+  if (status == TRISTAR_ERR_CANCELLED) { /* the group still has its factors */
+    tristar_factor_destroy(&of->factor);
+    of->status = TRISTAR_OK;
+  }
   if (status == TRISTAR_OK && j->solves) status = solve_apart(j, system, of);
   tristar_plan_destroy(&here.plan);
   tristar_factor_destroy(&here.factor);
   return status;
 }
 
-/* All that groups have left. status: of each system, or NULL. Gives the first one that is not OK. */
+/* All that groups have left. status: of each system, or NULL. Gives the first one that is not OK. A cancelled
+ * call ends at once. */
 static tristar_status run_rest(const job *j, tristar_status *status) {
   tristar_batch_t *batch = j->batch;
   const tsi_env *env = &batch->ts->env;
@@ -258,6 +282,7 @@ static tristar_status run_rest(const job *j, tristar_status *status) {
       }
     }
     if (status != NULL) status[s] = here;
+    if (here == TRISTAR_ERR_CANCELLED) return here;
   }
   if (first != TRISTAR_OK)
     TSI_FAIL(env, first, "system %" PRId64 " of %" PRId64 ", counted from 0: %.400s", worst, j->count, text);
@@ -310,10 +335,9 @@ static tristar_status run_groups(job *j) {
   TSI_OWNED char **scratch = NULL;
   TSI_OWNED tsi_batch_group *room = NULL;
   TSI_CLEANUP(tsi_crew_finish) tsi_crew crew = {.ts = NULL};
-  tsi_index groups;
   double start_seconds;
-  if (!tsi_to_index((j->count + batch->kernels->lanes - 1) / batch->kernels->lanes, &groups))
-    TSI_FAIL(env, TRISTAR_ERR_TOO_LARGE, "%" PRId64 " systems", j->count);
+  if (j->count > INT32_MAX) TSI_FAIL(env, TRISTAR_ERR_TOO_LARGE, "%" PRId64 " systems", j->count);
+  const tsi_index groups = groups_of(j);
   const double bytes = bytes_of_group(j) * groups;
   TSI_TRY(tsi_crew_begin(batch->ts, "batch_groups", engine_of(batch), TSI_RUNS_LONG, groups, bytes,
                          &start_seconds, &crew));
@@ -323,7 +347,8 @@ static tristar_status run_groups(job *j) {
   j->room = room;
   TSI_TRY(make_room(j, crew.members));
   batch->stats.workers = crew.members;
-  return tsi_crew_run(&crew, TSI_CREW_MATRIX, bytes, run_group, j);
+  TSI_TRY(tsi_crew_run(&crew, TSI_CREW_MATRIX, bytes, run_group, j));
+  return tsi_failure_tell(env, &j->failure);
 }
 
 /* Groups for the systems of a call that keeps factors, in place of those that are kept. */
@@ -378,17 +403,21 @@ static tristar_status run_job(job *j, double *errors, tristar_status *status) {
   j->user_bytes = tsi_sparse_kernels_select(batch->pattern->scalar)->scalar_bytes;
   TSI_SCRATCH(env, int64_t, apart, j->count);
   TSI_SCRATCH_ZERO(env, double, error, j->count);
+  tristar_status result = TRISTAR_OK;
   for (int64_t s = 0; s < j->count; s++) apart[s] = NONE_APART;
   j->apart = apart;
   j->error = error;
-  if (j->keeps) TSI_TRY(keep_systems(j));
+  if (j->keeps) result = keep_systems(j);
   if (j->values == NULL) /* kept */
     for (int64_t s = 0; s < j->count; s++)
       if (batch->system[s].plan != NULL || batch->system[s].status != TRISTAR_OK) apart[s] = 0;
   const bool nothing = j->count == 0 || (!j->factors && j->nrhs == 0);
-  if (!nothing) TSI_TRY(run_groups(j));
-  const tristar_status result = run_rest(j, status);
+  if (!nothing && result == TRISTAR_OK) result = run_groups(j);
+  const bool whole = result == TRISTAR_OK;
+  if (whole) result = run_rest(j, status);
   if (errors != NULL && j->count > 0) memcpy(errors, error, (size_t)j->count * sizeof *errors);
+  /* Groups may lack values or factors. */
+  if (j->keeps && (!whole || result == TRISTAR_ERR_CANCELLED)) tsi_batch_drop_systems(batch);
   return result;
 }
 

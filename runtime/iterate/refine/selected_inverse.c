@@ -156,13 +156,15 @@ static void apply(const recursion *r, tsi_index p, bool upper, void *x) {
                     upper || !factor->pivoted ? NULL : factor->pivots, w, x, r->scratch);
 }
 
-static void run_front(const recursion *r, tsi_index s) {
+/* Errors: CANCELLED. */
+static tristar_status run_front(tsi_env *env, const recursion *r, tsi_index s) {
   const tristar_factor_t *factor = r->factor;
   const tristar_analysis_t *an = factor->analysis;
   const tsi_panels *panels = an->panels;
   const bool lu = tsi_analysis_is_lu(an);
   for (tsi_index p = panels->first[s + 1]; p-- > panels->first[s];) {
     const tsi_index w = tsi_panel_width(panels, p);
+    TSI_TRY(tsi_progress_look(env, TRISTAR_PHASE_SOLVE, 1 - (double)(p + 1) / panels->count));
     apply(r, p, false, r->lower);
     if (lu) apply(r, p, true, r->upper);
     const char *inverse = factor->inverse;
@@ -180,6 +182,7 @@ static void run_front(const recursion *r, tsi_index s) {
         .inverse = inverse ? inverse + 2 * (size_t)panels->start[p] * factor->scalar_bytes : NULL};
     r->kernels->panel(&panel);
   }
+  return TRISTAR_OK;
 }
 
 /* Entry k, at its place in Z, in the units of A. */
@@ -203,7 +206,7 @@ static tristar_status run(tsi_env *env, recursion *r, const wanted *w, const tsi
   for (tsi_index s = sy->count; s-- > 0;) {
     if (!r->needed[s]) continue;
     TSI_TRY(open_front(env, r, s));
-    run_front(r, s);
+    TSI_TRY(run_front(env, r, s));
     for (tsi_count q = first[s]; q < first[s + 1]; q++) take(w, r, order[q]);
     if (r->left[s] == 0) TSI_FREE(env, r->z[s]);
   }

@@ -52,7 +52,7 @@ static tristar_status match(const making *m, tristar_method method, tsi_matched 
   tsi_env *env = &matrix->ts->env;
   TSI_CLEANUP(tsi_entries_finish) tsi_entries sizes = {.n = 0};
   TSI_TRY(tsi_rows_gather_sizes(matrix, &sizes));
-  if (tsi_transport_rank(matrix->transport) == 0) status = tsi_match(env, method, &sizes, matched);
+  if (tsi_transport_rank(matrix->transport) == 0) status = tsi_match(env, method, &sizes, matched, NULL);
   return tsi_transport_agree(matrix->transport, status);
 }
 

@@ -38,7 +38,7 @@ static tristar_status check_rank(const tristar_dmatrix_t *d) {
   tsi_pattern *pattern = NULL;
   tsi_index rank = 0;
   TSI_TRY(tsi_dmatrix_gather_pattern(d, false, false, &pattern, NULL));
-  if (pattern) status = tsi_structural_rank(env, pattern->n, pattern->ptr, pattern->index, &rank);
+  if (pattern) status = tsi_structural_rank(env, pattern->n, pattern->ptr, pattern->index, &rank, NULL);
   if (pattern && status == TRISTAR_OK && rank < pattern->n)
     status = tsi_fail_structure(env, pattern->n, rank);
   TSI_FREE(env, pattern);

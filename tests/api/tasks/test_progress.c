@@ -9,12 +9,14 @@
 #include "tests/support/objects.h"
 #include "tests/support/random.h"
 #include "tests/support/subtests.h"
+#include "tristar_batch.h"
 #include "tristar_forecast.h"
+#include "tristar_inverse.h"
 #include "tristar_matrix.h"
 #include "tristar_update.h"
 
-enum { COLUMNS = 200, KINDS = 7 };
-static int rounds = TSI_TESTS_SANITIZED ? 42 : 84; /* with an argument 210 */
+enum { COLUMNS = 200, KINDS = 10, SYSTEMS = 300 };
+static int rounds = TSI_TESTS_SANITIZED ? 60 : 120; /* with an argument 300 */
 
 static double now(void) {
   struct timespec t;
@@ -47,6 +49,11 @@ typedef struct problem {
   tristar_factor_t *factor;
   tristar_plan_t *plan;
   double *b, *x, *wanted; /* n x COLUMNS */
+  tristar_matrix_t *small;
+  tristar_view small_view; /* of a batch */
+  double *values;          /* of SYSTEMS systems */
+  int64_t nnz;             /* of each */
+  tristar_batch_t *batch;
 } problem;
 
 static size_t bytes_of(const problem *p) {
@@ -69,6 +76,12 @@ static problem make_problem(tristar_t *ts) {
   options.pivoting = TRISTAR_PIVOTING_DELAYED;
   p.other_view = read_view(ts, "gen:convdiff3d:12", &p.other);
   p.delaying = NEW_ANALYSIS(ts, &p.other_view, &options);
+  p.small_view = read_view(ts, "gen:convdiff3d:8", &p.small);
+  p.nnz = ((const int64_t *)p.small_view.ptr)[p.small_view.rows];
+  CHECK_OK(tristar_batch(ts, &p.small_view, NULL, &p.batch));
+  p.values = malloc((size_t)(SYSTEMS * p.nnz) * sizeof *p.values);
+  for (int s = 0; s < SYSTEMS; s++)
+    memcpy(p.values + s * p.nnz, p.small_view.values, (size_t)p.nnz * sizeof *p.values);
   p.b = malloc(bytes_of(&p));
   p.x = malloc(bytes_of(&p));
   p.wanted = malloc(bytes_of(&p));
@@ -84,13 +97,30 @@ static void free_problem(problem *p) {
   tristar_analysis_destroy(&p->analysis);
   tristar_analysis_destroy(&p->delaying);
   tristar_matrix_destroy(&p->other);
+  tristar_batch_destroy(&p->batch);
+  tristar_matrix_destroy(&p->small);
+  free(p->values);
   tristar_matrix_destroy(&p->matrix);
   free(p->b);
   free(p->x);
   free(p->wanted);
 }
 
+/* A batch that is cancelled has no factors, not some of them. */
+static tristar_status run_batch(const problem *p) {
+  const int64_t n = p->small_view.rows;
+  tristar_status status = tristar_batch_factor(p->batch, SYSTEMS, p->values, p->nnz, NULL);
+  if (status == TRISTAR_OK)
+    status = tristar_batch_solve(p->batch, TRISTAR_N, 1, p->b, n, 0, p->x, n, n, NULL, NULL);
+  else
+    CHECK_STATUS(tristar_batch_solve(p->batch, TRISTAR_N, 1, p->b, n, 0, p->x, n, n, NULL, NULL),
+                 TRISTAR_ERR_STALE);
+  CHECK_OK(tristar_batch_factor(p->batch, 0, p->values, p->nnz, NULL)); /* frees what it keeps */
+  return status;
+}
+
 static tristar_status call(const problem *p, int kind) {
+  tristar_plan_options compressed = DEFAULTS(tristar_plan_options);
   tristar_analysis_t *analysis = NULL;
   tristar_factor_t *factor = NULL;
   tristar_plan_t *plan = NULL;
@@ -120,6 +150,17 @@ static tristar_status call(const problem *p, int kind) {
     CHECK((status == TRISTAR_OK) == (factor != NULL));
     if (factor != NULL) CHECK_OK(tristar_factor_get_stats(factor, &stats));
     CHECK(factor == NULL || stats.pivot_rounds > 0);
+    break;
+  case 7:
+    compressed.compress = 1e-4;
+    status = tristar_plan(p->factor, &compressed, &plan);
+    CHECK((status == TRISTAR_OK) == (plan != NULL));
+    break;
+  case 8:
+    status = run_batch(p);
+    break;
+  case 9:
+    status = tristar_inverse_diagonal(p->plan, p->x);
     break;
   default:
     status = tristar_solve_refined(p->plan, TRISTAR_N, COLUMNS, p->b, p->view.rows, p->x, p->view.rows, NULL,
@@ -152,7 +193,8 @@ static bool cancel(const problem *p, int kind, double after) {
 }
 
 static void check_cancelled(tristar_t *ts) {
-  static const double longest[] = {0.2, 0.2, 0.2, 0.01, 0.2, 0.6, 0.3}; /* about what the calls take */
+  static const double longest[] = {0.2, 0.2, 0.2, 0.01, 0.2,
+                                   0.6, 0.3, 0.1, 0.3,  0.2}; /* about what the calls take */
   int cancelled[KINDS] = {0};
   uint64_t state = 7;
   problem p = make_problem(ts);
@@ -245,7 +287,7 @@ static void check_low_rank(tristar_t *ts) {
 
 int main(int argc, char **argv) {
   subtests_begin(&argc, argv);
-  if (argc > 1) rounds = 210;
+  if (argc > 1) rounds = 300;
   tristar_t *ts = open_without_starpu(false);
   RUN_ONE_THREAD(check_rate(ts));
   RUN_ONE_THREAD(check_low_rank(ts));

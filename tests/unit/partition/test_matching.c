@@ -51,7 +51,8 @@ static void end(problem *p) {
 }
 
 static void match(tsi_env *env, problem *p) {
-  CHECK_OK(tsi_matching(env, p->a.n, p->a.ptr, p->a.index, p->magnitude, p->row_of, p->r, p->c, &p->rank));
+  CHECK_OK(
+      tsi_matching(env, p->a.n, p->a.ptr, p->a.index, p->magnitude, p->row_of, p->r, p->c, &p->rank, NULL));
 }
 
 /* The invariants of the header; slack: how far below 1 a diagonal entry may be. */
@@ -218,15 +219,19 @@ static void note_line(void *arg, tristar_log_level level, const char *text) {
   if (strstr(text, "too much work") != NULL) *(bool *)arg = true;
 }
 
-static void test_too_much_work(tsi_env *env) {
-  const tsi_index n = 700;
+static problem slow_problem(tsi_index n) {
   uint64_t seed = 37;
-  bool noted = false;
-  pattern a = pattern_dense(n);
-  problem p = begin(a, 0, 0, &seed);
+  problem p = begin(pattern_dense(n), 0, 0, &seed);
   for (tsi_index j = 0; j < n; j++)
     for (tsi_index i = 0; i < n; i++)
       p.magnitude[(tsi_count)j * n + i] = exp(-400.0 * (i + 1) * (j + 1) / ((double)n * n));
+  return p;
+}
+
+static void test_too_much_work(tsi_env *env) {
+  const tsi_index n = 700;
+  bool noted = false;
+  problem p = slow_problem(n);
   env->log = note_line;
   env->log_arg = &noted;
   match(env, &p);
@@ -236,11 +241,29 @@ static void test_too_much_work(tsi_env *env) {
   end(&p);
 }
 
+/* Cancels at its second call, a tenth of a second after the first. */
+static int cancel_later(void *arg, const tristar_analysis_point *point) {
+  (void)point;
+  return ++*(int *)arg == 2;
+}
+
+/* The searches look at the watch. */
+static void test_cancelled(tsi_env *env) {
+  const tsi_index n = 700;
+  int calls = 0;
+  problem p = slow_problem(n);
+  tsi_watch watch = tsi_watch_begin(cancel_later, &calls);
+  CHECK_STATUS(tsi_matching(env, n, p.a.ptr, p.a.index, p.magnitude, p.row_of, p.r, p.c, &p.rank, &watch),
+               TRISTAR_ERR_CANCELLED);
+  CHECK(calls == 2);
+  end(&p);
+}
+
 /* ---- Structural rank ---- */
 
 static tsi_index rank_of(tsi_env *env, pattern a) {
   tsi_index rank = -7;
-  CHECK_OK(tsi_structural_rank(env, a.n, a.ptr, a.index, &rank));
+  CHECK_OK(tsi_structural_rank(env, a.n, a.ptr, a.index, &rank, NULL));
   pattern_free(&a);
   return rank;
 }
@@ -310,6 +333,7 @@ int test_matching(int argc, char **argv) {
   RUN(test_extremes(&env));
   RUN(test_overflow(&env));
   RUN(test_too_much_work(&env));
+  RUN(test_cancelled(&env));
   RUN(test_ranks(&env));
   RUN(test_edge_cases(&env));
   CHECK(env.memory.current == 0);

@@ -58,9 +58,9 @@ static tristar_status run_matching(tsi_env *env, const pattern *a, int variant) 
   tsi_index rank = 0, row_of[200];
   double magnitude[2000], r[200], c[200];
   CHECK(a->n <= 200 && a->ptr[a->n] <= 2000);
-  if (variant == 1) return tsi_structural_rank(env, a->n, a->ptr, a->index, &rank);
+  if (variant == 1) return tsi_structural_rank(env, a->n, a->ptr, a->index, &rank, NULL);
   for (tsi_count p = 0; p < a->ptr[a->n]; p++) magnitude[p] = pow(0.5, (double)(p * 7 % 31));
-  return tsi_matching(env, a->n, a->ptr, a->index, magnitude, row_of, r, c, &rank);
+  return tsi_matching(env, a->n, a->ptr, a->index, magnitude, row_of, r, c, &rank, NULL);
 }
 
 /* Runs the operation with no failure, then with a failure of the first, second, ... allocation. */
