@@ -61,46 +61,35 @@ static void print_report(const tsi_session *s, const tristar_cluster *c, int ran
   tsi_report("written", "%s", tsi_output_name(s->settings->cluster));
 }
 
-/* Called after MPI_Init: if a process ends before, mpiexec may end rank 0 before it prints the error. */
-static int check_words(const tsi_settings *settings, int rank) {
+static int check_words(tsi_settings *settings, int ranks, void *state) {
+  (void)ranks;
+  (void)state;
   if (settings->json == NULL) return TSI_EXIT_OK;
-  tsi_console_mute(rank > 0); /* rank 0 says the same */
-  const int wrong =
-      tsi_usage_error("calibrate", "--json cannot be combined with --cluster, which writes JSON");
-  tsi_console_mute(false);
-  return wrong;
+  return tsi_usage_error("calibrate", "--json cannot be combined with --cluster, which writes JSON");
 }
 
-static int measure(const tsi_settings *given, const void *none) {
-  (void)none;
-  tsi_session session, *s = &session;
+static bool measure(tsi_session *s, void *state) {
   tsi_cluster cluster = {.name = ""};
   tristar_calibration calibration;
-  int rank, ranks;
-  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-  MPI_Comm_size(MPI_COMM_WORLD, &ranks);
-  const int wrong = check_words(given, rank);
-  if (wrong != TSI_EXIT_OK) return wrong;
-  tsi_settings settings = tsi_settings_of_rank(given, rank);
-  bool ok = tsi_session_open(s, &settings, "calibration") &&
-            tsi_session_check(s, tristar_get_calibration(s->ts, &calibration), "calibration");
-  const bool all = tsi_all_ranks_say(ok);
+  const char *out = s->settings->cluster;
+  (void)state;
+  bool ok =
+      tsi_all_ranks_say(s, tsi_session_check(s, tristar_get_calibration(s->ts, &calibration), "calibration"));
   tristar_cluster_init(&cluster.model);
-  if (settings.workers > 0) cluster.model.cores = (int)settings.workers;
-  if (all)
-    ok = tsi_session_check(s, tristar_mpi_measure_cluster(s->ts, MPI_COMM_WORLD, &cluster.model), "cluster");
-  if (all && ok && rank == 0) {
-    name_cluster(&cluster, ranks);
-    ok = tsi_json_put(settings.cluster, tsi_cluster_json(&cluster)) ||
-         tsi_session_fail(s, TRISTAR_ERR_IO, "cannot write %s: %s", tsi_output_name(settings.cluster),
-                          strerror(errno));
-    if (ok && !settings.to_stdout) print_report(s, &cluster.model, ranks, &calibration);
-  }
-  return tsi_close_on_rank(s, rank, tsi_rank_0_says(all && ok));
+  if (s->settings->workers > 0) cluster.model.cores = (int)s->settings->workers;
+  ok = ok &&
+       tsi_session_check(s, tristar_mpi_measure_cluster(s->ts, MPI_COMM_WORLD, &cluster.model), "cluster");
+  if (!ok || s->rank > 0) return ok;
+  name_cluster(&cluster, s->ranks);
+  ok = tsi_json_put(out, tsi_cluster_json(&cluster)) ||
+       tsi_session_fail(s, TRISTAR_ERR_IO, "cannot write %s: %s", tsi_output_name(out), strerror(errno));
+  if (ok && !s->settings->to_stdout) print_report(s, &cluster.model, s->ranks, &calibration);
+  return ok;
 }
 
 int tsi_calibrate_cluster(const tsi_settings *settings) {
-  return tsi_run_mpi(measure, settings, NULL);
+  static const tsi_ranks_command command = {.check = check_words, .run = measure};
+  return tsi_run_on_ranks(&command, settings, "calibration", NULL);
 }
 
 #endif

@@ -33,7 +33,6 @@ int tsi_solve_distributed(const tsi_settings *settings) {
 #include "tristar_dmatrix_mpi.h"
 
 typedef struct solution {
-  int rank, ranks;
   tsi_settings *settings; /* those of the session */
   tristar_layout layout;
   bool chosen;                         /* rank 0: the layout is one of ours */
@@ -47,57 +46,12 @@ typedef struct solution {
   tristar_distributed_stats *stats; /* ranks, on rank 0 */
 } solution;
 
-/* ---- Rows of the matrix -------------------------------------------------------------------------------- */
-
-tristar_dmatrix_t *tsi_read_rows(tsi_session *s) {
-  tristar_dmatrix_options options;
-  tristar_dmatrix_t *matrix;
-  tristar_dmatrix_stats stats;
-  const double begin = tsi_now();
-  tristar_dmatrix_options_init(&options);
-  options.engine = TRISTAR_ENGINE_SERIAL; /* there are no products */
-  if (s->settings->precision >= 0) options.scalar = "sdczdz"[s->settings->precision];
-  if (tristar_dmatrix_read(s->ts, MPI_COMM_WORLD, s->path, &options, &matrix) != TRISTAR_OK) return NULL;
-  tristar_dmatrix_get_stats(matrix, &stats);
-  s->precision = tsi_precision_of(stats.scalar);
-  s->single_factors = s->settings->precision >= 4;
-  if (s->precision->width == 2 && stats.symmetry == TRISTAR_SYMMETRIC) tristar_dmatrix_destroy(&matrix);
-  s->view =
-      (tristar_view){.symmetry = stats.symmetry, .scalar = stats.scalar, .rows = stats.n, .cols = stats.n};
-  s->read_s = tsi_now() - begin;
-  return matrix;
-}
-
-bool tsi_make_rows(tsi_session *s, int rank, bool spread, tristar_dmatrix_t **matrix) {
-  static const int32_t no_entries[] = {0};
-  tristar_dmatrix_options options;
-  *matrix = spread ? tsi_read_rows(s) : NULL;
-  if (*matrix != NULL) return true;
-  if (!tsi_rank_0_says(rank > 0 || tsi_session_read(s))) return false;
-  s->single_factors = s->settings->precision >= 4; /* on all ranks */
-  tristar_view rows = s->view;
-  if (rank > 0) {
-    tristar_view_init(&rows);
-    rows.format = TRISTAR_CSR;
-    rows.ptr = no_entries;
-    rows.index = no_entries;
-    rows.values = no_entries;
-  }
-  MPI_Bcast(&rows.symmetry, (int)sizeof rows.symmetry, MPI_BYTE, 0, MPI_COMM_WORLD);
-  MPI_Bcast(&rows.scalar, (int)sizeof rows.scalar, MPI_BYTE, 0, MPI_COMM_WORLD);
-  MPI_Bcast(&rows.cols, 1, MPI_INT64_T, 0, MPI_COMM_WORLD);
-  tristar_dmatrix_options_init(&options);
-  options.engine = TRISTAR_ENGINE_SERIAL; /* there are no products */
-  return tsi_session_check(s, tristar_dmatrix_create(s->ts, MPI_COMM_WORLD, &rows, &options, matrix),
-                           s->name);
-}
-
 /* ---- Solving ------------------------------------------------------------------------------------------- */
 
 static bool analyze_on_rank_0(tsi_session *s, solution *z) {
   s->leaf_parts = z->layout.pz;
   if (z->chosen)
-    for (s->leaf_parts = 1; z->ranks % (2 * s->leaf_parts) == 0;) s->leaf_parts *= 2;
+    for (s->leaf_parts = 1; s->ranks % (2 * s->leaf_parts) == 0;) s->leaf_parts *= 2;
   return tsi_session_read(s) && (z->in.b.values != NULL || tsi_solved_system_make(&z->in)) &&
          tsi_session_analyze(s);
 }
@@ -126,7 +80,7 @@ static bool note_factor(tsi_session *s, solution *z) {
   s->factor_s -= own.start_seconds;
   z->layout = own.layout;
   z->predicted = own.predicted;
-  if (z->rank > 0) return true;
+  if (s->rank > 0) return true;
   s->factored = true;
   return tsi_session_check(s, tristar_distributed_get_factor_stats(z->in.distributed, &s->f, &s->a), s->name);
 }
@@ -143,12 +97,12 @@ static bool factor_rows(tsi_session *s, solution *z, tristar_dmatrix_t **matrix)
   z->by_rows = true;
   if (!tsi_session_check_factor(s, status) ||
       !tsi_session_check(
-          s, tristar_distributed_set_rows(z->in.distributed, z->rank == 0 ? 0 : n, z->rank == 0 ? n : 0),
+          s, tristar_distributed_set_rows(z->in.distributed, s->rank == 0 ? 0 : n, s->rank == 0 ? n : 0),
           s->name))
     return false;
   s->factor_s = tsi_now() - begin;
   if (!note_factor(s, z)) return false;
-  if (z->rank == 0) s->analyze_s = s->a.analyze_seconds;
+  if (s->rank == 0) s->analyze_s = s->a.analyze_seconds;
   s->factor_s -= s->analyze_s;
   return true;
 }
@@ -177,7 +131,7 @@ static bool load(tsi_session *s, solution *z) {
       !tsi_session_check(s, tristar_distributed_get_stats(z->in.distributed, &own), s->name) ||
       !tsi_session_check(
           s,
-          tristar_distributed_set_rows(z->in.distributed, z->rank == 0 ? 0 : own.n, z->rank == 0 ? own.n : 0),
+          tristar_distributed_set_rows(z->in.distributed, s->rank == 0 ? 0 : own.n, s->rank == 0 ? own.n : 0),
           s->name) ||
       !note_factor(s, z))
     return false;
@@ -195,7 +149,7 @@ static bool load(tsi_session *s, solution *z) {
   s->read_s = tsi_now() - begin - own.start_seconds;
   s->saved = z->by_rows = true;
   z->chosen = false;
-  const bool made = tsi_rank_0_says(z->rank > 0 || tsi_solved_system_make(&z->in));
+  const bool made = tsi_rank_0_says(s->rank > 0 || tsi_solved_system_make(&z->in));
   MPI_Bcast(&z->in.nrhs, 1, MPI_INT64_T, 0, MPI_COMM_WORLD);
   return made;
 }
@@ -222,15 +176,15 @@ static bool check_file(tsi_session *s) {
 /* Loads a saved factor; or reads, analyzes and factors, by rows on all ranks if that can be. */
 static bool make_factor(tsi_session *s, solution *z) {
   tristar_dmatrix_t *matrix = NULL;
-  if (!tsi_rank_0_says(z->rank > 0 || check_file(s))) return false;
-  if (tsi_rank_0_says(z->rank > 0 || tsi_session_is_saved_set(s))) return load(s, z);
+  if (!tsi_rank_0_says(s->rank > 0 || check_file(s))) return false;
+  if (tsi_rank_0_says(s->rank > 0 || tsi_session_is_saved_set(s))) return load(s, z);
   if (!s->settings->laplacian) matrix = tsi_read_rows(s);
-  if (matrix != NULL && !tsi_rank_0_says(z->rank > 0 || tsi_solved_system_make(&z->in))) {
+  if (matrix != NULL && !tsi_rank_0_says(s->rank > 0 || tsi_solved_system_make(&z->in))) {
     tristar_dmatrix_destroy(&matrix);
     return false;
   }
   if (matrix != NULL && !factor_rows(s, z, &matrix)) return false;
-  return z->by_rows || (tsi_rank_0_says(z->rank > 0 || analyze_on_rank_0(s, z)) && factor(s, z));
+  return z->by_rows || (tsi_rank_0_says(s->rank > 0 || analyze_on_rank_0(s, z)) && factor(s, z));
 }
 
 /* A tsi_solve_once: timed as rank 0 sees it, to whose checksum all ranks agree. */
@@ -289,14 +243,14 @@ static int list_figures(const void *of_rank, tsi_rank_figure figure[TSI_RANK_FIG
   return sizeof list / sizeof list[0];
 }
 
-static tsi_rank_records records_of(const solution *z) {
-  return (tsi_rank_records){z->ranks, z->stats, sizeof *z->stats, list_figures};
+static tsi_rank_records records_of(const tsi_session *s, const solution *z) {
+  return (tsi_rank_records){s->ranks, z->stats, sizeof *z->stats, list_figures};
 }
 
 /* Processes that hold nothing of the factor. */
-static int count_idle(const solution *z) {
+static int count_idle(const tsi_session *s, const solution *z) {
   int idle = 0;
-  for (int r = 0; r < z->ranks; r++) idle += z->stats[r].factor_bytes == 0;
+  for (int r = 0; r < s->ranks; r++) idle += z->stats[r].factor_bytes == 0;
   return idle;
 }
 
@@ -349,8 +303,8 @@ static void print_report(const tsi_session *s, const solution *z) {
   if (z->by_rows && !s->saved)
     tsi_report("", "each process has read its rows of the matrix, %s",
                s->f.pivot_rounds > 0 ? "the first one had all of it to search pivots" : "none has all of it");
-  if (count_idle(z) > 0)
-    tsi_report("", "%d of %d processes have no part of the factor", count_idle(z), z->ranks);
+  if (count_idle(s, z) > 0)
+    tsi_report("", "%d of %d processes have no part of the factor", count_idle(s, z), s->ranks);
   if (z->chosen)
     tsi_report("", "chosen for %s: predicted %s for a factorization, %s for a solve",
                s->settings->solves > 0 ? tsi_text_many(s->settings->solves, "solve") : "solves alone",
@@ -369,8 +323,8 @@ static void print_report(const tsi_session *s, const solution *z) {
   tsi_report_paths(&z->in.paths);
   if (z->in.accuracy.measured) tsi_accuracy_report(s, &z->in.accuracy);
   if (s->settings->checksum) tsi_report("checksum", "%016" PRIx64, z->in.plain.checksum);
-  report_devices(z->ranks, z->stats);
-  const tsi_rank_records records = records_of(z);
+  report_devices(s->ranks, z->stats);
+  const tsi_rank_records records = records_of(s, z);
   tsi_rank_figures_print("A process, latest solve", &records);
 }
 
@@ -393,7 +347,7 @@ static cJSON *make_json(const tsi_session *s, const solution *z) {
                      {"predicted_sixteen_grids_s", z->predicted.sixteen_grids_seconds},
                      {"predicted_process_grids_s", z->predicted.process_grids_seconds});
   }
-  const tsi_rank_records records = records_of(z);
+  const tsi_rank_records records = records_of(s, z);
   tsi_rank_figures_json(object, &records);
   return object;
 }
@@ -403,7 +357,7 @@ static bool write_results(tsi_session *s, solution *z) {
   if (s->settings->gantt != NULL &&
       !(tsi_traced_choose(s, &z->in.traced) && tsi_gantt_draw(s, s->settings->gantt, &z->in.traced)))
     return false;
-  return s->settings->svg == NULL || tsi_processes_svg(s, &z->layout, z->ranks, z->stats);
+  return s->settings->svg == NULL || tsi_processes_svg(s, &z->layout, s->ranks, z->stats);
 }
 
 /* With --save. */
@@ -416,43 +370,45 @@ static bool save(tsi_session *s, const solution *z) {
 static bool find_diagonal(tsi_session *s, solution *z) {
   tristar_dense diagonal = {0};
   if (s->settings->inverse_diagonal == NULL) return true;
-  bool ok = tsi_rank_0_says(z->rank > 0 || tsi_dense_make(s, s->view.rows, 1, &diagonal));
+  bool ok = tsi_rank_0_says(s->rank > 0 || tsi_dense_make(s, s->view.rows, 1, &diagonal));
   const double begin = tsi_now();
   ok = ok && tsi_session_check(s, tristar_distributed_inverse_diagonal(z->in.distributed, diagonal.values),
                                s->name);
   z->pivots = (tsi_pivots){.found = true, .null_vectors = -1, .diagonal_s = tsi_now() - begin};
-  ok = tsi_rank_0_says(ok && (z->rank > 0 || tsi_inverse_diagonal_write(s, &diagonal)));
+  ok = tsi_rank_0_says(ok && (s->rank > 0 || tsi_inverse_diagonal_write(s, &diagonal)));
   free(diagonal.values);
   return ok;
 }
 
-/* Everything after the context; gives what rank 0 found. */
-static bool run(tsi_session *s, solution *z) {
-  bool ok = make_factor(s, z) && save(s, z) && find_diagonal(s, z) && solve_plain(s, z) &&
+static bool allocate(tsi_session *s, solution *z) {
+  z->sweep = calloc((size_t)s->settings->repeat, sizeof *z->sweep);
+  z->stats = calloc((size_t)s->ranks, sizeof *z->stats);
+  if (z->sweep == NULL || z->stats == NULL)
+    return tsi_session_fail(s, TRISTAR_ERR_MEMORY, "out of memory for %" PRId64 " times",
+                            s->settings->repeat);
+  return s->settings->gantt == NULL || tsi_traced_allocate(s, &z->in.traced);
+}
+
+static bool run(tsi_session *s, void *state) {
+  solution *z = state;
+  z->in.s = s;
+  bool ok = tsi_all_ranks_say(s, allocate(s, z)) && make_factor(s, z) && save(s, z) && find_diagonal(s, z) &&
+            solve_plain(s, z) &&
             tsi_session_check(s, tristar_distributed_gather_stats(z->in.distributed, z->stats), s->name) &&
             tsi_solved_system_trace(&z->in) &&
             tsi_solved_system_refine(&z->in, tsi_rank_0_says(tsi_accuracy_wants_condition(s)));
-  if (!ok || z->rank > 0) return ok;
+  if (!ok || s->rank > 0) return ok;
   ok = tsi_accuracy_judge(s, &z->in.accuracy) && write_results(s, z);
   print_report(s, z);
   return ok;
 }
 
-int tsi_check_layout(const char *command, const tsi_settings *settings, int ranks, tristar_layout *layout) {
-  if (settings->layout == NULL)
-    return tsi_usage_error(command,
-                           "%d processes need --layout PXxPYxPZ, or --layout auto, to share the work", ranks);
-  const int status = tsi_layout_read(command, settings, layout);
-  const int64_t processes = (int64_t)layout->px * layout->py * layout->pz; /* 0: chosen later */
-  if (status != TSI_EXIT_OK || processes == 0 || processes == ranks) return status;
-  return tsi_usage_error(command, "--layout %s: %" PRId64 " processes, but mpiexec has started %d",
-                         settings->layout, processes, ranks);
-}
-
 /* The words that are wrong only under mpiexec, or only without. */
-static int check_words(const tsi_settings *settings, solution *z) {
-  const int status = tsi_check_layout("solve", settings, z->ranks, &z->layout);
+static int check_words(tsi_settings *settings, int ranks, void *state) {
+  solution *z = state;
+  const int status = tsi_check_layout("solve", settings, ranks, &z->layout);
   if (status != TSI_EXIT_OK) return status;
+  z->settings = settings;
   z->chosen = z->layout.px == 0;
   if (!z->chosen && settings->process_bytes > 0)
     return tsi_usage_error("solve", "--process-bytes needs --layout auto");
@@ -463,82 +419,22 @@ static int check_words(const tsi_settings *settings, solution *z) {
   return tsi_picture_check("solve", "svg", settings->svg);
 }
 
-tsi_settings tsi_settings_of_rank(const tsi_settings *given, int rank) {
-  tsi_settings settings = *given;
-  tristar_config cores;
-  tristar_config_init(&cores);
-  cores.workers = (int)settings.workers;
-  if (tristar_mpi_share_cores(MPI_COMM_WORLD, &cores) == TRISTAR_OK) {
-    settings.workers = cores.workers;
-    settings.first_core = cores.first_core;
-    settings.first_device = cores.first_device;
-    settings.rank_devices = cores.devices;
-  }
-  if (rank > 0) settings.output_count = 0; /* rank 0 writes */
-  return settings;
+static void tell(tsi_session *s, void *state) {
+  tsi_json_write(s, make_json(s, state));
 }
 
-static int solve(const tsi_settings *given, const void *none) {
-  (void)none;
-  tsi_session session, *s = &session;
-  solution z = {.in = {.s = s, .accuracy.rcond = NAN}};
-  MPI_Comm_rank(MPI_COMM_WORLD, &z.rank);
-  MPI_Comm_size(MPI_COMM_WORLD, &z.ranks);
-  tsi_console_mute(z.rank > 0); /* rank 0 says the same */
-  const int wrong = check_words(given, &z);
-  tsi_console_mute(false);
-  if (wrong != TSI_EXIT_OK) return wrong;
-  tsi_settings settings = tsi_settings_of_rank(given, z.rank);
-  z.settings = &settings;
-  bool ok = tsi_session_open(s, &settings, given->operand[0]);
-  z.sweep = calloc((size_t)settings.repeat, sizeof *z.sweep);
-  z.stats = calloc((size_t)z.ranks, sizeof *z.stats);
-  if (ok && (z.sweep == NULL || z.stats == NULL))
-    ok = tsi_session_fail(s, TRISTAR_ERR_MEMORY, "out of memory for %" PRId64 " times", settings.repeat);
-  if (ok && settings.gantt != NULL) ok = tsi_traced_allocate(s, &z.in.traced);
-  const bool all = tsi_all_ranks_say(ok);
-  if (all) ok = tsi_rank_0_says(run(s, &z));
-  if (z.rank == 0) tsi_json_write(s, make_json(s, &z));
-  tsi_solved_system_free(&z.in);
-  free(z.sweep);
-  free(z.stats);
-  return tsi_close_on_rank(s, z.rank, all && ok);
-}
-
-bool tsi_rank_0_says(bool ok) {
-  int value = ok;
-  MPI_Bcast(&value, 1, MPI_INT, 0, MPI_COMM_WORLD);
-  return value;
-}
-
-bool tsi_all_ranks_say(bool ok) {
-  int all = ok;
-  MPI_Allreduce(MPI_IN_PLACE, &all, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
-  return all;
-}
-
-int tsi_close_on_rank(tsi_session *s, int rank, bool ok) {
-  if (rank > 0) s->status = TRISTAR_OK; /* rank 0 reports */
-  const int status = tsi_session_close(s);
-  return status != TSI_EXIT_OK ? status : ok ? TSI_EXIT_OK : TSI_EXIT_FAILED;
-}
-
-int tsi_run_mpi(int (*run_all)(const tsi_settings *, const void *), const tsi_settings *settings,
-                const void *arg) {
-  int level = MPI_THREAD_SINGLE;
-  if (MPI_Init_thread(NULL, NULL, MPI_THREAD_MULTIPLE, &level) != MPI_SUCCESS) {
-    tsi_console_mute(false);
-    tsi_console_error("MPI cannot be initialized");
-    return TSI_EXIT_FAILED;
-  }
-  tsi_console_mute(false);
-  const int status = run_all(settings, arg);
-  MPI_Finalize();
-  return status;
+static void release(tsi_session *s, void *state) {
+  (void)s;
+  solution *z = state;
+  tsi_solved_system_free(&z->in);
+  free(z->sweep);
+  free(z->stats);
 }
 
 int tsi_solve_distributed(const tsi_settings *settings) {
-  return tsi_run_mpi(solve, settings, NULL);
+  static const tsi_ranks_command command = {check_words, run, tell, release};
+  solution z = {.in = {.accuracy.rcond = NAN}};
+  return tsi_run_on_ranks(&command, settings, settings->operand[0], &z);
 }
 
 #endif

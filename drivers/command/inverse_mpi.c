@@ -19,7 +19,6 @@ int tsi_inverse_distributed(const tsi_settings *settings) {
 #include "drivers/report/report.h"
 
 typedef struct inverse_on_ranks {
-  int rank, ranks;
   tristar_layout layout;
   tristar_dmatrix_stats matrix;
   tsi_inverse_entries entries; /* rank 0, without --diagonal */
@@ -62,10 +61,10 @@ static bool compute(tsi_session *s, inverse_on_ranks *h, tristar_distributed_t *
   s->factor_s -= own.start_seconds;
   h->layout = own.layout;
   if (!tsi_rank_0_says(
-          h->rank > 0 ||
+          s->rank > 0 ||
           tsi_session_check(s, tristar_distributed_get_factor_stats(distributed, &s->f, &s->a), s->name)))
     return false;
-  if (h->rank == 0) {
+  if (s->rank == 0) {
     s->factored = true;
     s->analyze_s = s->a.analyze_seconds;
     s->factor_s -= s->analyze_s;
@@ -75,7 +74,7 @@ static bool compute(tsi_session *s, inverse_on_ranks *h, tristar_distributed_t *
   const bool ok =
       s->settings->diagonal
           ? tsi_session_check(
-                s, tristar_distributed_set_rows(distributed, h->rank == 0 ? 0 : n, h->rank == 0 ? n : 0),
+                s, tristar_distributed_set_rows(distributed, s->rank == 0 ? 0 : n, s->rank == 0 ? n : 0),
                 s->name) &&
                 tsi_session_check(s, tristar_distributed_inverse_diagonal(distributed, h->values.values),
                                   s->name)
@@ -88,13 +87,14 @@ static bool compute(tsi_session *s, inverse_on_ranks *h, tristar_distributed_t *
 }
 
 /* Collective. */
-static bool make_on_ranks(tsi_session *s, inverse_on_ranks *h) {
+static bool make_on_ranks(tsi_session *s, void *state) {
+  inverse_on_ranks *h = state;
   tristar_dmatrix_t *matrix = NULL;
   tristar_distributed_t *distributed = NULL;
   tristar_distributed_options options;
-  if (!tsi_make_rows(s, h->rank, !s->settings->laplacian && !s->settings->pattern, &matrix)) return false;
+  if (!tsi_make_rows(s, !s->settings->laplacian && !s->settings->pattern, &matrix)) return false;
   tristar_dmatrix_get_stats(matrix, &h->matrix);
-  bool ok = tsi_rank_0_says(h->rank > 0 || prepare(s, h));
+  bool ok = tsi_rank_0_says(s->rank > 0 || prepare(s, h));
   if (ok) {
     const tristar_analysis_options analysis = tsi_session_analysis_options(s);
     tristar_distributed_options_init(&options);
@@ -107,7 +107,7 @@ static bool make_on_ranks(tsi_session *s, inverse_on_ranks *h) {
   tristar_dmatrix_destroy(&matrix);
   ok = ok && compute(s, h, distributed);
   tristar_distributed_destroy(&distributed);
-  return ok && (h->rank > 0 || tsi_inverse_write(s, &h->values));
+  return ok && (s->rank > 0 || tsi_inverse_write(s, &h->values));
 }
 
 static void report_on_ranks(const tsi_session *s, const inverse_on_ranks *h) {
@@ -121,36 +121,34 @@ static void report_on_ranks(const tsi_session *s, const inverse_on_ranks *h) {
   tsi_inverse_report(s, h->values.rows, h->seconds, 0);
 }
 
-static int run_on_ranks(const tsi_settings *given, const void *none) {
-  (void)none;
-  tsi_session session, *s = &session;
-  inverse_on_ranks h = {.rank = 0};
-  MPI_Comm_rank(MPI_COMM_WORLD, &h.rank);
-  MPI_Comm_size(MPI_COMM_WORLD, &h.ranks);
-  tsi_console_mute(h.rank > 0); /* rank 0 says the same */
-  const int wrong = tsi_check_layout("inverse", given, h.ranks, &h.layout);
-  tsi_console_mute(false);
-  if (wrong != TSI_EXIT_OK) return wrong;
-  const tsi_settings settings = tsi_settings_of_rank(given, h.rank);
-  const bool all = tsi_all_ranks_say(tsi_session_open(s, &settings, given->operand[0]));
-  const bool made = all && tsi_rank_0_says(make_on_ranks(s, &h));
-  if (made && h.rank == 0 && !settings.to_stdout) report_on_ranks(s, &h);
-  if (h.rank == 0) {
-    cJSON *object = tsi_json_session(s);
-    if (made) {
-      TSI_JSON_NUMBERS(object, {"n", (double)h.matrix.n}, {"nnz", (double)h.matrix.nnz_all},
-                       {"inverse_entries", (double)h.values.rows}, {"inverse_s", h.seconds});
-      tsi_json_add_layout(object, s, &h.layout);
-    }
-    tsi_json_write(s, object);
+static int check(tsi_settings *settings, int ranks, void *state) {
+  inverse_on_ranks *h = state;
+  return tsi_check_layout("inverse", settings, ranks, &h->layout);
+}
+
+static void tell(tsi_session *s, void *state) {
+  const inverse_on_ranks *h = state;
+  if (s->status == TRISTAR_OK && !s->settings->to_stdout) report_on_ranks(s, h);
+  cJSON *object = tsi_json_session(s);
+  if (s->status == TRISTAR_OK) {
+    TSI_JSON_NUMBERS(object, {"n", (double)h->matrix.n}, {"nnz", (double)h->matrix.nnz_all},
+                     {"inverse_entries", (double)h->values.rows}, {"inverse_s", h->seconds});
+    tsi_json_add_layout(object, s, &h->layout);
   }
-  free(h.values.values);
-  tsi_inverse_entries_free(&h.entries);
-  return tsi_close_on_rank(s, h.rank, made);
+  tsi_json_write(s, object);
+}
+
+static void release(tsi_session *s, void *state) {
+  (void)s;
+  inverse_on_ranks *h = state;
+  free(h->values.values);
+  tsi_inverse_entries_free(&h->entries);
 }
 
 int tsi_inverse_distributed(const tsi_settings *settings) {
-  return tsi_run_mpi(run_on_ranks, settings, NULL);
+  static const tsi_ranks_command command = {check, make_on_ranks, tell, release};
+  inverse_on_ranks h = {.seconds = 0};
+  return tsi_run_on_ranks(&command, settings, settings->operand[0], &h);
 }
 
 #endif

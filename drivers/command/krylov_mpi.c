@@ -33,7 +33,6 @@ typedef struct record {
 } record;
 
 typedef struct spread {
-  int rank, ranks;
   tsi_session *s;
   tsi_krylov_solution z;
   tristar_dmatrix_t *matrix;
@@ -45,20 +44,6 @@ typedef struct spread {
   char *b, *x;                     /* rows of the matrix here */
   record own, *all;                /* all: on rank 0 */
 } spread;
-
-/* All ranks learn whether each goes on; of those that do not, the first tells why. */
-static bool all_say(const spread *p, bool ok) {
-  tsi_session *s = p->s;
-  int first = ok ? p->ranks : p->rank, status = (int)s->status;
-  char message[sizeof s->message];
-  MPI_Allreduce(MPI_IN_PLACE, &first, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
-  if (first == p->ranks) return true;
-  memcpy(message, s->message, sizeof message);
-  MPI_Bcast(&status, 1, MPI_INT, first, MPI_COMM_WORLD);
-  MPI_Bcast(message, sizeof message, MPI_CHAR, first, MPI_COMM_WORLD);
-  return first == p->rank ? false
-                          : tsi_session_fail(s, (tristar_status)status, "rank %d: %.600s", first, message);
-}
 
 /* ---- Rows ---------------------------------------------------------------------------------------------- */
 
@@ -97,7 +82,7 @@ static bool read_matrix(spread *p) {
 
 /* Local. */
 static bool allocate(spread *p) {
-  const size_t columns = (size_t)p->z.b.cols, ranks = (size_t)p->ranks;
+  const size_t columns = (size_t)p->z.b.cols, ranks = (size_t)p->s->ranks;
   const size_t entries = (size_t)p->d.rows * columns, bytes = p->s->precision->bytes;
   p->block = calloc((size_t)p->block_rows * columns + 1, bytes);
   p->b = calloc(entries + 1, bytes);
@@ -115,20 +100,20 @@ static bool allocate(spread *p) {
 static bool spread_rhs(spread *p) {
   tsi_session *s = p->s;
   tristar_dense *b = &p->z.b;
-  const bool made = p->rank > 0 || (tsi_rhs_make(s, b) && tsi_dense_make(s, b->rows, b->cols, &p->z.x));
+  const bool made = p->s->rank > 0 || (tsi_rhs_make(s, b) && tsi_dense_make(s, b->rows, b->cols, &p->z.x));
   const int own[2] = {(int)p->block_rows, (int)p->block_first};
   const size_t bytes = s->precision->bytes;
-  if (!all_say(p, made)) return false;
+  if (!tsi_all_ranks_say(p->s, made)) return false;
   MPI_Bcast(&b->cols, 1, MPI_INT64_T, 0, MPI_COMM_WORLD);
-  if (!all_say(p, allocate(p))) return false;
+  if (!tsi_all_ranks_say(p->s, allocate(p))) return false;
   MPI_Allgather(&own[0], 1, MPI_INT, p->count, 1, MPI_INT, MPI_COMM_WORLD);
   MPI_Allgather(&own[1], 1, MPI_INT, p->first, 1, MPI_INT, MPI_COMM_WORLD);
   MPI_Type_contiguous((int)bytes, MPI_BYTE, &p->scalar);
   MPI_Type_commit(&p->scalar);
   for (int64_t c = 0; c < b->cols; c++)
-    MPI_Scatterv(p->rank == 0 ? (char *)b->values + (size_t)(c * b->rows) * bytes : NULL, p->count, p->first,
-                 p->scalar, p->block + (size_t)(c * p->block_rows) * bytes, (int)p->block_rows, p->scalar, 0,
-                 MPI_COMM_WORLD);
+    MPI_Scatterv(p->s->rank == 0 ? (char *)b->values + (size_t)(c * b->rows) * bytes : NULL, p->count,
+                 p->first, p->scalar, p->block + (size_t)(c * p->block_rows) * bytes, (int)p->block_rows,
+                 p->scalar, 0, MPI_COMM_WORLD);
   return tsi_session_check(
       s,
       tristar_dmatrix_move(p->matrix, TRISTAR_FROM_ORIGIN, b->cols, p->block, p->block_rows, p->b, p->d.rows),
@@ -146,8 +131,8 @@ static bool gather_solution(const spread *p) {
     return false;
   for (int64_t c = 0; c < p->z.b.cols; c++)
     MPI_Gatherv(p->block + (size_t)(c * p->block_rows) * bytes, (int)p->block_rows, p->scalar,
-                p->rank == 0 ? (char *)x->values + (size_t)(c * x->rows) * bytes : NULL, p->count, p->first,
-                p->scalar, 0, MPI_COMM_WORLD);
+                p->s->rank == 0 ? (char *)x->values + (size_t)(c * x->rows) * bytes : NULL, p->count,
+                p->first, p->scalar, 0, MPI_COMM_WORLD);
   return true;
 }
 
@@ -177,7 +162,8 @@ static bool make_precond_of_block(spread *p) {
   tsi_session *s = p->s;
   const tristar_view whole = s->view;
   tristar_dmatrix_get_diagonal(p->matrix, &s->view);
-  const bool ok = all_say(p, p->z.words.automatic ? choose_precond(p) : tsi_krylov_make_precond(s, &p->z));
+  const bool ok =
+      tsi_all_ranks_say(p->s, p->z.words.automatic ? choose_precond(p) : tsi_krylov_make_precond(s, &p->z));
   s->view = whole;
   return ok;
 }
@@ -257,8 +243,8 @@ static bool make(void *context) {
 
 /* The checksums of all ranks together. */
 static uint64_t find_checksum(const spread *p) {
-  uint64_t checksum =
-      tsi_checksum(&(tristar_dense){p->d.rows, p->z.b.cols, p->d.scalar, p->x}) * (2 * (uint64_t)p->rank + 1);
+  uint64_t checksum = tsi_checksum(&(tristar_dense){p->d.rows, p->z.b.cols, p->d.scalar, p->x}) *
+                      (2 * (uint64_t)p->s->rank + 1);
   MPI_Allreduce(MPI_IN_PLACE, &checksum, 1, MPI_UINT64_T, MPI_SUM, MPI_COMM_WORLD);
   return checksum;
 }
@@ -276,7 +262,8 @@ static bool solve_once(void *context, double *seconds, uint64_t *checksum) {
   if (checksum != NULL) *checksum = find_checksum(p);
   if (!tsi_session_check(p->s, status, p->s->name)) return false;
   const bool full = z->norms.full;
-  return all_say(p, !full || tsi_session_fail(p->s, TRISTAR_ERR_MEMORY, "out of memory for the norms"));
+  return tsi_all_ranks_say(
+      p->s, !full || tsi_session_fail(p->s, TRISTAR_ERR_MEMORY, "out of memory for the norms"));
 }
 
 /* What the latest solve took, on rank 0 of all. */
@@ -301,7 +288,7 @@ static bool solve(spread *p) {
   if (!tsi_krylov_run(p->s, z, make, solve_once, p)) return false;
   gather_records(p);
   if (!gather_solution(p)) return false;
-  if (p->rank == 0) z->times.checksum = tsi_checksum(&z->x); /* as of one process */
+  if (p->s->rank == 0) z->times.checksum = tsi_checksum(&z->x); /* as of one process */
   return tsi_session_check(
       p->s,
       tristar_krylov_residual(z->krylov, z->b.cols, p->b, rows, p->x, rows, NULL, rows, &z->backward_error),
@@ -331,56 +318,51 @@ static int list_figures(const void *of_rank, tsi_rank_figure figure[TSI_RANK_FIG
 }
 
 /* On rank 0. */
-static void tell(const spread *p) {
-  const tsi_rank_records records = {p->ranks, p->all, sizeof *p->all, list_figures};
+static void tell(tsi_session *s, void *state) {
+  const spread *p = state;
+  const tsi_rank_records records = {s->ranks, p->all, sizeof *p->all, list_figures};
   int idle = 0;
-  for (int r = 0; r < p->ranks && p->z.solved; r++) idle += p->all[r].matrix.rows == 0;
-  tsi_krylov_report(p->s, &p->z);
-  if (idle > 0 && !p->s->settings->to_stdout)
-    tsi_report("processes", "%d of %d have no rows", idle, p->ranks);
-  if (p->z.solved && !p->s->settings->to_stdout) tsi_rank_figures_print("A process, latest solve", &records);
-  cJSON *object = tsi_krylov_json(p->s, &p->z);
+  for (int r = 0; r < s->ranks && p->z.solved; r++) idle += p->all[r].matrix.rows == 0;
+  tsi_krylov_report(s, &p->z);
+  if (idle > 0 && !s->settings->to_stdout) tsi_report("processes", "%d of %d have no rows", idle, s->ranks);
+  if (p->z.solved && !s->settings->to_stdout) tsi_rank_figures_print("A process, latest solve", &records);
+  cJSON *object = tsi_krylov_json(s, &p->z);
   if (p->z.solved) tsi_rank_figures_json(object, &records);
-  tsi_json_write(p->s, object);
+  tsi_json_write(s, object);
 }
 
 /* ---- The whole ----------------------------------------------------------------------------------------- */
 
-static bool run(spread *p) {
+static bool run(tsi_session *s, void *state) {
+  spread *p = state;
+  p->s = s;
+  if (s->settings->laplacian)
+    return tsi_session_fail(s, TRISTAR_ERR_UNSUPPORTED, "--laplacian needs one process");
   bool ok = read_matrix(p) && spread_rhs(p);
-  if (ok) tsi_krylov_choose_options(p->s, has_positive_diagonal(p), &p->z);
+  if (ok) tsi_krylov_choose_options(s, has_positive_diagonal(p), &p->z);
   ok = ok && solve(p);
-  if (ok && p->rank == 0) ok = tsi_krylov_write(p->s, &p->z) && tsi_krylov_judge_columns(p->s, &p->z);
-  return all_say(p, ok);
+  if (ok && s->rank == 0) ok = tsi_krylov_write(s, &p->z) && tsi_krylov_judge_columns(s, &p->z);
+  return tsi_all_ranks_say(s, ok);
 }
 
-static int solve_all(const tsi_settings *given, const void *words) {
-  tsi_session session;
-  spread p = {.s = &session, .scalar = MPI_DATATYPE_NULL, .z = {.words = *(const tsi_krylov_precond *)words}};
-  MPI_Comm_rank(MPI_COMM_WORLD, &p.rank);
-  MPI_Comm_size(MPI_COMM_WORLD, &p.ranks);
-  const tsi_settings settings = tsi_settings_of_rank(given, p.rank);
-  bool ok = tsi_session_open(&session, &settings, given->operand[0]);
-  if (ok && settings.laplacian)
-    ok = tsi_session_fail(&session, TRISTAR_ERR_UNSUPPORTED, "--laplacian needs one process");
-  ok = all_say(&p, ok) && run(&p);
-  if (p.rank == 0) tell(&p);
-  tsi_krylov_release(&p.z);
-  tristar_dmatrix_destroy(&p.matrix);
-  if (p.scalar != MPI_DATATYPE_NULL) MPI_Type_free(&p.scalar);
-  free(p.count);
-  free(p.first);
-  free(p.block);
-  free(p.b);
-  free(p.x);
-  free(p.all);
-  if (p.rank > 0) session.status = TRISTAR_OK; /* rank 0 tells */
-  const int status = tsi_session_close(&session);
-  return status != TSI_EXIT_OK ? status : ok ? TSI_EXIT_OK : TSI_EXIT_FAILED;
+static void release(tsi_session *s, void *state) {
+  (void)s;
+  spread *p = state;
+  tsi_krylov_release(&p->z);
+  tristar_dmatrix_destroy(&p->matrix);
+  if (p->scalar != MPI_DATATYPE_NULL) MPI_Type_free(&p->scalar);
+  free(p->count);
+  free(p->first);
+  free(p->block);
+  free(p->b);
+  free(p->x);
+  free(p->all);
 }
 
 int tsi_krylov_distributed(const tsi_settings *settings, const tsi_krylov_precond *words) {
-  return tsi_run_mpi(solve_all, settings, words);
+  static const tsi_ranks_command command = {NULL, run, tell, release};
+  spread p = {.scalar = MPI_DATATYPE_NULL, .z = {.words = *words}};
+  return tsi_run_on_ranks(&command, settings, settings->operand[0], &p);
 }
 
 #endif

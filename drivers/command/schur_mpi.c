@@ -19,7 +19,6 @@ int tsi_schur_distributed(const tsi_settings *settings) {
 #include "drivers/report/report.h"
 
 typedef struct complement_on_ranks {
-  int rank, ranks;
   tristar_layout layout;
   tristar_dmatrix_stats matrix;
   tristar_dense values;      /* rank 0 */
@@ -44,16 +43,16 @@ typedef struct rows_on_ranks {
 static bool begin_rows(tsi_session *s, const complement_on_ranks *h, rows_on_ranks *r) {
   r->bytes = tsi_precision_of(h->matrix.scalar)->bytes;
   r->rows = (int)h->matrix.rows;
-  r->count = calloc((size_t)h->ranks, sizeof *r->count);
-  r->first = calloc((size_t)h->ranks, sizeof *r->first);
+  r->count = calloc((size_t)s->ranks, sizeof *r->count);
+  r->first = calloc((size_t)s->ranks, sizeof *r->first);
   MPI_Type_contiguous((int)r->bytes, MPI_BYTE, &r->scalar);
   MPI_Type_commit(&r->scalar);
   const bool ok = tsi_all_ranks_say(
-      (r->count != NULL && r->first != NULL) ||
-      tsi_session_fail(s, TRISTAR_ERR_MEMORY, "%s: out of memory for numbers of rows", s->name));
+      s, (r->count != NULL && r->first != NULL) ||
+             tsi_session_fail(s, TRISTAR_ERR_MEMORY, "%s: out of memory for numbers of rows", s->name));
   if (!ok) return false;
   MPI_Gather(&r->rows, 1, MPI_INT, r->count, 1, MPI_INT, 0, MPI_COMM_WORLD);
-  for (int k = 1; k < h->ranks; k++) r->first[k] = r->first[k - 1] + r->count[k - 1];
+  for (int k = 1; k < s->ranks; k++) r->first[k] = r->first[k - 1] + r->count[k - 1];
   return true;
 }
 
@@ -97,9 +96,9 @@ static bool solve_on_ranks(tsi_session *s, const complement_on_ranks *h, tristar
   if (nrhs == 0) return true;
   bool ok = begin_rows(s, h, &r);
   char *b = ok ? calloc((size_t)nrhs * (size_t)r.rows + 1, r.bytes) : NULL;
-  ok = ok && tsi_all_ranks_say(b != NULL || tsi_session_fail(s, TRISTAR_ERR_MEMORY,
-                                                             "%s: out of memory for %lld right-hand sides",
-                                                             s->name, (long long)nrhs));
+  ok = ok && tsi_all_ranks_say(s, b != NULL || tsi_session_fail(s, TRISTAR_ERR_MEMORY,
+                                                                "%s: out of memory for %lld right-hand sides",
+                                                                s->name, (long long)nrhs));
   ok = ok && solve_columns(s, h, schur, &r, nrhs, b);
   MPI_Type_free(&r.scalar);
   free(b);
@@ -124,12 +123,13 @@ static bool compute(tsi_session *s, complement_on_ranks *h, tristar_dmatrix_t *m
 }
 
 /* Collective. */
-static bool make_on_ranks(tsi_session *s, complement_on_ranks *h) {
+static bool make_on_ranks(tsi_session *s, void *state) {
+  complement_on_ranks *h = state;
   tristar_dmatrix_t *matrix = NULL;
   tristar_distributed_options options;
-  if (!tsi_make_rows(s, h->rank, !s->settings->laplacian, &matrix)) return false;
+  if (!tsi_make_rows(s, !s->settings->laplacian, &matrix)) return false;
   tristar_dmatrix_get_stats(matrix, &h->matrix);
-  bool ok = tsi_rank_0_says(h->rank > 0 || prepare(s, h));
+  bool ok = tsi_rank_0_says(s->rank > 0 || prepare(s, h));
   if (ok) {
     tristar_analysis_options analysis = tsi_session_analysis_options(s);
     analysis.schur = NULL; /* they are not of A_II */
@@ -141,7 +141,7 @@ static bool make_on_ranks(tsi_session *s, complement_on_ranks *h) {
     ok = compute(s, h, matrix, &analysis, &options);
   }
   tristar_dmatrix_destroy(&matrix);
-  return ok && (h->rank > 0 || (tsi_schur_write(s, &h->values) && tsi_schur_vectors_write(s, &h->vectors)));
+  return ok && (s->rank > 0 || (tsi_schur_write(s, &h->values) && tsi_schur_vectors_write(s, &h->vectors)));
 }
 
 static void report_on_ranks(const tsi_session *s, const complement_on_ranks *h) {
@@ -153,7 +153,7 @@ static void report_on_ranks(const tsi_session *s, const complement_on_ranks *h) 
              s->single_factors ? " (single factors)" : "", tsi_symmetry_text(s->view.symmetry),
              tsi_text_seconds(s->read_s));
   if (l->px == 0)
-    tsi_report("layout", "chosen by the library, of %d processes", h->ranks);
+    tsi_report("layout", "chosen by the library, of %d processes", s->ranks);
   else
     tsi_report("layout", "%d x %d x %d processes, %s algorithm, %s map, %s trees", l->px, l->py, l->pz,
                tsi_algorithm_name(s->settings), tsi_map_name(l->map), tsi_tree_name(l->message_tree));
@@ -161,37 +161,34 @@ static void report_on_ranks(const tsi_session *s, const complement_on_ranks *h) 
   tsi_schur_report(s);
 }
 
-static int run_on_ranks(const tsi_settings *given, const void *none) {
-  (void)none;
-  tsi_session session, *s = &session;
-  complement_on_ranks h = {.rank = 0};
-  MPI_Comm_rank(MPI_COMM_WORLD, &h.rank);
-  MPI_Comm_size(MPI_COMM_WORLD, &h.ranks);
-  tsi_console_mute(h.rank > 0); /* rank 0 says the same */
-  const int wrong = tsi_check_layout("schur", given, h.ranks, &h.layout);
-  tsi_console_mute(false);
-  if (wrong != TSI_EXIT_OK) return wrong;
-  const tsi_settings settings = tsi_settings_of_rank(given, h.rank);
-  const bool all = tsi_all_ranks_say(tsi_session_open(s, &settings, given->operand[0]));
-  const bool made = all && tsi_rank_0_says(make_on_ranks(s, &h));
-  if (made && h.rank == 0 && !settings.to_stdout) report_on_ranks(s, &h);
-  if (h.rank == 0) {
-    cJSON *object = tsi_json_session(s);
-    if (made) {
-      TSI_JSON_NUMBERS(object, {"n", (double)h.matrix.n}, {"nnz", (double)h.matrix.nnz_all},
-                       {"schur_unknowns", (double)s->schur_count}, {"schur_s", h.seconds});
-      if (h.layout.px > 0) tsi_json_add_layout(object, s, &h.layout);
-    }
-    tsi_json_write(s, object);
+static int check(tsi_settings *settings, int ranks, void *state) {
+  complement_on_ranks *h = state;
+  return tsi_check_layout("schur", settings, ranks, &h->layout);
+}
+
+static void tell(tsi_session *s, void *state) {
+  const complement_on_ranks *h = state;
+  if (s->status == TRISTAR_OK && !s->settings->to_stdout) report_on_ranks(s, h);
+  cJSON *object = tsi_json_session(s);
+  if (s->status == TRISTAR_OK) {
+    TSI_JSON_NUMBERS(object, {"n", (double)h->matrix.n}, {"nnz", (double)h->matrix.nnz_all},
+                     {"schur_unknowns", (double)s->schur_count}, {"schur_s", h->seconds});
+    if (h->layout.px > 0) tsi_json_add_layout(object, s, &h->layout);
   }
-  free(h.values.values);
-  tsi_schur_vectors_free(&h.vectors);
+  tsi_json_write(s, object);
+}
+
+static void release(tsi_session *s, void *state) {
+  complement_on_ranks *h = state;
+  free(h->values.values);
+  tsi_schur_vectors_free(&h->vectors);
   free(s->schur);
-  return tsi_close_on_rank(s, h.rank, made);
 }
 
 int tsi_schur_distributed(const tsi_settings *settings) {
-  return tsi_run_mpi(run_on_ranks, settings, NULL);
+  static const tsi_ranks_command command = {check, make_on_ranks, tell, release};
+  complement_on_ranks h = {.seconds = 0};
+  return tsi_run_on_ranks(&command, settings, settings->operand[0], &h);
 }
 
 #endif

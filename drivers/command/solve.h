@@ -1,5 +1,5 @@
 /* What the files of `tristar solve` share: systems that are solved with complete factors, of one process or
- * of many (solve_system.c); the command on many processes (distributed.c); solves with triangles
+ * of many (solve_system.c); the command on many processes (distributed.c, on_ranks.h); solves with triangles
  * (trisolve.c, trisolve_mpi.c); Schur complements (schur.c, schur_mpi.c); entries of the inverse (inverse.c,
  * inverse_mpi.c).
  *
@@ -9,14 +9,11 @@
  *   - all plain solves have the same bits, also in flight */
 #pragma once
 
+#include "drivers/command/on_ranks.h"
 #include "drivers/plot/plot.h"
 #include "drivers/report/accuracy.h"
 #include "drivers/report/repeat.h"
-#include "drivers/session/layout.h"
 #include "drivers/session/triangle.h"
-#ifdef TSI_HAVE_MPI
-#include "tristar_dmatrix_mpi.h"
-#endif
 
 /* ---- Systems ------------------------------------------------------------------------------------------- */
 
@@ -56,32 +53,6 @@ void tsi_solved_system_free(tsi_solved_system *z);
 /* ---- Many processes ------------------------------------------------------------------------------------ */
 
 int tsi_solve_distributed(const tsi_settings *settings);
-
-/* Reads the words of a layout of so many ranks; px = 0: the library is to choose. Says what is wrong, and
- * gives an exit status. */
-int tsi_check_layout(const char *command, const tsi_settings *settings, int ranks, tristar_layout *layout);
-#ifdef TSI_HAVE_MPI
-/* Collective: rows of the matrix on each rank; NULL where they cannot be read so, or where rank 0 is to
- * report what is wrong with them. A complex symmetric matrix may have real values alone: then it is
- * Hermitian, which only a rank with all of them can find out. */
-tristar_dmatrix_t *tsi_read_rows(tsi_session *s);
-/* Collective: the matrix of a command that factors it on all ranks. spread: rows on each rank, where they can
- * be read so. Else rank 0 reads the matrix and has all rows, and the view of its session has the entries. */
-bool tsi_make_rows(tsi_session *s, int rank, bool spread, tristar_dmatrix_t **matrix);
-#endif
-
-/* Starts MPI, runs a command on this rank, and ends MPI. Returns the exit status. */
-int tsi_run_mpi(int (*run)(const tsi_settings *, const void *), const tsi_settings *settings,
-                const void *arg);
-/* Collective: whether rank 0 goes on; whether all ranks do. */
-bool tsi_rank_0_says(bool ok);
-bool tsi_all_ranks_say(bool ok);
-/* Closes the session of a rank: rank 0 reports its failure. ok: all went well on this rank. Returns the exit
- * status. */
-int tsi_close_on_rank(tsi_session *s, int rank, bool ok);
-/* Collective: what this process is to do of the given settings. It gets its share of the node's cores, and
- * writes no file unless it is rank 0. */
-tsi_settings tsi_settings_of_rank(const tsi_settings *given, int rank);
 
 /* ---- Triangles ----------------------------------------------------------------------------------------- */
 

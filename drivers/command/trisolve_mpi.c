@@ -32,7 +32,6 @@ enum { LOWER, UPPER, BOTH }; /* of --uplo */
 
 typedef struct spread {
   tsi_session *s;
-  int rank, ranks;
   int uplo;
   tristar_factor_t *factor; /* rank 0 */
   tristar_spread_triangle_t *triangle;
@@ -70,7 +69,7 @@ static bool read(spread *z) {
     return tsi_session_fail(s, TRISTAR_ERR_ARGUMENT,
                             "%s: --uplo L or U says which triangle is spread over the GPUs", s->name);
   }
-  z->stats = calloc((size_t)z->ranks, sizeof *z->stats);
+  z->stats = calloc((size_t)z->s->ranks, sizeof *z->stats);
   if (z->stats == NULL) return tsi_session_fail(s, TRISTAR_ERR_MEMORY, "%s: out of memory", s->name);
   if (!tsi_rhs_make(s, &z->b) || !tsi_dense_make(s, z->b.rows, z->b.cols, &z->x) || !import(z)) return false;
   z->nrhs = z->b.cols;
@@ -110,7 +109,7 @@ static bool solve_once(void *context, double *seconds, uint64_t *checksum) {
   tristar_spread_get_stats(z->triangle, &stats);
   *seconds = stats.solve_seconds;
   if (checksum == NULL) return true;
-  if (z->rank == 0) *checksum = tsi_checksum(&z->x);
+  if (z->s->rank == 0) *checksum = tsi_checksum(&z->x);
   return MPI_Bcast(checksum, 1, MPI_UINT64_T, 0, MPI_COMM_WORLD) == MPI_SUCCESS;
 }
 
@@ -136,11 +135,12 @@ static bool judge(spread *z) {
   return tsi_accuracy_judge(s, &z->accuracy);
 }
 
-static bool run(spread *z) {
-  tsi_session *s = z->s;
-  if (!tsi_rank_0_says(z->rank > 0 || read(z))) return false;
+static bool run(tsi_session *s, void *state) {
+  spread *z = state;
+  z->s = s;
+  if (!tsi_rank_0_says(z->s->rank > 0 || read(z))) return false;
   const bool ok = spread_rows(z) && tsi_repeat_solves(s, solve_once, z, &z->plain) && gather_stats(z);
-  if (!ok || z->rank > 0) return ok;
+  if (!ok || z->s->rank > 0) return ok;
   return judge(z) && tsi_solution_write(s, &z->x, "X of the triangle %s of %.300s (TriStar %s)",
                                         z->uplo == UPPER ? "U" : "L", s->name, tristar_version());
 }
@@ -163,12 +163,12 @@ static int list_figures(const void *of_rank, tsi_rank_figure figure[TSI_RANK_FIG
 }
 
 static tsi_rank_records records_of(const spread *z) {
-  return (tsi_rank_records){z->ranks, z->stats, sizeof *z->stats, list_figures};
+  return (tsi_rank_records){z->s->ranks, z->stats, sizeof *z->stats, list_figures};
 }
 
 static void sum_gets(const spread *z, int64_t *gets, int64_t *most) {
   *gets = *most = 0;
-  for (int r = 0; r < z->ranks; r++) {
+  for (int r = 0; r < z->s->ranks; r++) {
     *gets += z->stats[r].gets;
     *most += z->stats[r].most_gets;
   }
@@ -184,7 +184,7 @@ static void print_report(const tsi_session *s, const spread *z) {
   tsi_report("", "%s, %s; read in %s", tsi_text_many(s->view.rows, "row"), s->precision->text,
              tsi_text_seconds(s->read_s));
   tsi_report(z->uplo == UPPER ? "upper" : "lower", "on %s; imported in %s, spread in %s",
-             tsi_text_many(z->ranks, "GPU"), tsi_text_seconds(z->import_s), tsi_text_seconds(z->spread_s));
+             tsi_text_many(z->s->ranks, "GPU"), tsi_text_seconds(z->import_s), tsi_text_seconds(z->spread_s));
   if (s->settings->tasks_per_gpu > 0)
     tsi_report("", "%s of consecutive rows a GPU, dealt round robin",
                tsi_text_many(s->settings->tasks_per_gpu, "task"));
@@ -224,11 +224,11 @@ static cJSON *make_json(const tsi_session *s, const spread *z) {
 
 /* ---- The command --------------------------------------------------------------------------------------- */
 
-static int check_words(const tsi_settings *settings) {
+static int check_words(tsi_settings *settings, int ranks, void *state) {
+  (void)state;
   if (settings->transport != TRISTAR_TRANSPORT_ONE_SIDED || settings->place != TRISTAR_PLACE_GPU)
     return tsi_usage_error("trisolve",
-                           "%d processes need --transport one_sided --place gpu, to share the rows",
-                           tsi_launched().processes);
+                           "%d processes need --transport one_sided --place gpu, to share the rows", ranks);
   if (settings->uplo == BOTH)
     return tsi_usage_error("trisolve", "--uplo LU cannot be combined with --transport");
   if (settings->report || settings->on_demand || settings->explain)
@@ -237,32 +237,26 @@ static int check_words(const tsi_settings *settings) {
   return TSI_EXIT_OK;
 }
 
-static int trisolve(const tsi_settings *given, const void *none) {
-  (void)none;
-  tsi_session session, *s = &session;
-  spread z = {.s = s, .accuracy.rcond = NAN};
-  MPI_Comm_rank(MPI_COMM_WORLD, &z.rank);
-  MPI_Comm_size(MPI_COMM_WORLD, &z.ranks);
-  tsi_console_mute(z.rank > 0); /* rank 0 says the same */
-  const int wrong = check_words(given);
-  tsi_console_mute(false);
-  if (wrong != TSI_EXIT_OK) return wrong;
-  tsi_settings settings = tsi_settings_of_rank(given, z.rank);
-  bool ok = tsi_session_open(s, &settings, given->operand[0]);
-  const bool all = tsi_all_ranks_say(ok);
-  if (all) ok = tsi_rank_0_says(run(&z));
-  if (z.rank == 0 && z.accuracy.measured) print_report(s, &z);
-  if (z.rank == 0) tsi_json_write(s, make_json(s, &z));
-  tristar_spread_destroy(&z.triangle);
-  tristar_factor_destroy(&z.factor);
-  free(z.b.values);
-  free(z.x.values);
-  free(z.stats);
-  return tsi_close_on_rank(s, z.rank, all && ok);
+static void tell(tsi_session *s, void *state) {
+  const spread *z = state;
+  if (z->accuracy.measured) print_report(s, z);
+  tsi_json_write(s, make_json(s, z));
+}
+
+static void release(tsi_session *s, void *state) {
+  (void)s;
+  spread *z = state;
+  tristar_spread_destroy(&z->triangle);
+  tristar_factor_destroy(&z->factor);
+  free(z->b.values);
+  free(z->x.values);
+  free(z->stats);
 }
 
 int tsi_trisolve_spread(const tsi_settings *settings) {
-  return tsi_run_mpi(trisolve, settings, NULL);
+  static const tsi_ranks_command command = {check_words, run, tell, release};
+  spread z = {.accuracy.rcond = NAN};
+  return tsi_run_on_ranks(&command, settings, settings->operand[0], &z);
 }
 
 #endif

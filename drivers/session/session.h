@@ -19,6 +19,7 @@ typedef struct tsi_session {
   const tsi_settings *settings;
   const char *path; /* of the matrix, or gen:KIND:K */
   const char *name; /* what messages call it */
+  int rank, ranks;  /* of a command on ranks (drivers/command/on_ranks.h) */
   tristar_t *ts;
   tristar_matrix_t *matrix;
   tristar_view view;              /* its values: of the matrix, or `values` */
