@@ -62,7 +62,8 @@ static void add_forecast(cJSON *object, const tristar_ranks_forecast *f) {
   tsi_json_add_range(o, "factor_bytes", &f->factor_bytes);
   tsi_json_add_range(o, "factor_peak_bytes", &f->factor_peak_bytes);
   tsi_json_add_range(o, "solve_bytes", &f->solve_bytes);
-  TSI_JSON_NUMBERS(o, {"factor_s", f->factor_seconds}, {"solve_s", f->solve_seconds});
+  TSI_JSON_NUMBERS(o, {"search_peak_bytes", f->search_peak_bytes}, {"factor_s", f->factor_seconds},
+                   {"solve_s", f->solve_seconds});
   tsi_json_add_range(object, "forecast_bytes", &f->peak_bytes);
   cJSON_AddNumberToObject(object, "forecast_s", f->factor_seconds + f->solve_seconds);
 }

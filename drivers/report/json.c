@@ -48,10 +48,10 @@ static void add_forecast(const tsi_session *s, cJSON *object) {
   TSI_JSON_NUMBERS(
       o, {"analysis_bytes", (double)f->analysis_bytes}, {"factor_bytes", (double)f->factor_bytes},
       {"factor_peak_bytes", (double)f->factor_peak_bytes}, {"trial_peak_bytes", (double)f->trial_peak_bytes},
-      {"least_peak_bytes", (double)f->least_peak_bytes}, {"plan_bytes", (double)f->plan_bytes},
-      {"solve_bytes", (double)f->solve_bytes}, {"singular_bytes", (double)f->singular_bytes},
-      {"singular_kept_bytes", (double)f->singular_kept_bytes}, {"workers", f->workers},
-      {"factor_s", f->factor_seconds}, {"solve_s", f->solve_seconds});
+      {"search_peak_bytes", (double)f->search_peak_bytes}, {"least_peak_bytes", (double)f->least_peak_bytes},
+      {"plan_bytes", (double)f->plan_bytes}, {"solve_bytes", (double)f->solve_bytes},
+      {"singular_bytes", (double)f->singular_bytes}, {"singular_kept_bytes", (double)f->singular_kept_bytes},
+      {"workers", f->workers}, {"factor_s", f->factor_seconds}, {"solve_s", f->solve_seconds});
   TSI_JSON_NUMBERS(object, {"forecast_bytes", (double)f->peak_bytes},
                    {"forecast_s", f->factor_seconds + f->solve_seconds});
   if (s->factored)

@@ -15,6 +15,7 @@
  * v. The result does not depend on the number of workers: one thread makes the search. */
 #include "runtime/exec/starpu/blas.h"
 #include "runtime/factor/factor.h"
+#include "runtime/factor/factor_forecast.h"
 #include "runtime/factor/numeric.h"
 #include "runtime/base/progress.h"
 #include "codelets/cpu/threshold.h"
@@ -281,6 +282,44 @@ static tristar_status find_order(const tristar_factor_t *factor, const tsi_pivot
   for (tsi_index k = 0; k < s->symbolic->count; k++) free_contribution(s, k);
   TSI_TRY(status);
   return translate(s, out);
+}
+
+/* ---- Bytes ----------------------------------------------------------------------------------------------
+ */
+
+/* Bytes of the fronts and contribution blocks that there are at a time, if no column is delayed. */
+static tristar_status weigh_fronts(const tristar_analysis_t *an, double scalar, double *most) {
+  const tsi_symbolic *symbolic = an->symbolic;
+  double held = 0;
+  *most = 0;
+  TSI_SCRATCH_ZERO(&an->ts->env, double, children, symbolic->count);
+  for (tsi_index k = 0; k < symbolic->count; k++) {
+    const double rows = (double)(symbolic->row_ptr[k + 1] - symbolic->row_ptr[k]);
+    const double w = symbolic->start[k + 1] - symbolic->start[k], f = w + rows;
+    const double front = scalar * f * f + w * (2 * sizeof(tsi_index) + sizeof(bool));
+    const double kept = scalar * rows * rows;
+    *most = tsi_double_max(*most, held + front);
+    held += kept - children[k];
+    *most = tsi_double_max(*most, held + front);
+    if (symbolic->parent[k] != TSI_NONE) children[symbolic->parent[k]] += kept;
+  }
+  return TRISTAR_OK;
+}
+
+tristar_status tsi_factor_weigh_search(const tristar_analysis_t *an, double *bytes) {
+  const double n = an->symbolic->n, supernodes = an->symbolic->count;
+  const double order = (tsi_analysis_is_lu(an) ? 2.0 : 3.0) * sizeof(tsi_index) * n;
+  double fronts;
+  *bytes = 0;
+  if (an->options.pivoting != TRISTAR_PIVOTING_DELAYED || an->stats.method == TRISTAR_METHOD_LLT)
+    return TRISTAR_OK;
+  TSI_TRY(weigh_fronts(an, (double)tsi_front_kernels_select(an->factor_scalar)->scalar_bytes, &fronts));
+  const double lists = supernodes * (sizeof(contribution) + 2 * sizeof(tsi_index));
+  const double sizes = sizeof(double) * n, scales = 2 * sizeof(double) * n;
+  const double pivots = n * (2 * sizeof(tsi_index) + sizeof(bool));
+  /* then the order, with which the next analysis is made beside this one */
+  *bytes = tsi_double_max(sizes + scales + lists + pivots + fronts, order + (double)tsi_analysis_bytes(an));
+  return TRISTAR_OK;
 }
 
 /* ---- Rounds -------------------------------------------------------------------------------------------- */

@@ -36,5 +36,9 @@ TRISTAR_CHECKED tristar_status tsi_factor_forecast_make(tristar_analysis_t *anal
  * not: the message has the figures), TOO_LARGE. */
 TRISTAR_CHECKED tristar_status tsi_factor_check_limit(tristar_factor_t *factor);
 
+/* Bytes that the search of PIVOTING_DELAYED takes beside the factor and its analysis, if it delays no column;
+ * 0 without that option (delayed_pivots.c). Errors: MEMORY. */
+TRISTAR_CHECKED tristar_status tsi_factor_weigh_search(const tristar_analysis_t *analysis, double *bytes);
+
 /* Bytes that an analysis holds. */
 size_t tsi_analysis_bytes(const tristar_analysis_t *analysis);

@@ -18,7 +18,7 @@ extern "C" {
 #endif
 
 /* What follows an analysis, with its method. Not included: a second factorization or another method that the
- * values may call for, the search of PIVOTING_DELAYED and its larger factors, refinement, and GPUs. The bytes
+ * values may call for, the larger factors in an order of PIVOTING_DELAYED, refinement, and GPUs. The bytes
  * are exact if one thread factors, no trial solves run, and no other call of the context runs at the same
  * time. Otherwise they are estimates. */
 typedef struct tristar_forecast {
@@ -29,6 +29,9 @@ typedef struct tristar_forecast {
                                for them. It is an upper bound if the pivots make them unnecessary. */
   size_t trial_peak_bytes;  /* Upper bound of the same if the pivots call for trial solves (tristar_stats.h),
                                or for a single solve, which does not set tristar_factor_stats.judged. */
+  size_t search_peak_bytes; /* The same if the values call for the search of PIVOTING_DELAYED and this delays
+                               no column. Each delayed column adds to it. 0 without PIVOTING_DELAYED. Not in
+                               peak_bytes. */
   size_t
       least_peak_bytes;  /* factor_peak_bytes if one thread factors, as it does if a limit allows no more. */
   size_t plan_bytes;     /* Bytes of the plan, with the workspace of a solve with options->nrhs columns. */

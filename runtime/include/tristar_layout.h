@@ -224,6 +224,9 @@ typedef struct tristar_ranks_forecast {
   tristar_range solve_bytes;       /* Bytes of the workspace of a solve with nrhs columns. */
   tristar_range peak_bytes; /* Most additional bytes of a rank: of the factorization, or afterwards of its
                                share and a solve. */
+  double search_peak_bytes; /* Most additional bytes of rank 0 if the values call for its search of
+                               PIVOTING_DELAYED and this delays no column. Each delayed column adds to it. 0
+                               without PIVOTING_DELAYED. Not in the other fields. */
   double factor_seconds;    /* Seconds of the factorization, without the analysis. */
   double solve_seconds;     /* Seconds of a solve with nrhs columns. */
 } tristar_ranks_forecast;
@@ -233,9 +236,10 @@ typedef struct tristar_ranks_forecast {
  * arithmetic. Seconds are simulated: tristar_layout_predict_factor, tristar_layout_predict; cluster NULL: as
  * in tristar_layout_costs. layout NULL: the default. Assumed are one worker a rank, and rows of the matrix
  * that are equally long and as many on each rank. Not included: the analysis on rank 0, the rows of the
- * matrix that ranks pass, a second factorization or another method that the values may call for, trial
- * solves, refinement, GPUs, and the memory of MPI. Errors: those of tristar_layout_predict_factor; ARGUMENT
- * (NULL; nrhs < 1), STALE, UNSUPPORTED (imported factors, rows of a Schur complement), MEMORY. */
+ * matrix that ranks pass, larger factors in an order of PIVOTING_DELAYED, a second factorization or another
+ * method that the values may call for, trial solves, refinement, GPUs, and the memory of MPI. Errors: those
+ * of tristar_layout_predict_factor; ARGUMENT (NULL; nrhs < 1), STALE, UNSUPPORTED (imported factors, rows of
+ * a Schur complement), MEMORY. */
 TRISTAR_API TRISTAR_CHECKED tristar_status tristar_layout_forecast(tristar_analysis_t *analysis,
                                                                    const tristar_layout *layout, int64_t nrhs,
                                                                    const tristar_cluster *cluster,

@@ -5,6 +5,7 @@
  * Reads   an analysis.   Writes  the caller's forecast. */
 #include "dag/factor/front_owners.h"
 #include "runtime/base/range.h"
+#include "runtime/factor/factor_forecast.h"
 #include "runtime/process/layout_words.h"
 #include "runtime/process/rank_forecast.h"
 #include "runtime/process/traffic.h"
@@ -53,6 +54,22 @@ static tristar_status weigh_solve(tsi_env *env, const maker *m, tsi_process *pro
   return TRISTAR_OK;
 }
 
+/* Rank 0 holds so many bytes, and searches in the whole matrix. Then all factor again; rank 0 has the
+ * analysis of the new order beside the first one. */
+static tristar_status add_search(const maker *m, double held, double peak, tristar_ranks_forecast *out) {
+  const tristar_analysis_t *an = m->analysis;
+  const double n = an->symbolic->n, entries = (double)an->stats.nnz;
+  double search;
+  TSI_TRY(tsi_factor_weigh_search(an, &search));
+  /* The rows of the matrix, and the lists that entries of fronts are found with. */
+  const double matrix = entries * (sizeof(tsi_index) + (double)m->factor->user_bytes) + sizeof(tsi_count) * n;
+  const double lists = entries * (sizeof(tsi_index) + sizeof(tsi_count));
+  if (search > 0)
+    out->search_peak_bytes =
+        tsi_double_max(held + matrix + lists + search, peak + (double)tsi_analysis_bytes(an));
+  return TRISTAR_OK;
+}
+
 static tristar_status add_part(tsi_env *env, const maker *m, tsi_index rank, tsi_process *process,
                                const tsi_front_part *part, size_t before, tristar_ranks_forecast *out) {
   const tsi_rank_source source = {.ts = m->analysis->ts,
@@ -72,6 +89,7 @@ static tristar_status add_part(tsi_env *env, const maker *m, tsi_index rank, tsi
   tsi_range_add(&out->factor_peak_bytes, peak, rank);
   tsi_range_add(&out->solve_bytes, solve, rank);
   tsi_range_add(&out->peak_bytes, tsi_double_max(peak, structure + bytes.kept + solve), rank);
+  if (rank == 0) TSI_TRY(add_search(m, structure + bytes.kept, peak, out));
   return TRISTAR_OK;
 }
 

@@ -28,6 +28,10 @@ import json
 found = json.load(open("output.txt"))
 raise SystemExit(found["forecast_bytes"] != found["peak_after_analysis_bytes"])
 P
+for layout in '' '--layout 2x1x2'; do
+  expect 0 '"search_peak_bytes":[[:space:]]+[1-9]' info gen:convdiff3d:8 $layout --forecast --pivoting delayed --json -
+  expect 0 '"search_peak_bytes":[[:space:]]+0' info gen:convdiff3d:8 $layout --forecast --json -
+done
 expect 1 'needs? .*limit of 4194304 bytes \(--memory-limit\)|exceed the limit of 4194304 bytes \(--memory-limit\)' solve gen:poisson3d7:16 --memory-limit 4M
 expect 0 '^accuracy' solve gen:poisson3d7:16 --memory-limit 1.5G
 expect 0 '^forecast' solve gen:poisson3d7:16 --memory-limit 0.001T

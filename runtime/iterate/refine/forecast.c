@@ -99,19 +99,23 @@ static tristar_status make(tristar_analysis_t *an, tristar_plan_options *options
                            tristar_forecast *forecast) {
   tsi_factor_forecast f;
   plan_forecast p;
+  double search;
   const size_t held = atomic_load(&an->ts->env.memory.current);
   TSI_TRY(check(an, options));
   options->place = TRISTAR_PLACE_CPU;
   TSI_TRY(tsi_factor_forecast_make(an, &f));
   TSI_TRY(forecast_plan(an, options, &p));
+  TSI_TRY(tsi_factor_weigh_search(an, &search));
   const size_t trials = f.factor + p.plan + p.trials;
   const size_t kept = p.block + tsi_kept_vectors_bytes(an->pattern->n, user_bytes(an));
+  const size_t again = f.peak[TSI_FORECAST_ALL] + tsi_analysis_bytes(an); /* with an analysis of its own */
   const size_t foreseen = tsi_judge_foreseen(an) > 0 ? f.factor + p.plan + p.foreseen : 0;
   *forecast =
       (tristar_forecast){.analysis_bytes = tsi_analysis_bytes(an),
                          .factor_bytes = f.factor,
                          .factor_peak_bytes = larger(f.peak[TSI_FORECAST_ALL], foreseen),
                          .trial_peak_bytes = larger(f.peak[TSI_FORECAST_ALL], trials),
+                         .search_peak_bytes = search > 0 ? larger(f.factor + (size_t)search, again) : 0,
                          .least_peak_bytes = larger(f.peak[TSI_FORECAST_ALONE], foreseen),
                          .plan_bytes = p.plan,
                          .solve_bytes = p.solve,
