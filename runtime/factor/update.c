@@ -236,7 +236,7 @@ tristar_status tsi_factor_update(tristar_factor_t *factor, const tsi_new_values 
                                  tristar_update_result *result) {
   tsi_update *update = factor->update;
   const tsi_index count = factor->analysis->symbolic->count;
-  const bool ready = factor->valid && update->numeric != NULL;
+  const bool ready = factor->valid && !factor->released && update->numeric != NULL;
   *result = (tristar_update_result){.all_fronts = count};
   for (tsi_index s = 0; s < count; s++) update->touched[s] = false;
   for (tsi_index j = 0; j < factor->analysis->symbolic->n; j++) update->resized[j] = false;
