@@ -4,7 +4,8 @@
 # mixed.cu for those of two: BUILD/gpu/sweep_NAME.cuda.o and .hip.o and so on; what the compiler tells of registers and spills
 # is in BUILD/gpu/sweep_NAME.cuda.txt and .hip.txt. Target gpu_objects_widest: those alone of the scalar that takes most registers.
 #
-# Architectures: CMAKE_CUDA_ARCHITECTURES, numbers only (80;90 unless it is given), and CMAKE_HIP_ARCHITECTURES (gfx90a).
+# Architectures: CMAKE_CUDA_ARCHITECTURES, numbers only (unless it is given 80, 90, 100 where nvcc has it, and code that the driver
+# compiles for later ones), and CMAKE_HIP_ARCHITECTURES (gfx90a).
 #
 # Targets gpu_check_cuda and gpu_check_hip (not in `all`): the program of tools/gpu_check, of what needs no StarPU, the kernels and
 # the toolkit's libraries; tsi_gpu_check_sources are its files but for those that a toolkit has of its own.
@@ -114,8 +115,13 @@ if(tsi_gpu_compilers)
   add_custom_target(gpu_objects_widest)
 endif()
 if(tsi_gpu_nvcc)
-  # Nothing in the kernels is of one of these architectures only: both are made of the same PTX, a third less to compile.
-  set(tsi_gpu_codes "-gencode=arch=compute_80,code=[sm_80,sm_90]")
+  # Nothing in the kernels is of one of these architectures only: all are made of the same PTX, a third less to compile.
+  execute_process(COMMAND "${tsi_gpu_nvcc}" --list-gpu-code OUTPUT_VARIABLE tsi_gpu_known ERROR_QUIET)
+  set(tsi_gpu_codes "sm_80,sm_90")
+  if(tsi_gpu_known MATCHES "sm_100")
+    string(APPEND tsi_gpu_codes ",sm_100")
+  endif()
+  set(tsi_gpu_codes "-gencode=arch=compute_80,code=[${tsi_gpu_codes},compute_80]")
   if(CMAKE_CUDA_ARCHITECTURES)
     set(tsi_gpu_codes "")
     foreach(number IN LISTS CMAKE_CUDA_ARCHITECTURES)

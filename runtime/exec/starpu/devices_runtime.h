@@ -111,11 +111,14 @@ static int map(void *host, size_t bytes, void **at) {
 static void unmap(void *host) {
   (void)RUNTIME(HostUnregister)(host);
 }
+/* HIP before 5.7 knows the attribute but has no value of it: then additions do not count as atomic. */
 static int adds(int device, bool *adds) {
   int value = 0;
-  const int code = (int)RUNTIME(DeviceGetAttribute)(&value, RUNTIME_ADDS, device);
-  *adds = value != 0;
-  return code;
+  int code = (int)RUNTIME(DeviceGetAttribute)(&value, RUNTIME_ADDS, device);
+  *adds = code == 0 && value != 0;
+  if (code != (int)RUNTIME(ErrorInvalidValue)) return code;
+  (void)RUNTIME(GetLastError)(); /* else the next launch reports it */
+  return 0;
 }
 static int busy(void *on, bool *busy) {
   const int code = (int)RUNTIME(StreamQuery)(on);
