@@ -1,6 +1,12 @@
 /* Solves with one-sided messages: the bits of those with MPI's, in many solves one after the other, with 1
- * and 17 right-hand sides, with tasks and without. A rank that does not come to a solve makes all ranks
- * return an error that names it, in time; afterwards each call returns an error at once. */
+ * and 17 right-hand sides, with tasks and without. A rank that does not come to a solve, or to one sweep,
+ * makes the ranks that wait for it return an error that names it, in time; afterwards each call of any rank
+ * returns an error at once.
+ *
+ *   test_distributed_lost [TRANSPORT tasks|serial PART]: the last rank kills itself before it comes to a
+ *     solve, or to one sweep, for killed_team.sh, which wants the run to end */
+#include <signal.h>
+
 #include "runtime/base/clock.h"
 #include "runtime/mpi/solve/distributed.h"
 #include "tests/support/subtests.h"
@@ -17,10 +23,10 @@ typedef struct world {
 } world;
 
 static tristar_distributed_t *distribute(const world *w, tristar_engine engine, tristar_transport transport,
-                                         double seconds) {
+                                         int pz, double seconds) {
   tristar_distributed_t *d;
   tristar_distributed_options options = DEFAULTS(tristar_distributed_options);
-  options.layout = (tristar_layout){.px = 2, .py = 1, .pz = w->ranks / 2};
+  options.layout = (tristar_layout){.px = 2, .py = w->ranks / 2 / pz, .pz = pz, .map = TRISTAR_MAP_CYCLIC};
   options.engine = engine;
   options.transport = transport;
   options.peer_seconds = seconds;
@@ -39,9 +45,9 @@ static void check_bits(const world *w, tristar_engine engine) {
   OWNED double *b = make_b(count);
   OWNED double *x = xcalloc((size_t)count + 1, sizeof *x), *y = xcalloc((size_t)count + 1, sizeof *y);
   CLEANUP(tristar_distributed_destroy)
-  tristar_distributed_t *direct = distribute(w, engine, TRISTAR_TRANSPORT_DIRECT, 0);
+  tristar_distributed_t *direct = distribute(w, engine, TRISTAR_TRANSPORT_DIRECT, w->ranks / 2, 0);
   CLEANUP(tristar_distributed_destroy)
-  tristar_distributed_t *d = distribute(w, engine, TRISTAR_TRANSPORT_ONE_SIDED, 0);
+  tristar_distributed_t *d = distribute(w, engine, TRISTAR_TRANSPORT_ONE_SIDED, w->ranks / 2, 0);
   tristar_distributed_stats stats[2];
   for (int64_t nrhs = 1; nrhs <= NRHS; nrhs += NRHS - 1) {
     CHECK_OK(tristar_distributed_solve(direct, TRISTAR_N, nrhs, b, w->n, x, w->n));
@@ -59,20 +65,43 @@ static void check_bits(const world *w, tristar_engine engine) {
   CHECK(stats[0].grids.messages == stats[1].grids.messages && stats[0].grids.bytes == stats[1].grids.bytes);
 }
 
-static void check_lost(const world *w) {
+/* In one sweep not every rank waits for the last one. */
+static void check_lost(const world *w, tristar_engine engine, tristar_part part) {
   const int64_t rows = w->rank == 0 ? w->n : 0;
   OWNED double *b = make_b(rows);
   CLEANUP(tristar_distributed_destroy)
-  tristar_distributed_t *d = distribute(w, TRISTAR_ENGINE_TASKS, TRISTAR_TRANSPORT_ONE_SIDED, 1);
-  const tsi_process_call call = {.op = TRISTAR_N, .nrhs = 1, .b = d->slot[0].b, .x = d->slot[0].x};
+  tristar_distributed_t *d = distribute(w, engine, TRISTAR_TRANSPORT_ONE_SIDED, 1, 1);
+  const tsi_process_call call = {
+      .op = TRISTAR_N, .part = part, .nrhs = 1, .b = d->slot[0].b, .x = d->slot[0].x};
   const double begin = tsi_clock();
+  int failed = 0;
   if (w->rank < w->ranks - 1) {
-    CHECK_STATUS(tsi_distributed_run(d, &d->slot[0], &call), TRISTAR_ERR_RUNTIME);
-    CHECK_MSG(strstr(tsi_error_text(NULL), "seconds for PE "), "%s", tsi_error_text(NULL));
+    const tristar_status status = tsi_distributed_run(d, &d->slot[0], &call);
+    CHECK(status == TRISTAR_ERR_RUNTIME || (status == TRISTAR_OK && part != TRISTAR_PART_ALL));
+    failed = status != TRISTAR_OK;
+    CHECK_MSG(!failed || strstr(tsi_error_text(NULL), "seconds for PE "), "%s", tsi_error_text(NULL));
   }
   CHECK_MSG(tsi_clock() - begin < 60, "after %g s", tsi_clock() - begin);
-  MPI_Barrier(MPI_COMM_WORLD);
+  MPI_Allreduce(MPI_IN_PLACE, &failed, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+  CHECK(failed > 0);
   CHECK_STATUS(tristar_distributed_solve(d, TRISTAR_N, 1, b, w->n, b, w->n), TRISTAR_ERR_RUNTIME);
+}
+
+static void kill_last(const world *w, char **argv) {
+  const tristar_part part = (tristar_part)atoi(argv[3]);
+  tristar_transport transport = TRISTAR_TRANSPORT_DIRECT;
+  if (strcmp(argv[1], "starpu_mpi") == 0) transport = TRISTAR_TRANSPORT_STARPU_MPI;
+  if (strcmp(argv[1], "one_sided") == 0) transport = TRISTAR_TRANSPORT_ONE_SIDED;
+  tristar_distributed_t *d = distribute(
+      w, strcmp(argv[2], "serial") == 0 ? TRISTAR_ENGINE_SERIAL : TRISTAR_ENGINE_TASKS, transport, 1, 5);
+  const tsi_process_call call = {
+      .op = TRISTAR_N, .part = part, .nrhs = 1, .b = d->slot[0].b, .x = d->slot[0].x};
+  CHECK_OK(tsi_distributed_run(d, &d->slot[0], &call));
+  if (w->rank == 0) printf("all came\n"), fflush(stdout);
+  MPI_Barrier(MPI_COMM_WORLD);
+  if (w->rank == w->ranks - 1) raise(SIGKILL);
+  CHECK_OK(tsi_distributed_run(d, &d->slot[0], &call));
+  tristar_distributed_destroy(&d);
 }
 
 int main(int argc, char **argv) {
@@ -81,7 +110,8 @@ int main(int argc, char **argv) {
   int level;
   tristar_config config = DEFAULTS(tristar_config);
   config.check = 1;
-  CHECK(MPI_Init_thread(NULL, NULL, MPI_THREAD_SERIALIZED, &level) == MPI_SUCCESS);
+  CHECK(MPI_Init_thread(NULL, NULL, argc == 4 ? MPI_THREAD_MULTIPLE : MPI_THREAD_SERIALIZED, &level) ==
+        MPI_SUCCESS);
   MPI_Comm_rank(MPI_COMM_WORLD, &w.rank);
   MPI_Comm_size(MPI_COMM_WORLD, &w.ranks);
   CHECK_OK(tristar_create(&config, &w.ts));
@@ -96,9 +126,16 @@ int main(int argc, char **argv) {
     CHECK_OK(tristar_analyze(w.ts, &view, &options, &analysis));
     CHECK_OK(tristar_factor(analysis, values, &w.factor));
   }
-  RUN(check_bits(&w, TRISTAR_ENGINE_TASKS));
-  RUN(check_bits(&w, TRISTAR_ENGINE_SERIAL));
-  RUN(check_lost(&w));
+  if (argc == 4) {
+    kill_last(&w, argv);
+  } else {
+    RUN(check_bits(&w, TRISTAR_ENGINE_TASKS));
+    RUN(check_bits(&w, TRISTAR_ENGINE_SERIAL));
+    RUN(check_lost(&w, TRISTAR_ENGINE_TASKS, TRISTAR_PART_ALL));
+    RUN(check_lost(&w, TRISTAR_ENGINE_TASKS, TRISTAR_PART_U));
+    RUN(check_lost(&w, TRISTAR_ENGINE_SERIAL, TRISTAR_PART_L));
+    RUN(check_lost(&w, TRISTAR_ENGINE_SERIAL, TRISTAR_PART_U));
+  }
   tristar_factor_destroy(&w.factor);
   tristar_analysis_destroy(&analysis);
   tristar_matrix_destroy(&matrix);
