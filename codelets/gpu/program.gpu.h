@@ -212,7 +212,7 @@ __device__ static __forceinline__ void gpu_await_peer(const tsi_gpu_program &s, 
 /* It waits for a message of this run. */
 __device__ static __forceinline__ void gpu_await_message(const tsi_gpu_program &s, const tsi_gpu_message &m) {
   if (!gpu_has_message(s, m) || gpu_fault(GPU_FAULT_ARRIVAL)) return;
-  gpu_await_peer(s, m.flag, gpu_fault(GPU_FAULT_STALE) ? s.epoch - 2 : s.epoch);
+  gpu_await_peer(s, m.flag, gpu_fault(GPU_FAULT_STALE) ? tsi_heap_epoch(s.epoch, -2) : s.epoch);
 }
 __device__ static __forceinline__ int gpu_receiver_of(const tsi_gpu_program &s, const tsi_gpu_message &m) {
   return gpu_fault(GPU_FAULT_CHILD) ? (m.peer + 1) % s.heap.pes : m.peer;
@@ -232,7 +232,8 @@ template <class T>
 __device__ static __forceinline__ void gpu_put_message(const tsi_gpu_program &s, const tsi_gpu_message &m) {
   const int thread = (int)gpu_thread(), threads = (int)gpu_threads();
   if (!gpu_has_message(s, m)) return;
-  if (thread == 0 && !gpu_fault(GPU_FAULT_REUSE)) gpu_await_peer(s, s.done + m.peer, s.epoch - 2);
+  if (thread == 0 && !gpu_fault(GPU_FAULT_REUSE))
+    gpu_await_peer(s, s.done + m.peer, tsi_heap_epoch(s.epoch, -2));
   gpu_barrier();
   T *to =
       gpu_inbox_of<T>(s, gpu_receiver_of(s, m)) + (gpu_fault(GPU_FAULT_BUFFER) ? 0 : m.row) * s.call.stride;
@@ -294,7 +295,8 @@ __device__ static __forceinline__ void gpu_run_program(const tsi_gpu_program &s)
     const tsi_gpu_step step = s.step[number];
     const int waits = step.befores - (gpu_fault(GPU_FAULT_FLAG) && step.befores > 0);
     for (int e = thread; e < waits; e += threads)
-      gpu_await(&s.flag[s.before[step.before + e]], s.epoch - gpu_fault(GPU_FAULT_EPOCH), GPU_DEVICE);
+      gpu_await(&s.flag[s.before[step.before + e]], tsi_heap_epoch(s.epoch, -gpu_fault(GPU_FAULT_EPOCH)),
+                GPU_DEVICE);
     if (step.kind == TSI_GPU_ARRIVAL && thread == 0) gpu_await_message(s, s.receive[step.argument]);
     gpu_barrier();
     for (int m = step.send; gpu_fault(GPU_FAULT_SIGNAL) && thread == 0 && m < step.send + step.sends; m++)

@@ -37,7 +37,11 @@ static inline size_t tsi_heap_data(int32_t flags) {
   return (TSI_HEAP_FLAGS + (size_t)flags * sizeof(int32_t) + 63) / 64 * 64;
 }
 
-/* Has a flag that holds `seen` reached the epoch? Epochs may wrap around. */
+/* The epoch so many runs later; negative: earlier. Epochs wrap around. */
+static inline int32_t tsi_heap_epoch(int32_t epoch, int32_t runs) {
+  return (int32_t)((uint32_t)epoch + (uint32_t)runs);
+}
+/* Has a flag that holds `seen` reached the epoch? */
 static inline int tsi_heap_reached(int32_t seen, int32_t epoch) {
   return (int32_t)((uint32_t)seen - (uint32_t)epoch) >= 0;
 }

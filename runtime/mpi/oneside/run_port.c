@@ -106,7 +106,7 @@ static tristar_status port_begin(void *context, const bool *comes, tsi_index goe
   tsi_run_port *port = context;
   const int32_t pes = tsi_oneside_heap(port->oneside)->pes;
   (void)goes;
-  port->epoch++;
+  port->epoch = tsi_heap_epoch(port->epoch, 1);
   port->opens = 0;
   port->waits = false;
   for (tsi_index m = 0; m < port->program->receives; m++)
@@ -119,7 +119,7 @@ static tristar_status port_begin(void *context, const bool *comes, tsi_index goe
 /* Returns when the receiver has ended the run before the previous one. */
 static tristar_status wait_for_inbox(tsi_run_port *port, int32_t peer) {
   if (atomic_load_explicit(&port->free[peer], memory_order_acquire)) return TRISTAR_OK;
-  TSI_TRY(tsi_oneside_wait(port->oneside, peer, port->done + peer, port->epoch - 2));
+  TSI_TRY(tsi_oneside_wait(port->oneside, peer, port->done + peer, tsi_heap_epoch(port->epoch, -2)));
   atomic_store_explicit(&port->free[peer], true, memory_order_release);
   return TRISTAR_OK;
 }

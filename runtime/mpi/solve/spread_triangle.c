@@ -430,7 +430,7 @@ static tristar_status end(tristar_spread_triangle_t *t, tristar_status mine) {
 static tristar_status solve_block(tristar_spread_triangle_t *t, tristar_status mine, int64_t nrhs,
                                   int64_t first, const user_columns *user) {
   tsi_env *env = &t->ts->env;
-  t->epoch++;
+  t->epoch = tsi_heap_epoch(t->epoch, 1);
   const call_header own = {nrhs, (int32_t)mine};
   const tsi_index most = (tsi_index)tsi_count_min(t->columns, nrhs - first);
   if (t->pe == 0) give(t, &own, user, mine == TRISTAR_OK ? most : 0);

@@ -5,7 +5,9 @@
 
 #include "codelets/gpu/program.gpu.h"
 
-enum { IDLE_POLLS = 200000, EPOCHS_BEFORE = 1000 };
+enum { IDLE_POLLS = 200000 };
+/* Of runs before; the largest epoch comes soon, and the least one follows it. */
+constexpr int32_t EPOCHS_BEFORE = INT32_MAX - 2;
 
 /* What a PE has besides its tables. */
 template <class T> struct pe_memory {
@@ -41,18 +43,19 @@ template <class T> struct programs {
 
   tsi_gpu_program of_run(size_t k, unsigned r) const {
     tsi_gpu_program s = program[k];
-    s.epoch = EPOCHS_BEFORE + 1 + (int32_t)r;
+    s.epoch = tsi_heap_epoch(EPOCHS_BEFORE, (int32_t)r + 1);
     s.inbox = (int64_t)((size_t)(s.epoch & 1) * inbox_bytes);
+    if (pe[k].nrhs) s.call.nrhs = pe[k].nrhs[r];
     s.call.b = pe[k].b[r];
     s.call.x = pe[k].x[r];
     return s;
   }
   /* Block b of the grid belongs to PE b mod pes. */
-  template <int R> void run(std::vector<pe_memory<T>> &memory) const {
+  void run(std::vector<pe_memory<T>> &memory) const {
     const size_t k = gpu_block() % program.size();
     for (unsigned r = 0; r < runs; r++) {
       const tsi_gpu_program s = of_run(k, r);
-      gpu_run_program<T, T, 32, R>(s);
+      s.call.nrhs == 1 ? gpu_run_program<T, T, 32, 1>(s) : gpu_run_program<T, T, 32, gpu_tile_max<T>()>(s);
       end_run(pe[k], s, &memory[k].ended, (int32_t)r + 1);
     }
   }
@@ -91,11 +94,11 @@ static run_outcome typed_programs(int pes, const run_pe *pe, tsi_index messages,
   shape.threads = grid.threads;
   shape.seed = grid.seed;
   shape.longest = 10 + (unsigned)grid.seed % 7; /* a PE may come to be whole runs ahead */
+  while (shape.blocks << shape.longest > IDLE_POLLS)
+    shape.longest--; /* all blocks but one may wait so long */
   shape.polls = IDLE_POLLS;
   emulator::planted_fault = grid.fault;
-  const emulator::outcome got = emulator::run(shape, [&] {
-    pe[0].program.call.nrhs == 1 ? all.template run<1>(memory) : all.template run<gpu_tile_max<T>()>(memory);
-  });
+  const emulator::outcome got = emulator::run(shape, [&] { all.run(memory); });
   emulator::planted_fault = 0;
   result.ended = (bool)got;
   snprintf(result.problem, sizeof result.problem, "%s", got.problem.c_str());

@@ -3,7 +3,9 @@
  * right-hand sides, whole and one sweep alone; the same bits in many solves one after the other, each in
  * another schedule; messages and bytes are those that are counted from the analysis alone, with the chunks of
  * GPUs, as `tristar info --gpu --layout` has them. A layout is chosen by the simulation of GPUs. New values
- * reach the devices. Lists and traces are refused; a rank that does not come makes all ranks return an error.
+ * reach the devices. 200 solves one after the other have other right-hand sides and numbers of them. Lists
+ * and traces are refused; a rank that does not come to a solve, or to one sweep, makes those that wait for it
+ * return an error in time, and all ranks in the next solve.
  *
  *   test_gpu_one_sided PX PY PZ */
 #include "runtime/mpi/solve/distributed.h"
@@ -13,7 +15,7 @@
 #include "tests/support/subtests.h"
 #include "tristar_mpi.h"
 
-enum { MOST = 17, REPEATS = 5 };
+enum { MOST = 17, REPEATS = 5, IN_A_ROW = 200 };
 
 typedef struct world {
   tristar_t *ts;
@@ -113,7 +115,43 @@ static void check_messages(const world *w, const tristar_distributed_t *device,
   check_count("grids", all[2], &traffic.grids);
 }
 
-/* Lists of rows are refused. The last rank comes to no sweep: the devices of the others end in time. */
+/* Right-hand sides times a power of two: so is x, to the bit. */
+static void check_many(const example *p, tristar_distributed_t *device, int64_t n) {
+  static const int64_t counts[] = {1, MOST, 2};
+  OWNED char *b = make_b(p->type, n * MOST), *x = xcalloc((size_t)(n * MOST) + 1, p->type->bytes),
+             *right = xcalloc(3 * (size_t)(n * MOST) + 1, p->type->bytes);
+  for (int k = -3; k < IN_A_ROW; k++) {
+    const int which = (k + 3) % 3;
+    const int64_t count = n * counts[which];
+    const double factor = k < 0 ? 1 : (double)(1 << k % 4);
+    char *first = right + (size_t)(which * n * MOST) * p->type->bytes;
+    for (int64_t i = 0; i < count; i++) put(p->type, x, i, factor * get(p->type, b, i));
+    CHECK_OK(tristar_distributed_solve(device, TRISTAR_N, counts[which], x, n, k < 0 ? first : x, n));
+    for (int64_t i = 0; i < count && k >= 0; i++)
+      CHECK_MSG(get(p->type, x, i) == factor * get(p->type, first, i), "%s, solve %d, entry %d", p->kind, k,
+                (int)i);
+  }
+}
+
+/* The last rank comes to no sweep: the devices of the others end in time. In one sweep not all wait for it.
+ */
+static void check_lost(const world *w, tristar_factor_t *factor, tristar_part part) {
+  tristar_distributed_t *d = distribute(w, factor, true, 1);
+  const tsi_process_call call = {
+      .op = TRISTAR_N, .part = part, .nrhs = 1, .b = d->slot[0].b, .x = d->slot[0].x};
+  tristar_status status = TRISTAR_OK;
+  double b = 1, x = 0;
+  if (w->rank < w->ranks - 1) status = tsi_distributed_run(d, &d->slot[0], &call);
+  CHECK(status == TRISTAR_ERR_RUNTIME ||
+        (status == TRISTAR_OK && (w->rank == w->ranks - 1 || part != TRISTAR_PART_ALL)));
+  int failed = status != TRISTAR_OK;
+  MPI_Allreduce(MPI_IN_PLACE, &failed, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+  if (failed > 0) CHECK_STATUS(tristar_distributed_solve(d, TRISTAR_N, 1, &b, 1, &x, 1), TRISTAR_ERR_RUNTIME);
+  CHECK(failed > 0 || part != TRISTAR_PART_ALL);
+  tristar_distributed_destroy(&d);
+}
+
+/* Lists of rows are refused. */
 static void check_errors(const world *w, tristar_factor_t *factor) {
   tristar_distributed_t *d = distribute(w, factor, true, 1);
   const int64_t row = 0;
@@ -124,11 +162,9 @@ static void check_errors(const world *w, tristar_factor_t *factor) {
   CHECK_STATUS(tristar_distributed_solve_with(d, &options, 1, &b, &x, NULL), TRISTAR_ERR_UNSUPPORTED);
   tristar_trace_t *trace;
   CHECK_STATUS(tristar_distributed_trace(d, TRISTAR_N, 0, &b, 1, &x, 1, &trace), TRISTAR_ERR_UNSUPPORTED);
-  const tsi_process_call call = {.op = TRISTAR_N, .nrhs = 1, .b = d->slot[0].b, .x = d->slot[0].x};
-  if (w->rank < w->ranks - 1) CHECK_STATUS(tsi_distributed_run(d, &d->slot[0], &call), TRISTAR_ERR_RUNTIME);
-  MPI_Barrier(MPI_COMM_WORLD);
-  CHECK_STATUS(tristar_distributed_solve(d, TRISTAR_N, 1, &b, 1, &x, 1), TRISTAR_ERR_RUNTIME);
   tristar_distributed_destroy(&d);
+  for (tristar_part part = TRISTAR_PART_ALL; part <= TRISTAR_PART_U; part++)
+    if (part != TRISTAR_PART_D) check_lost(w, factor, part);
 }
 
 /* The layout of the library's choice: the fastest one by the simulation of GPUs. */
@@ -204,6 +240,7 @@ static void check_problem(const world *w, const example *p) {
   compare(p, cores, device, n, TRISTAR_C, TRISTAR_PART_ALL, 1);
   compare(p, cores, device, n, TRISTAR_T, TRISTAR_PART_L, 2);
   compare(p, cores, device, n, TRISTAR_N, TRISTAR_PART_U, 1);
+  if (p == &examples[0]) check_many(p, device, n);
   tristar_distributed_destroy(&cores);
   tristar_distributed_destroy(&device);
   if (p == &examples[0]) check_choice(w, factor, an);

@@ -6,8 +6,6 @@
 #include "tests/support/gpu/run_program.h"
 #include "tests/support/mpi/world.h"
 
-enum { PROGRAM_RUNS = 3 };
-
 typedef struct program_solver {
   tsi_env *env;
   const tristar_factor_t *factor;
@@ -105,19 +103,21 @@ static inline const tsi_index *program_rows(const program_solver *v, bool out) {
   return (out ? o->out_moved : o->in_moved) ? v->factor->position : NULL;
 }
 
-/* The solve that was prepared, `runs` times one after the other, with other b each time. b, x: `runs` blocks
- * of n x nrhs. Rows of b that a PE does not own are NaN there. */
-static inline run_outcome program_solve(program_solver *v, unsigned runs, const run_grid *grid, char *b,
-                                        char *x) {
+/* The solve that was prepared, `runs` times one after the other, with other b each time, and so many of its
+ * right-hand sides; NULL: all. b, x: `runs` blocks of n x nrhs. Rows of b that a PE does not own are NaN
+ * there. */
+static inline run_outcome program_solve_some(program_solver *v, unsigned runs, const tsi_index *nrhs,
+                                             const run_grid *grid, char *b, char *x) {
   const size_t block = (size_t)v->w.member[0].process->kind.n * (size_t)v->nrhs * v->type->bytes;
   const char scalars[] = {(char)v->type->scalar, 0};
   run_pe pe[RANKS_MOST];
-  void *mine[RANKS_MOST][2][PROGRAM_RUNS];
+  void **mine[RANKS_MOST][2];
   for (tsi_index r = 0; r < v->w.ranks; r++) {
     member *m = &v->w.member[r];
     const tsi_process *p = m->process;
     const size_t bytes =
         (size_t)p->share->panels->start[p->share->panels->count] * (size_t)v->nrhs * p->user_bytes;
+    for (int way = 0; way < 2; way++) mine[r][way] = xcalloc(runs, sizeof *mine[r][way]);
     for (unsigned k = 0; k < runs; k++) {
       memset(m->b, 0xff, bytes);
       exchange_rows(m, program_rows(v, false), b + k * block, false);
@@ -128,12 +128,13 @@ static inline run_outcome program_solve(program_solver *v, unsigned runs, const 
                      .workspace_rows = (size_t)p->tables.workspace_rows,
                      .source = v->source[r],
                      .sources = p->program->receives,
+                     .nrhs = nrhs,
                      .b = mine[r][0],
                      .x = mine[r][1]};
     pe[r].program.call = tsi_device_call_of(&v->call[r], v->from[r]);
   }
   const run_outcome got = run_programs(scalars, (int)v->w.ranks, pe, v->messages, v->inbox_rows, runs, grid);
-  for (tsi_index r = 0; r < v->w.ranks; r++)
+  for (tsi_index r = 0; r < v->w.ranks; r++) {
     for (unsigned k = 0; k < runs; k++) {
       char *const own = v->w.member[r].x;
       v->w.member[r].x = mine[r][1][k];
@@ -142,5 +143,12 @@ static inline run_outcome program_solve(program_solver *v, unsigned runs, const 
       free(mine[r][0][k]);
       free(mine[r][1][k]);
     }
+    free(mine[r][0]);
+    free(mine[r][1]);
+  }
   return got;
+}
+static inline run_outcome program_solve(program_solver *v, unsigned runs, const run_grid *grid, char *b,
+                                        char *x) {
+  return program_solve_some(v, runs, NULL, grid, b, x);
 }

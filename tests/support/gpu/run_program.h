@@ -13,6 +13,7 @@ typedef struct run_pe {
   size_t workspace_rows;
   const tsi_index *source; /* PEs that send to this one, with repetitions */
   tsi_index sources;
+  const tsi_index *nrhs;     /* right-hand sides of each run, at most those of the call; NULL: so many */
   void *const *b, *const *x; /* of each run */
 } run_pe;
 
