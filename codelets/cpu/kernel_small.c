@@ -11,6 +11,7 @@
 #if !TSI_COMPLEX
 #include "codelets/cpu/base/pack.h"
 #include "codelets/cpu/base/vector.h"
+#include "codelets/cpu/ldl_block.h"
 
 enum { W = TSI_SMALL_WIDTH, M = TSI_SMALL_ROWS };
 
@@ -434,17 +435,20 @@ INLINE void factor_lu(const tsi_front *front, const shape s, tsi_small_factors *
   finish(&seen, made);
 }
 
-static void lu_front(const tsi_front *front, tsi_small_factors *made) {
-  tsi_pivoting_begin(made->result);
-  if (front->w == 1 && front->m <= B)
-    factor_lu(front, shape_of(front, 1, true, 1), made);
-  else if (front->w <= B && front->m <= B)
-    factor_lu(front, shape_of(front, 1, true, front->w), made);
-  else if (front->w <= B)
-    factor_lu(front, shape_of(front, 1, false, front->w), made);
-  else
-    factor_lu(front, shape_of(front, 2, false, front->w), made);
-}
+/* The function of a method, with constants for the sizes that most fronts have. */
+#define FRONT(name, factor)                                                                                  \
+  static void name(const tsi_front *front, tsi_small_factors *made) {                                        \
+    tsi_pivoting_begin(made->result);                                                                        \
+    if (front->w == 1 && front->m <= B)                                                                      \
+      factor(front, shape_of(front, 1, true, 1), made);                                                      \
+    else if (front->w <= B && front->m <= B)                                                                 \
+      factor(front, shape_of(front, 1, true, front->w), made);                                               \
+    else if (front->w <= B)                                                                                  \
+      factor(front, shape_of(front, 1, false, front->w), made);                                              \
+    else                                                                                                     \
+      factor(front, shape_of(front, 2, false, front->w), made);                                              \
+  }
+FRONT(lu_front, factor_lu)
 
 /* ---- L L^T --------------------------------------------------------------------------------------------- */
 
@@ -460,7 +464,16 @@ INLINE bool take_root(block *a, tsi_index k, tsi_pivoting *result) {
   return result->failed == TSI_NONE;
 }
 
-/* The rows of C above its diagonal that share a vector with it are scratch. */
+/* The lower triangle of C -= B U^T, U by columns as B is. The rows of C above its diagonal that share a
+ * vector with it are scratch. */
+INLINE void subtract_symmetric(const shape s, const block *a, tsi_scalar u[W][M], tsi_scalar *c) {
+  for (tsi_index j = 0; j < s.m; j++) {
+    tsi_scalar row[W];
+    for (tsi_index k = 0; k < s.w; k++) row[k] = u[k][j];
+    subtract_product(s, a, j / B, row, c + (ptrdiff_t)j * s.m);
+  }
+}
+
 INLINE void factor_llt(const tsi_front *front, const shape s, tsi_small_factors *made) {
   block a;
   watch seen = {no_vec(), no_vec()};
@@ -471,31 +484,79 @@ INLINE void factor_llt(const tsi_front *front, const shape s, tsi_small_factors 
     for (tsi_index j = k + 1; j < s.w; j++) subtract_column(s, &a, k, j, a.l[k][j]);
   }
   pack_lower(s, &a, &seen, a.reciprocal, made);
-  for (tsi_index j = 0; j < s.m; j++) {
-    tsi_scalar row[W];
-    for (tsi_index k = 0; k < s.w; k++) row[k] = a.b[k][j];
-    subtract_product(s, &a, j / B, row, (tsi_scalar *)front->c + (ptrdiff_t)j * s.m);
-  }
+  subtract_symmetric(s, &a, a.b, front->c);
   finish(&seen, made);
 }
 
-static void llt_front(const tsi_front *front, tsi_small_factors *made) {
-  tsi_pivoting_begin(made->result);
-  if (front->w == 1 && front->m <= B)
-    factor_llt(front, shape_of(front, 1, true, 1), made);
-  else if (front->w <= B && front->m <= B)
-    factor_llt(front, shape_of(front, 1, true, front->w), made);
-  else if (front->w <= B)
-    factor_llt(front, shape_of(front, 1, false, front->w), made);
-  else
-    factor_llt(front, shape_of(front, 2, false, front->w), made);
+FRONT(llt_front, factor_llt)
+
+/* ---- L D L^T ------------------------------------------------------------------------------------------- */
+
+/* Not inlined: its loops are over few scalars. */
+SHARED bool factor_diagonal(const tsi_ldl_block *m) {
+  return tsi_ldl_factor(m);
 }
+
+/* The columns of B become those of L D. */
+INLINE void find_products(const shape s, block *a, const tsi_index *pivot) {
+  for (tsi_index k = 0; k < s.w; k++)
+    for (tsi_index v = 0; v < s.vectors && pivot[k] != k; v++) {
+      const vec keep = load(a->b[k] + v * B);
+      store(a->b[k] + v * B, load(a->b[pivot[k]] + v * B));
+      store(a->b[pivot[k]] + v * B, keep);
+    }
+  for (tsi_index k = 0; k < s.w; k++)
+    for (tsi_index j = k + 1; j < s.w; j++)
+      for (tsi_index v = 0; v < s.vectors; v++)
+        store(a->b[j] + v * B, minus_times(load(a->b[j] + v * B), load(a->b[k] + v * B), a->l[k][j]));
+}
+
+/* The columns of L D, which are kept in `product`, become those of L. */
+INLINE void divide_products(const shape s, block *a, const tsi_scalar *inverse, tsi_scalar product[W][M]) {
+  for (tsi_index k = 0; k < s.w; k++) {
+    const tsi_scalar i11 = inverse[2 * k], i21 = inverse[2 * k + 1];
+    const bool pair = i21 != 0;
+    for (tsi_index v = 0; v < s.vectors; v++) {
+      const vec one = load(a->b[k] + v * B);
+      store(product[k] + v * B, one);
+      vec l = times(one, i11);
+      if (pair) {
+        const vec other = load(a->b[k + 1] + v * B);
+        store(product[k + 1] + v * B, other);
+        store(a->b[k + 1] + v * B, minus_times(times(one, i21), other, -inverse[2 * k + 2]));
+        l = minus_times(l, other, -i21);
+      }
+      store(a->b[k] + v * B, l);
+    }
+    k += pair;
+  }
+}
+
+INLINE void factor_ldl(const tsi_front *front, const shape s, tsi_small_factors *made) {
+  block a;
+  watch seen = {no_vec(), no_vec()};
+  _Alignas(64) tsi_scalar product[W][M];
+  load_block(s, front, &a);
+  const tsi_ldl_block m = {a.d[0],      W, s.w, made->result->adjoint, made->pivot, made->result->inverse,
+                           made->result};
+  if (!factor_diagonal(&m)) return;
+  for (tsi_index k = 0; k < s.w; k++)
+    for (tsi_index i = 0; i < W; i++) a.l[k][i] = i > k && i < s.w ? a.d[k][i] : 0;
+  find_products(s, &a, made->pivot);
+  divide_products(s, &a, made->result->inverse, product);
+  pack_lower(s, &a, &seen, NULL, made);
+  subtract_symmetric(s, &a, product, front->c);
+  finish(&seen, made);
+}
+FRONT(ldl_front, factor_ldl)
 #else
 #define lu_front NULL
 #define llt_front NULL
+#define ldl_front NULL
 #endif
 
 #define TABLE(isa) TSI_PASTE(TSI_TYPED(tsi_small_kernels), isa)
 
 extern const tsi_small_kernels TABLE(TSI_ISA);
-const tsi_small_kernels TABLE(TSI_ISA) = {.isa = TSI_TEXT(TSI_ISA), .lu = lu_front, .llt = llt_front};
+const tsi_small_kernels TABLE(TSI_ISA) = {
+    .isa = TSI_TEXT(TSI_ISA), .lu = lu_front, .llt = llt_front, .ldl = ldl_front};

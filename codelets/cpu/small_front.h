@@ -18,7 +18,7 @@ static inline bool tsi_front_is_small(tsi_index w, tsi_index m) {
 
 /* Where the factors of a small front go. */
 typedef struct tsi_small_factors {
-  tsi_index *pivot;    /* w; LLT: not used */
+  tsi_index *pivot;    /* w; LLT: not used. LDLT: result->inverse is written, too. */
   void *lower, *upper; /* the packed panel; upper: LU only */
   tsi_inverse inverse;
   tsi_pivoting *result; /* an entry of the panel that is not finite fails its first column */
@@ -30,6 +30,7 @@ typedef struct tsi_small_kernels {
   /* NULL: complex scalars. */
   void (*lu)(const tsi_front *front, tsi_small_factors *factors);
   void (*llt)(const tsi_front *front, tsi_small_factors *factors);
+  void (*ldl)(const tsi_front *front, tsi_small_factors *factors); /* needs no Q */
 } tsi_small_kernels;
 
 /* The table of a scalar type for this processor. isa: as in tsi_kernels_select. */

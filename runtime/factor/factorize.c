@@ -158,7 +158,7 @@ static void choose_small(tsi_numeric *numeric, bool fixed) {
   if (fixed || an->extended) return;
   numeric->small = an->stats.method == TRISTAR_METHOD_LU    ? kernels->lu
                    : an->stats.method == TRISTAR_METHOD_LLT ? kernels->llt
-                                                            : NULL;
+                                                            : kernels->ldl;
 }
 
 static void set_factor(tsi_numeric *numeric, const tristar_factor_t *factor) {

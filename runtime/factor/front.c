@@ -371,9 +371,27 @@ static void note_inverse(tsi_numeric *numeric, tsi_index panel, bool upper) {
               numeric->kernels->inverse_growth(b, tsi_factor_panel(numeric->factor, upper, panel)));
 }
 
+/* What L D L^T interchanges along with the columns of a panel: copies of it. */
+typedef struct interchanged {
+  double size[TSI_PANEL_WIDTH_MAX];
+  bool second[TSI_PANEL_WIDTH_MAX];
+} interchanged;
+
+static void copy_interchanged(const tsi_numeric *numeric, tsi_index column, tsi_index b, interchanged *own,
+                              tsi_pivoting *result) {
+  if (numeric->inverse == NULL) return;
+  memcpy(own->size, result->column_size, (size_t)b * sizeof *own->size);
+  result->column_size = own->size;
+  if (numeric->analysis->second == NULL) return;
+  memcpy(own->second, numeric->analysis->second + column, (size_t)b * sizeof *own->second);
+  result->second = own->second;
+}
+
 tristar_status tsi_front_small(tsi_numeric *numeric, const tsi_front *front, tsi_index s) {
   const tsi_index column = first_column(numeric, s), panel = numeric->analysis->panels->first[s];
   tsi_pivoting result = pivoting_of(numeric, column, front->w, front->m == 0);
+  interchanged own;
+  copy_interchanged(numeric, column, front->w, &own, &result);
   for (int side = 0; side < (numeric->full ? 2 : 1); side++)
     TSI_TRY(tsi_factor_need_passing(numeric->factor, side, panel));
   tsi_small_factors factors = {
@@ -394,16 +412,10 @@ void tsi_front_diagonal(tsi_numeric *numeric, const tsi_front_stripe *stripe, ts
       tsi_analysis_is_schur(numeric->analysis, numeric->analysis->panels->supernode[panel]))
     return;
   const tsi_index column = numeric->analysis->panels->start[panel], b = stripe->rows;
-  double size[TSI_PANEL_WIDTH_MAX];
   tsi_pivoting result = pivoting_of(numeric, column, b, stripe->begin + b == f);
   tsi_index *pivot = numeric->pivots ? numeric->pivots + column : NULL;
-  memcpy(size, result.column_size, (size_t)b * sizeof *size); /* L D L^T interchanges them */
-  result.column_size = size;
-  bool second[TSI_PANEL_WIDTH_MAX]; /* L D L^T interchanges them, too */
-  if (numeric->analysis->second != NULL) {
-    memcpy(second, numeric->analysis->second + column, (size_t)b * sizeof *second);
-    result.second = second;
-  }
+  interchanged own;
+  copy_interchanged(numeric, column, b, &own, &result);
   if (numeric->inverse)
     numeric->kernels->stripe_diagonal_ldl(stripe, pivot, &result);
   else
