@@ -280,8 +280,7 @@ static tristar_status estimate(scaled_inverse *inverse, double *sum, double *nor
 #define STALE 8
 
 /* The scaling of the factorization may be that of other values, which a refactorization has kept. Then the
- * condition is that of the equilibrated matrix, if that one is better. sum: 6 n, 2 n of scratch, both
- * scalings of the inverse, and room for them. */
+ * condition is that of the equilibrated matrix, if that one is better. sum: that of begin_condition. */
 static tristar_status estimate_equilibrated(scaled_inverse *inverse, double *sum, double *norm,
                                             double *reciprocal) {
   const tsi_system *system = inverse->system;
@@ -310,6 +309,25 @@ static tristar_status estimate_equilibrated(scaled_inverse *inverse, double *sum
   return TRISTAR_OK;
 }
 
+/* *sum: 6 n: 2 n of scratch, the scalings of *inverse, and room for others. */
+static tristar_status begin_condition(scaled_inverse *inverse, double **sum, double *norm,
+                                      double *reciprocal) {
+  const tsi_system *system = inverse->system;
+  TSI_TRY(tsi_team_agree(system->team, TSI_ALLOC(system->env, *sum, 6 * (tsi_count)system->n)));
+  inverse->row = *sum + 2 * (size_t)system->n;
+  inverse->column = inverse->row + system->n;
+  TSI_TRY(choose_scaling(inverse, *sum));
+  return estimate(inverse, *sum, norm, reciprocal);
+}
+
+tristar_status tsi_condition_of_factors(const tsi_system *system, double *reciprocal) {
+  scaled_inverse inverse = {.system = system, .solve = solve_once, .arg = (void *)(uintptr_t)system};
+  double norm;
+  TSI_OWNED double *sum = NULL;
+  *reciprocal = 1;
+  return system->team->n == 0 ? TRISTAR_OK : begin_condition(&inverse, &sum, &norm, reciprocal);
+}
+
 tristar_status tsi_condition(const tsi_system *system, tsi_multiply_columns solve, tsi_multiply_columns well,
                              void *arg, double *reciprocal, double *distance) {
   scaled_inverse inverse = {.system = system, .solve = solve, .arg = arg};
@@ -318,11 +336,7 @@ tristar_status tsi_condition(const tsi_system *system, tsi_multiply_columns solv
   *reciprocal = 1;
   *distance = INFINITY;
   if (system->team->n == 0) return TRISTAR_OK;
-  TSI_TRY(tsi_team_agree(system->team, TSI_ALLOC(system->env, sum, 6 * (tsi_count)system->n)));
-  inverse.row = sum + 2 * (size_t)system->n;
-  inverse.column = inverse.row + system->n;
-  TSI_TRY(choose_scaling(&inverse, sum));
-  TSI_TRY(estimate(&inverse, sum, &norm, reciprocal));
+  TSI_TRY(begin_condition(&inverse, &sum, &norm, reciprocal));
   if (inverse.is_given && *reciprocal < sqrt(system->kernels->epsilon))
     TSI_TRY(estimate_equilibrated(&inverse, sum, &norm, reciprocal));
   const bool doubtful = system->perturbed || *reciprocal < sqrt(system->kernels->epsilon);

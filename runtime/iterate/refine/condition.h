@@ -21,6 +21,11 @@ TRISTAR_CHECKED tristar_status tsi_condition(const tsi_system *system, tsi_multi
  * solve is not finite. One solve without refinement. Errors: MEMORY, those of tristar_solve. */
 TRISTAR_CHECKED tristar_status tsi_condition_glance(const tsi_system *system, double *size);
 
+/* The same of the matrix that the factors are those of, by solves without refinement: if A is singular, at
+ * most the backward error of the factors, up to the error of the estimate. No search for null vectors.
+ * Errors: MEMORY, those of tristar_solve. */
+TRISTAR_CHECKED tristar_status tsi_condition_of_factors(const tsi_system *system, double *reciprocal);
+
 /* 1 / condition, by solves that are refined where they have to be (forward_error.h). */
 TRISTAR_CHECKED tristar_status tsi_system_condition(const tsi_system *system, double *reciprocal);
 
