@@ -58,7 +58,7 @@ row '"floor_bytes_before":[[:space:]]*[0-9]+'
 export TRISTAR_CALIBRATION=off TRISTAR_SHORT_RATES=0
 if [ -r /proc/stat ] && [ "$(nproc)" -le 8 ]; then
   busy=()
-  for _ in 1 2 3 4; do
+  for _ in $(seq "$(nproc)"); do
     timeout 100 sh -c 'while :; do :; done' &
     busy+=($!)
   done

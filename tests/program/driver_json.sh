@@ -80,7 +80,9 @@ write plot-reuse.json plot gen:s2d9pt:40 --what reuse --out x.svg
 echo '{"gen:s2d9pt:4": {"new": [{"ranks": 2, "pz": 1, "simulated_s": 1, "compute_s": {"mean": 1, "min": 1, "max": 1}}]}}' >study.txt
 write plot-study.json plot study --from study.txt --out x.svg
 write plot-placement.json plot gen:s2d9pt:40 --what placement --gpu H100 --out x.svg
-write bench-1.json bench gen:s2d9pt:100 gen:s2d9pt:20 --rounds 1 --repeat 2 --variants levels --sched lws,eager --workers 2 --nrhs 1,8
+peer=none # their keys are alike
+[ ! -x "$(dirname "$tristar")/tools/peers/cholmod_solve" ] || peer=cholmod
+write bench-1.json bench gen:s2d9pt:80 gen:s2d9pt:20 --peers $peer --rounds 1 --repeat 2 --variants levels --sched lws,eager --workers 2 --nrhs 1,8
 rm -rf slow
 mkdir slow
 script slow/mumps_solve 'sleep 100'

@@ -46,11 +46,11 @@ for machine in "$machines"/*.json; do
   for way in '' '--map cyclic' '--algo levelwise --message-tree flat'; do
     # shellcheck disable=SC2086 # options and their values
     for run in first again; do
-      expect 0 '"predicted_(solve|factor)_s":' simulate gen:s2d9pt:100 --layout 4x2x4 --nrhs 2 $way --machine "$machine" --json -
+      expect 0 '"predicted_(solve|factor)_s":' simulate gen:s2d9pt:60 --layout 4x2x4 --nrhs 2 $way --machine "$machine" --json -
       cp output.txt $run.json
     done
     # shellcheck disable=SC2086
-    expect 0 '"layout":' info gen:s2d9pt:100 --layout 4x2x4 --nrhs 2 $way $gpu --json -
+    expect 0 '"layout":' info gen:s2d9pt:60 --layout 4x2x4 --nrhs 2 $way $gpu --json -
     python3 - <<'END' || fail "$machine $way: figures of simulate and info"
 import json
 first, again, info = json.load(open("first.json")), json.load(open("again.json")), json.load(open("output.txt"))
@@ -82,8 +82,8 @@ expect 0 '^gpus +NVIDIA A100 .*: 4 a node, 216 blocks each; links of 300 GB/s in
 grep -q '^  and 16 more GPUs: --json lists them$' output.txt || fail "info --gpu --layout: $(cat output.txt)"
 for run in gpus again; do expect 0 '^gpus ' info gen:s2d9pt:150 --gpu A100 --layout 4x2x4 --json $run.json; done
 expect 0 '^solve ' simulate gen:s2d9pt:150 --layout 4x2x4 --machine perlmutter_gpu --json one.json
-expect 0 'the fastest layout of so many GPUs$' info gen:s2d9pt:512 --gpu A100 --layout auto --ranks 16 --json auto.json
-expect 0 '^solves ' simulate gen:s2d9pt:512 --ranks 1,4,16,64 --machine perlmutter_gpu --json curves.json
+expect 0 'the fastest layout of so many GPUs$' info gen:s2d9pt:400 --gpu A100 --layout auto --ranks 16 --json auto.json
+expect 0 '^solves ' simulate gen:s2d9pt:400 --ranks 1,4,16,64 --machine perlmutter_gpu --json curves.json
 python3 - <<'END' || fail "GPUs: figures"
 import json
 gpus, again, one, auto, curves = (json.load(open(f + ".json")) for f in ("gpus", "again", "one", "auto", "curves"))
