@@ -77,6 +77,9 @@ static tristar_status read_coordinate(tsi_text_lines *lines, const tsi_market_he
                                       tsi_count doubles, double **full) {
   static const double one = 1;
   TSI_CLEANUP(tristar_matrix_destroy) tristar_matrix_t *m = NULL;
+  if (header->field == TSI_FIELD_PATTERN && header->symmetry == TRISTAR_SKEW_SYMMETRIC)
+    TSI_FAIL(lines->env, TRISTAR_ERR_FORMAT, "%s: a skew-symmetric pattern: its entries have no signs",
+             tsi_lines_where(lines));
   TSI_TRY(tsi_market_read_coordinate(lines, header, &m));
   TSI_TRY(TSI_ALLOC_ZERO(lines->env, *full, doubles));
   for (tsi_index j = 0; j < m->cols; j++)

@@ -54,6 +54,8 @@ static const bad_file bad_files[] = {
      ":4: a row of length 1, but that of line 2 has length 2"},
     {"text, nothing but comments", "# c\n\n", TRISTAR_ERR_FORMAT, ":2: the file has no number"},
     {"pattern", ARRAY "pattern general\n1 1\n", TRISTAR_ERR_FORMAT, ":1: an array file cannot be a pattern"},
+    {"skew-symmetric pattern", COORDINATE "pattern skew-symmetric\n2 2 1\n1 2\n", TRISTAR_ERR_FORMAT,
+     ":2: a skew-symmetric pattern"},
     {"three sizes", ARRAY "real general\n1 1 1\n1\n", TRISTAR_ERR_FORMAT, ":2: more than 2 numbers"},
     {"too few", ARRAY "real general\n2 2\n1\n2\n3\n", TRISTAR_ERR_FORMAT,
      ":5: the file ends after 3 of the 4 values"},
