@@ -11,7 +11,7 @@
  *   - Pivots are suspicious. Then TriStar estimates 1 / condition (tristar_condition) with 4 to 10 solves.
  *     The matrix is singular if the estimate is below n eps and eps^0.95; if pivots were perturbed, below
  *     eps^0.85 (5e-14; in single precision 1e-6), with refined solves. If pivots only inherit errors, the
- *     limit is eps.
+ *     limit is eps. If no null vector is found, a scaling that suits the inverse counts as well.
  *
  * A scaling or a matching that does not suit the values can make a regular matrix look singular. Often a null
  * vector removes the doubt: if entries that change by such a share of themselves make the matrix singular,

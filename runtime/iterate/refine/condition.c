@@ -263,6 +263,13 @@ tristar_status tsi_condition_glance(const tsi_system *system, double *size) {
   return team->failure;
 }
 
+/* scale becomes scale times size, or divided by it (sign -1), by powers of two. */
+static void multiply_by_powers(tsi_index n, const double *size, int sign, double *scale) {
+  for (tsi_index i = 0; i < n; i++)
+    if (size[i] > 0 && isfinite(size[i]))
+      scale[i] = ldexp(scale[i], sign * (tsi_scaling_exponent(size[i]) - 1));
+}
+
 /* norm: of B. sum: n of scratch. */
 static tristar_status estimate(scaled_inverse *inverse, double *sum, double *norm, double *reciprocal) {
   const tsi_system *system = inverse->system;
@@ -328,6 +335,58 @@ tristar_status tsi_condition_of_factors(const tsi_system *system, double *recipr
   return system->team->n == 0 ? TRISTAR_OK : begin_condition(&inverse, &sum, &norm, reciprocal);
 }
 
+#define SWEEPS_BY_SOLUTIONS 4
+
+/* row and column become those in which |A| |x| and |x| have entries near one, for the solution x of a b
+ * without a pattern that is as large as |A| |x| before. Repeated, that is the power method for |A^-1| |A|,
+ * whose spectral radius is the smallest condition that a scaling gives (Bauer 1963). sum: 2 n, x: n of
+ * scratch. *finite: false: a solve failed. */
+static tristar_status scale_by_solutions(scaled_inverse *inverse, double *sum, char *x, bool *finite) {
+  const tsi_system *system = inverse->system;
+  const tsi_index n = system->n;
+  *finite = true;
+  for (int sweep = 1; sweep <= SWEEPS_BY_SOLUTIONS && *finite; sweep++) {
+    TSI_TRY(find_sums(system, TRISTAR_N, inverse->row, inverse->column, sum));
+    for (tsi_index i = 0; i < n; i++) {
+      const double share = tsi_system_scatter(system, TRISTAR_N, false, i) * sweep;
+      if (share - floor(share) < 0.5) sum[i] = -sum[i];
+    }
+    system->kernels->fill(n, sum, x);
+    TSI_TRY(solve_scaled(inverse, false, 1, x));
+    system->kernels->part(n, x, TSI_PART_MAGNITUDE, sum);
+    const bool lost = system->kernels->first_not_finite(n, x) < n;
+    *finite = !tsi_team_any(system->team, lost);
+    if (!*finite) break;
+    multiply_by_powers(n, sum, 1, inverse->column);
+    TSI_TRY(find_sums(system, TRISTAR_N, inverse->row, inverse->column, sum));
+    multiply_by_powers(n, sum, -1, inverse->row);
+    set_reductions(inverse);
+  }
+  return system->team->failure;
+}
+
+/* No scaling by the sizes of entries suits all matrices: an entry of the inverse may be huge though changes
+ * of the entries of A by small shares of themselves change it little, as in triangles. A matrix that looks
+ * singular, but has no null vector, is tried in a scaling that suits its inverse. sum: 2 n of scratch. */
+static tristar_status estimate_by_solutions(scaled_inverse *inverse, tsi_multiply_columns well, double *sum,
+                                            double *reciprocal, double *distance) {
+  const tsi_system *system = inverse->system;
+  double norm, other, other_distance = INFINITY;
+  bool finite;
+  TSI_OWNED char *x = NULL;
+  TSI_TRY(tsi_team_agree(system->team,
+                         TSI_ALLOC_SIZED(system->env, x, system->n, system->kernels->scalar_bytes)));
+  TSI_TRY(scale_by_solutions(inverse, sum, x, &finite));
+  if (!finite) return TRISTAR_OK;
+  TSI_TRY(estimate(inverse, sum, &norm, &other));
+  if (other > *reciprocal && (system->perturbed || other < sqrt(system->kernels->epsilon)))
+    TSI_TRY(find_null_vector(inverse, well, norm, sum, &other, &other_distance));
+  if (!(other > *reciprocal)) return TRISTAR_OK;
+  *reciprocal = other;
+  *distance = other_distance;
+  return TRISTAR_OK;
+}
+
 tristar_status tsi_condition(const tsi_system *system, tsi_multiply_columns solve, tsi_multiply_columns well,
                              void *arg, double *reciprocal, double *distance) {
   scaled_inverse inverse = {.system = system, .solve = solve, .arg = arg};
@@ -341,5 +400,8 @@ tristar_status tsi_condition(const tsi_system *system, tsi_multiply_columns solv
     TSI_TRY(estimate_equilibrated(&inverse, sum, &norm, reciprocal));
   const bool doubtful = system->perturbed || *reciprocal < sqrt(system->kernels->epsilon);
   if (doubtful && *reciprocal > 0) TSI_TRY(find_null_vector(&inverse, well, norm, sum, reciprocal, distance));
+  const double most = pow(system->kernels->epsilon, SINGULAR);
+  if (*reciprocal > 0 && *reciprocal <= most && *distance > most)
+    TSI_TRY(estimate_by_solutions(&inverse, well, sum, reciprocal, distance));
   return TRISTAR_OK;
 }
