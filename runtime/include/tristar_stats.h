@@ -43,13 +43,13 @@
  * Weak pivots. A pivot below eps^0.3 of its column, or g above 100 (single precision: 8), can cost digits in
  * rows of small terms. So can a pivot below 2^-10 of its column, if scalings are apart: its share over their
  * ratio is below eps^0.56. So can growth above 1000 (single precision: 200), if its product with that ratio
- * is above eps^(-1/3). Trial solves with 8 right-hand sides look for such rows, as they do where scalings are
- * far apart. As a few right-hand sides miss some, solve_error is eps^-0.2 times their error (1,400; in single
- * precision 24), and at least eps times the condition, if that was estimated. Where scalings differ by more
- * than 2^60 (single precision: 2^27; imports: 2^40, 2^18) it is at least 1: trials are no evidence for other
- * right-hand sides. Scalings of A that differ by 2^13 to 2^20 (single precision: 2^6 to 2^9) are tried with 2
- * right-hand sides, up to 100 rows with 8. There solve_error is eps^-0.1 times their error (37; in single
- * precision 5). These trials end with A if they lose digits, and A^T is not tried.
+ * is above eps^(-1/3). Trial solves with 8 right-hand sides look for such rows. As a few right-hand sides
+ * miss some, solve_error is eps^-0.2 times their error (1,400; in single precision 24), and at least eps
+ * times the condition, if that was estimated. Where scalings differ by more than 2^20 (single precision: 2^9)
+ * it is at least 1, without trials: they are no evidence for other right-hand sides. Scalings of A that
+ * differ by 2^13 to 2^20 (single precision: 2^6 to 2^9) are tried with 2 right-hand sides, up to 100 rows
+ * with 8. There solve_error is eps^-0.1 times their error (37; in single precision 5). These trials end with
+ * A if they lose digits, and A^T is not tried.
  *
  * Refactorizations. If units or weak pivots made solves lose digits with the values before, and still are the
  * only reason for trials, none are made: solve_error is that of the values before, rounded up to 2^k, and

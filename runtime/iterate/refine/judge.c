@@ -15,19 +15,15 @@
 #define GROWN 1000   /* growth that a trial solve is made for; in single precision eps^-1/3, 200 */
 /* Exponents of eps. A pivot below eps^WEAK of its column may cost more than eps^(2/3) in rows of small terms,
  * and so may one whose share, over the ratio of the scalings, is below eps^WEAK_APART, and inverses that grow
- * beyond eps^-WEAK_INVERSES (100; single precision 8). Where pivots are weak or units apart, trials may miss
- * errors that are eps^-MISSED times theirs. */
+ * beyond eps^-WEAK_INVERSES (100; single precision 8). Where pivots are weak, trials may miss errors that are
+ * eps^-MISSED times theirs. */
 #define WEAK 0.3
 #define WEAK_APART 0.56
 #define WEAK_INVERSES 0.128
 #define MISSED 0.2
-#define MISSED_UNEVEN 0.1 /* where units are uneven, but not apart */
+#define MISSED_UNEVEN 0.1 /* where units are uneven */
 #define FEW_ROWS 100      /* of which FEW_TRIALS may miss too many */
 #define FEW_TRIALS 2
-/* Times tsi_apart_units: no trials show which rows of other right-hand sides are lost. Imports: solves do not
- * use their weights, so they lose more. */
-#define REMOTE 3
-#define REMOTE_IMPORT 2
 
 static double epsilon_of(const tristar_factor_t *factor) {
   return tsi_sparse_kernels_select(factor->analysis->factor_scalar)->epsilon;
@@ -83,14 +79,9 @@ static double expect(const tristar_factor_t *factor, double error, double missed
   return error / pow(epsilon_of(factor), missed);
 }
 
-/* Are units so far apart that no trial has to show it? */
-static bool are_remote(const tristar_analysis_t *an, int spread) {
-  return spread > (an->imported ? REMOTE_IMPORT : REMOTE) * tsi_apart_units(an->factor_scalar);
-}
-
-/* What errors of solves are at least where units are so far apart. */
-static double least_error(const tristar_factor_t *factor, int spread) {
-  return are_remote(factor->analysis, spread) ? 1 : 0;
+/* Are units so far apart that solves lose rows of some right-hand sides, whatever trials show? */
+static bool are_apart(const tristar_analysis_t *an, int spread) {
+  return spread > tsi_apart_units(an->factor_scalar);
 }
 
 /* Can units cost digits? Rounding errors of the largest rows are eps 2^spread times the terms of the smallest
@@ -99,12 +90,6 @@ static double least_error(const tristar_factor_t *factor, int spread) {
 static bool are_uneven(const tristar_analysis_t *an, int spread) {
   const double epsilon = tsi_sparse_kernels_select(an->factor_scalar)->epsilon;
   return ldexp(1, spread) > pow(epsilon, MISSED_UNEVEN - 1.0 / 3);
-}
-
-/* Trials of n rows in units that are uneven: all of them? Where units are not apart, FEW_TRIALS are enough
- * for many rows. */
-static bool tries_all(const tristar_analysis_t *an, int64_t n, int spread) {
-  return spread > tsi_apart_units(an->factor_scalar) || n <= FEW_ROWS;
 }
 
 /* tsi_judge_is_needed. */
@@ -140,12 +125,50 @@ static bool take_known_loss(tristar_factor_t *factor, int spread) {
   return true;
 }
 
-bool tsi_judge_is_due(tristar_factor_t *factor) {
+/* Units, or weak pivots, have made solves lose digits, or not. */
+static void note_loss(tristar_factor_t *factor, bool weak) {
+  const double error = factor->stats.solve_error;
+  int exponent;
+  if (!tsi_factor_loses_digits(factor) || !is_harmless(factor) || !(error < 0x1p62)) return;
+  if (frexp(error, &exponent) <= 0.5) exponent--;
+  factor->loss = (int8_t)(64 + exponent);
+  factor->loses_by_weakness = weak;
+}
+
+static void note_units(tristar_factor_t *factor, int spread, bool quiet) {
+  note_loss(factor, false);
+  if (tsi_factor_loses_digits(factor) && !quiet)
+    tsi_log(&factor->ts->env, are_apart(factor->analysis, spread) ? TRISTAR_LOG_WARNING : TRISTAR_LOG_INFO,
+            "factor: scalings of rows or columns differ by 2^%d: solves that are not refined may have "
+            "backward errors of %.1e; tristar_solve refines",
+            spread, factor->stats.solve_error);
+}
+
+/* Units are apart: b and x as they are scaled may have entries of any size, and a solve that is not refined
+ * loses the small ones. */
+static void take_units(tristar_factor_t *factor, int spread, bool quiet) {
+  factor->stats.judged = 1;
+  factor->stats.solve_error = tsi_larger(factor->stats.solve_error, 1);
+  note_units(factor, spread, quiet);
+}
+
+/* Takes that for the verdict, unless there is more to look at. */
+static bool take_units_alone(tristar_factor_t *factor, int spread, bool quiet) {
+  if (!are_apart(factor->analysis, spread) || spread > TSI_FAR_UNITS || is_weak(factor, spread) ||
+      !is_harmless(factor))
+    return false;
+  take_units(factor, spread, quiet);
+  return true;
+}
+
+bool tsi_judge_is_due(tristar_factor_t *factor, bool quiet) {
   const int spread = tsi_scaling_spread(factor);
   const bool needed = is_needed(factor, spread);
   if (!needed) factor->loss = 0;
   if (known_loss(factor) == 0) factor->scaled_error = 0;
-  return needed && (inherits_errors(factor) || may_inherit_some(factor) || !take_known_loss(factor, spread));
+  if (!needed) return false;
+  return inherits_errors(factor) || may_inherit_some(factor) ||
+         !(take_known_loss(factor, spread) || take_units_alone(factor, spread, quiet));
 }
 
 bool tsi_judge_suspects(const tristar_factor_t *factor) {
@@ -337,8 +360,9 @@ size_t tsi_judge_bytes(const tristar_analysis_t *an, tsi_index columns) {
 tsi_index tsi_judge_foreseen(const tristar_analysis_t *an) {
   const tsi_index n = an->pattern->n;
   const int spread = tsi_scaling_spread_of(n, an->row_scale, an->col_scale);
-  if (!are_uneven(an, spread)) return 0;
-  return tries_all(an, n, spread) && !are_remote(an, spread) ? TSI_TRIAL_COLUMNS : FEW_TRIALS;
+  if (spread > TSI_FAR_UNITS) return TRIAL_MODERATE + 1;
+  if (!are_uneven(an, spread) || are_apart(an, spread)) return 0;
+  return n <= FEW_ROWS ? TSI_TRIAL_COLUMNS : FEW_TRIALS;
 }
 
 tristar_status tsi_judge_solves(const tsi_system *system, const tristar_factor_t *factor, double *error) {
@@ -517,40 +541,23 @@ static tristar_status judge_growth(const tsi_system *system, const tristar_facto
   return TRISTAR_OK;
 }
 
-/* Units, or weak pivots, have made solves lose digits, or not. */
-static void note_loss(tristar_factor_t *factor, bool weak) {
-  const double error = factor->stats.solve_error;
-  int exponent;
-  if (!tsi_factor_loses_digits(factor) || !is_harmless(factor) || !(error < 0x1p62)) return;
-  if (frexp(error, &exponent) <= 0.5) exponent--;
-  factor->loss = (int8_t)(64 + exponent);
-  factor->loses_by_weakness = weak;
-}
-
-/* Where units are apart, b and x as they are scaled may have entries of any size, and a solve that is not
- * refined loses the small ones. Each row is judged in its own unit. */
+/* Where units are uneven, solves may lose digits of small rows, and trials show it. */
 static tristar_status judge_units(trials *t, tristar_factor_t *factor, int spread) {
-  const tsi_system *system = t->system;
-  double *error = &factor->stats.solve_error;
-  const bool apart = spread > tsi_apart_units(factor->analysis->factor_scalar);
-  const bool all = tries_all(factor->analysis, system->team->n, spread);
-  const double missed = apart ? MISSED : MISSED_UNEVEN;
+  const bool quiet = t->system->team->own != 0, all = t->system->team->n <= FEW_ROWS;
   double found = 0;
   if (tsi_factor_loses_digits(factor) || !are_uneven(factor->analysis, spread)) return TRISTAR_OK;
-  t->strict = apart;
+  if (are_apart(factor->analysis, spread)) {
+    take_units(factor, spread, quiet);
+    return TRISTAR_OK;
+  }
+  t->strict = false;
   factor->stats.judged = 1;
-  *error = tsi_larger(*error, fmax(least_error(factor, spread), t->known));
+  factor->stats.solve_error = tsi_larger(factor->stats.solve_error, t->known);
   if (!tsi_factor_loses_digits(factor))
     TSI_TRY(try_until_lost(t, factor, all ? TRIAL_ONES : TRIAL_UNITS + 1 - FEW_TRIALS,
-                           all ? TRIAL_LAST : TRIAL_UNITS, missed, &found));
-  *error = tsi_larger(*error, expect(factor, found, missed));
-  note_loss(factor, false);
-  if (tsi_factor_loses_digits(factor) && system->team->own == 0)
-    tsi_log(
-        system->env, apart ? TRISTAR_LOG_WARNING : TRISTAR_LOG_INFO,
-        "factor: scalings of rows or columns differ by 2^%d: solves that are not refined may have backward "
-        "errors of %.1e; tristar_solve refines",
-        spread, *error);
+                           all ? TRIAL_LAST : TRIAL_UNITS, MISSED_UNEVEN, &found));
+  factor->stats.solve_error = tsi_larger(factor->stats.solve_error, expect(factor, found, MISSED_UNEVEN));
+  note_units(factor, spread, quiet);
   return TRISTAR_OK;
 }
 
@@ -642,7 +649,8 @@ tristar_status tsi_judge_import(const tsi_system *system, tristar_factor_t *fact
       stats->solve_error = fmax(stats->solve_error, t.strict ? expect(factor, error, MISSED) : error);
   }
   factor->scaled_error = stats->solve_error;
-  stats->solve_error = fmax(stats->solve_error, least_error(factor, tsi_scaling_spread(factor)));
+  if (are_apart(factor->analysis, tsi_scaling_spread(factor)))
+    stats->solve_error = fmax(stats->solve_error, 1);
   if (tsi_factor_loses_digits(factor))
     tsi_log(system->env, TRISTAR_LOG_WARNING,
             "import: solves that are not refined have backward errors of about %.1e; tristar_solve refines",

@@ -3,9 +3,10 @@
  * Job. Pivots that were perturbed, that are small beside the entries of their columns, that inherit errors of
  * others, or that have grown, can mean that the matrix is singular to working precision, or that solves lose
  * digits. They can also mean nothing. Trial solves with A and A^T and an estimate of the condition decide,
- * see tristar_singular and tristar_growth. Where the scalings of rows or columns are far apart, one more
- * trial has a right-hand side in the user's units. Where pivots inherit errors and nothing else is wrong, one
- * solve mostly shows that they mean nothing. Factorizations without such pivots cost nothing.
+ * see tristar_singular and tristar_growth. Where the scalings of rows or columns differ, more trials have
+ * right-hand sides in the user's units; where they are apart, solves refine, and no trial has to show it.
+ * Where pivots inherit errors and nothing else is wrong, one solve mostly shows that they mean nothing.
+ * Factorizations without such pivots cost nothing.
  *
  * Reads   the figures of a factorization, which are the same on all members of the team; its system.
  * Writes  stats of the factor: judged, solve_error, reciprocal_condition. */
@@ -16,9 +17,10 @@
 
 /* Is there anything to look at? */
 bool tsi_judge_is_needed(const tristar_factor_t *factor);
-/* Are there trials to make? Not if solves with the values before lost digits, as units or weak pivots made
- * them, and nothing else is wrong: stats keep their solve_error, so that solves refine. */
-bool tsi_judge_is_due(tristar_factor_t *factor);
+/* Are there trials to make? Not if units are apart, or solves with the values before lost digits, as units or
+ * weak pivots made them, and nothing else is wrong: then solves refine, as stats.solve_error says. quiet:
+ * another process writes to the log. */
+bool tsi_judge_is_due(tristar_factor_t *factor, bool quiet);
 
 /* Columns of a trial at most. */
 enum { TSI_TRIAL_COLUMNS = 8 };

@@ -39,7 +39,7 @@ static tristar_status judge(tsi_verdict *verdict, bool last) {
     const bool other_first = !((owner *)verdict)->again && tsi_judge_can_match(factor->analysis);
     return tsi_schur_judge(factor, !other_first);
   }
-  if (!tsi_judge_is_due(factor)) return TRISTAR_OK;
+  if (!tsi_judge_is_due(factor, verdict->is_quiet)) return TRISTAR_OK;
   if (factor->trial_plan == NULL) TSI_TRY(tristar_plan(factor, NULL, &plan));
   TSI_TRY(tsi_plan_system_create(plan ? plan : factor->trial_plan, &s));
   TSI_TRY(tsi_judge(&s.system, factor, last));

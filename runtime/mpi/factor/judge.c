@@ -26,7 +26,7 @@ static tristar_status judge_system(tristar_distributed_t *d, bool measure, bool 
 }
 
 static tristar_status judge(tsi_verdict *verdict, bool last) {
-  if (!tsi_judge_is_due(verdict->factor)) return TRISTAR_OK;
+  if (!tsi_judge_is_due(verdict->factor, verdict->is_quiet)) return TRISTAR_OK;
   return judge_system(((owner *)verdict)->d, false, last);
 }
 
