@@ -71,7 +71,8 @@ TRISTAR_API TRISTAR_CHECKED tristar_status tristar_limit_memory(tristar_t *ts, s
 typedef enum tristar_phase {
   TRISTAR_PHASE_ANALYSIS, /* tristar_analyze; also in tristar_factor, if it analyzes again. */
   TRISTAR_PHASE_FACTOR,   /* tristar_factor, tristar_refactor and updates (tristar_update.h). */
-  TRISTAR_PHASE_PLAN,     /* tristar_plan; also in tristar_factor, for trial solves. */
+  TRISTAR_PHASE_PLAN,     /* tristar_plan; also in tristar_factor, for trial solves, and in a solve that first
+                             copies new values (tristar_plan_options.storage, .compress). */
   TRISTAR_PHASE_SOLVE     /* tristar_solve, tristar_solve_refined and others; also for trial solves. */
 } tristar_phase;
 
