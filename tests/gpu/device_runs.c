@@ -23,6 +23,9 @@ unsigned run_warp(unsigned wanted) {
   (void)wanted;
   return the_board()->warp;
 }
+unsigned run_processors(void) {
+  return the_board()->processors;
+}
 bool run_has_faults(void) {
   return false;
 }

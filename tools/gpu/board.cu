@@ -39,6 +39,7 @@ const char *board_open(gpu_board *out) {
   DO(GetDeviceProperties, &found, 0);
   snprintf(out->name, sizeof out->name, "%s", found.name);
   out->warp = (unsigned)found.warpSize;
+  out->processors = (unsigned)found.multiProcessorCount;
   out->bytes = (double)found.totalGlobalMem;
   out->threads = TSI_GPU_THREADS;
   out->measured = 16;
@@ -64,6 +65,43 @@ void board_copy_out(void *to, const void *from, size_t bytes) {
 }
 void board_fill(void *at, int byte, size_t bytes) {
   DO(Memset, at, byte, bytes);
+}
+
+int board_count(void) {
+  int count = 0;
+  DO(GetDeviceCount, &count);
+  return count;
+}
+void board_select(int number) {
+  DO(SetDevice, number);
+}
+void board_settle(void) {
+  DO(DeviceSynchronize);
+}
+void *board_stream(void) {
+  GPU(Stream_t) stream = NULL;
+  DO(StreamCreateWithFlags, &stream, GPU(StreamNonBlocking));
+  return stream;
+}
+bool board_busy(void *stream) {
+  const error_code error = GPU(StreamQuery)((GPU(Stream_t))stream);
+  if (error == GPU(ErrorNotReady)) return true;
+  board_check((int)error, "a stream");
+  return false;
+}
+void board_release_stream(void *stream) {
+  DO(StreamDestroy, (GPU(Stream_t))stream);
+}
+void board_map(void *host, size_t bytes) {
+  DO(HostRegister, host, bytes, GPU(HostRegisterMapped) | GPU(HostRegisterPortable));
+}
+void *board_mapped(void *host) {
+  void *at = NULL;
+  DO(HostGetDevicePointer, &at, host, 0);
+  return at;
+}
+void board_unmap(void *host) {
+  DO(HostUnregister, host);
 }
 
 void board_start(void) {

@@ -6,6 +6,7 @@
  * a message: what is asked here cannot go on without it. */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #ifdef __cplusplus
@@ -14,6 +15,7 @@ extern "C" {
 
 typedef struct gpu_board {
   char name[256];
+  unsigned processors;
   unsigned warp;     /* lanes of a warp of its kernels */
   unsigned threads;  /* that a block of them has best */
   double bytes;      /* of its memory */
@@ -29,6 +31,23 @@ void board_release(void *at);
 void board_copy_in(void *to, const void *from, size_t bytes);
 void board_copy_out(void *to, const void *from, size_t bytes);
 void board_fill(void *at, int byte, size_t bytes);
+
+/* ---- Several GPUs, and launches beside each other ---- */
+/* GPUs of the machine. What is allocated and launched is on the GPU that is selected, the first one at the
+ * begin. */
+int board_count(void);
+void board_select(int number);
+/* Returns when all that was started on the selected GPU has ended. */
+void board_settle(void);
+/* A stream of the selected GPU, which does not wait for other streams; has all ended that was launched there?
+ */
+void *board_stream(void);
+bool board_busy(void *stream);
+void board_release_stream(void *stream);
+/* Lets all GPUs read and write memory of the host, of whole pages; its address on the selected GPU. */
+void board_map(void *host, size_t bytes);
+void *board_mapped(void *host);
+void board_unmap(void *host);
 
 /* What launches return: 0, or an error that ends the program. */
 void board_check(int error, const char *what);

@@ -10,6 +10,7 @@ static unsigned char kept;
 const char *board_open(gpu_board *out) {
   snprintf(out->name, sizeof out->name, "the emulator");
   out->warp = 32;
+  out->processors = 2;
   out->threads = 64; /* each one takes time */
   out->bytes = 1 << 24;
   out->measured = 16;
@@ -33,6 +34,17 @@ void board_copy_out(void *to, const void *from, size_t bytes) {
 void board_fill(void *at, int byte, size_t bytes) {
   memset(at, byte, bytes);
 }
+
+int board_count(void) {
+  return 2;
+}
+void board_select(int) {}
+void board_settle(void) {}
+void board_map(void *, size_t) {}
+void *board_mapped(void *host) {
+  return host;
+}
+void board_unmap(void *) {}
 
 void board_check(int error, const char *what) {
   CHECK_MSG(error == 0, "%s: %d", what, error);

@@ -7,15 +7,23 @@
  * Factors of 10 real matrices on 2, 4 and 8 GPUs, in each scalar type that can hold the matrix, with 1 and 17
  * right-hand sides, whole, and by one sweep after the other: backward errors are those of a solve in one
  * piece; the bits are the same in other schedules and in repeated solves. Layouts, trees, sums between grids,
- * and op alternate. The folder of real matrices: TRISTAR_DATA, or ../shared/data next to the sources. */
+ * and op alternate. The folder of real matrices: TRISTAR_DATA, or ../shared/data next to the sources.
+ *
+ *   test_gpu_program_data [measure KIND K]: times of solves with a model problem on 1 to 8 PEs, on a device
+ */
 #include "tests/support/context.h"
 #include "tests/support/data.h"
 #include "tests/support/gpu/program_solve.h"
 #include "tests/support/mpi/process_checks.h"
 #include "tests/support/real_matrices.h"
 #include "tests/support/subtests.h"
+#include "runtime/process/layout_words.h"
 
-enum { MANY = 200, REPEATS = 2 };
+#ifdef TSI_FEW /* where what copies is tested, not the kernel */
+enum { MANY = 8, REPEATS = 2, TESTED = 2 };
+#else
+enum { MANY = 200, REPEATS = 2, TESTED = 10 };
+#endif
 
 static const struct {
   tsi_index px, py, pz;
@@ -96,7 +104,7 @@ static const struct {
     {"bfwa62.mtx.gz", TRISTAR_METHOD_LU},    {"LFAT5.mtx.gz", TRISTAR_METHOD_LDLT},
     {"rajat11.mtx.gz", TRISTAR_METHOD_LU},   {"mathnet_sparse_complex.mtx.gz", TRISTAR_METHOD_LU},
 };
-enum { SOURCES = sizeof sources / sizeof *sources };
+_Static_assert(sizeof sources / sizeof *sources >= TESTED, "");
 
 static int solves;
 
@@ -180,7 +188,54 @@ static void check_source(tristar_t *ts, int source) {
     check_type(ts, &view, types[k], source, 5 * source + 3 * k);
 }
 
+/* ---- Times --------------------------------------------------------------------------------------------- */
+
+/* Chunks are those of solves of the library on GPUs. */
+static void measure_layout(tristar_t *ts, problem *q, const tristar_layout *layout, tsi_index nrhs) {
+  enum { SOLVES = 20 };
+  const int64_t n = q->view.rows;
+  const size_t block = (size_t)(n * nrhs) * q->type->bytes;
+  factor_problem(ts, q, TRISTAR_METHOD_AUTO, layout->pz);
+  const tsi_process_options options = {
+      .layout = tsi_layout_options_of(layout, TSI_GPU_FLOOR_BYTES, q->factor->analysis->symbolic->nnz_exact,
+                                      q->type->bytes),
+      .tree = tsi_tree_of(layout)};
+  program_solver *v = program_open(tsi_context_env(ts), q->factor, q->type, &options, nrhs, false);
+  OWNED char *b = xcalloc(SOLVES, block), *x = xcalloc(SOLVES, block);
+  const run_grid grid = {.blocks = 0, .threads = 256};
+  program_prepare(v, TRISTAR_N, TRISTAR_PART_ALL, q->b, x);
+  for (int k = 0; k < SOLVES; k++) memcpy(b + (size_t)k * block, q->b, block);
+  const run_outcome got = program_solve(v, SOLVES, &grid, b, x);
+  CHECK_MSG(got.ended, "%s", got.problem);
+  CHECK_OK(tristar_solve(q->plan, TRISTAR_N, nrhs, q->b, n, q->x, n));
+  const double other = difference(q->type, n, NULL, n, nrhs, x + (SOLVES - 1) * block, q->x);
+  printf("%dx%dx%d  %3d right-hand sides  %10.1f us a solve  %8.1e from the cores' x\n", layout->px,
+         layout->py, layout->pz, (int)nrhs, 1e6 * got.seconds / SOLVES, other);
+  CHECK(other < ROUNDING * q->type->roundoff);
+  program_close(&v);
+  release_factor(q);
+}
+
+static void measure(tristar_t *ts, const char *kind, int64_t k) {
+  CLEANUP(close_problem) problem q = open_problem(ts, kind, k, &typed_double, TRISTAR_SYMMETRIC);
+  printf("distributed solves, %s:%d, double precision; GPUs run 20 solves in a row\n", kind, (int)k);
+  for (int l = -1; l < LAYOUTS; l++)
+    for (int many = 0; many < 2; many++) {
+      tristar_layout layout;
+      tristar_layout_init(&layout);
+      layout.px = l < 0 ? 1 : (int)layouts[l].px;
+      layout.py = l < 0 ? 1 : (int)layouts[l].py;
+      layout.pz = l < 0 ? 1 : (int)layouts[l].pz;
+      measure_layout(ts, &q, &layout, many ? TYPED_COLUMNS : 1);
+    }
+}
+
 int main(int argc, char **argv) {
+  if (argc == 4 && strcmp(argv[1], "measure") == 0) {
+    CLEANUP(close_context) tristar_t *alone = open_without_starpu(false);
+    measure(alone, argv[2], atoi(argv[3]));
+    return 0;
+  }
   subtests_begin(&argc, argv);
   char path[1024];
   CLEANUP(close_context) tristar_t *ts = open_without_starpu(true);
@@ -190,7 +245,7 @@ int main(int argc, char **argv) {
   FILE *index = fopen(path, "r");
   if (index == NULL) SKIP("only generated matrices: %s is not there", path);
   fclose(index);
-  for (int k = 0; k < SOURCES; k++) RUN(check_source(ts, k));
+  for (int k = 0; k < TESTED; k++) RUN(check_source(ts, k));
   printf("%d solves with real matrices\n", solves);
   return 0;
 }

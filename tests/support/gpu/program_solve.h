@@ -125,6 +125,8 @@ static inline run_outcome program_solve_some(program_solver *v, unsigned runs, c
       mine[r][1][k] = xcalloc(bytes + 1, 1);
     }
     pe[r] = (run_pe){.program = v->tables[r].program,
+                     .process = p,
+                     .tables = &v->tables[r],
                      .workspace_rows = (size_t)p->tables.workspace_rows,
                      .source = v->source[r],
                      .sources = p->program->receives,

@@ -8,8 +8,13 @@
 extern "C" {
 #endif
 
+struct tsi_process;
+struct tsi_program_tables;
+
 typedef struct run_pe {
   tsi_gpu_program program; /* tables, and the call without b, x and a workspace */
+  const struct tsi_process *process;
+  const struct tsi_program_tables *tables; /* those of the program */
   size_t workspace_rows;
   const tsi_index *source; /* PEs that send to this one, with repetitions */
   tsi_index sources;

@@ -22,12 +22,15 @@ typedef struct run_outcome {
   bool ended; /* else: why not */
   char problem[4096];
   double loads, sectors, bytes; /* panel loads of warps */
+  double seconds;               /* of all runs of run_programs on a device; else 0 */
 } run_outcome;
 
 /* The warps that kernels have where a test would like so many lanes: so many in the emulator. */
 unsigned run_warp(unsigned wanted);
 /* Do faults of a grid have an effect? */
 bool run_has_faults(void);
+/* Of a GPU; not in the emulator, unless it stands for a board. */
+unsigned run_processors(void);
 
 /* The sweeps that the call has, forward with one factor's tables and backward with the other one's or the
  * same. scalars: "s", "d", "c", "z", "sd", "cz" as in codelets/gpu/tables/launch.h. The call's workspace is
