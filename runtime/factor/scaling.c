@@ -178,7 +178,8 @@ static bool matching_fits(const tsi_scaling *s) {
   const int most = tsi_scaling_fitting(s->lines->factor_scalar);
   for (tsi_index i = 0; i < s->lines->n; i++)
     if (abs(s->of_row[i]) > most || abs(s->of_column[i]) > most) return false;
-  return true;
+  return !is_wide(range_of(s->lines->n, s->of_row), TSI_FITTING_SPREAD) &&
+         !is_wide(range_of(s->lines->n, s->of_column), TSI_FITTING_SPREAD);
 }
 
 /* The sizes whose exponents are within these limits: from low, and below high. */
@@ -508,7 +509,7 @@ static bool lines_fit(const tsi_scaling_lines *lines, line_size *crossing, doubl
   const tsi_index *const index = lines->index;
   const double *const magnitude = lines->magnitude;
   const fitting sizes = fitting_sizes(lines->factor_scalar);
-  double low = INFINITY, high = 0;
+  double low = INFINITY, high = 0, low_scaled = INFINITY, high_scaled = 0;
   for (tsi_index j = 0; j < lines->n; j++) {
     const double of_own = own[j];
     double most_plain = 0, most_scaled = 0;
@@ -524,10 +525,12 @@ static bool lines_fit(const tsi_scaling_lines *lines, line_size *crossing, doubl
     if (!is_fitting(sizes, most_scaled)) return false;
     low = smaller(most_plain, low);
     high = larger(most_plain, high);
+    low_scaled = smaller(most_scaled, low_scaled);
+    high_scaled = larger(most_scaled, high_scaled);
     own_size[j] = most_scaled;
   }
   *r = range_between(low, high);
-  return !is_bad(*r);
+  return !is_bad(*r) && !is_wide(range_between(low_scaled, high_scaled), TSI_FITTING_SPREAD);
 }
 
 tristar_status tsi_scaling_take_matching(tristar_factor_t *factor, const double *magnitude, double *size,
@@ -546,13 +549,16 @@ tristar_status tsi_scaling_take_matching(tristar_factor_t *factor, const double 
   TSI_TRY(TSI_ALLOC_ZERO(env, crossing, n));
   TSI_TRY(TSI_ALLOC(env, own, n));
   if (!lines_fit(&lines, crossing, own, &r)) return TRISTAR_OK;
-  double low = INFINITY, high = 0;
+  double low = INFINITY, high = 0, low_scaled = INFINITY, high_scaled = 0;
   for (size_t i = 0; i < n; i++) {
     if (!is_fitting(sizes, crossing[i].scaled)) return TRISTAR_OK;
     low = smaller(crossing[i].plain, low);
     high = larger(crossing[i].plain, high);
+    low_scaled = smaller(crossing[i].scaled, low_scaled);
+    high_scaled = larger(crossing[i].scaled, high_scaled);
   }
-  if (is_bad(range_between(low, high))) return TRISTAR_OK;
+  if (is_bad(range_between(low, high)) || is_wide(range_between(low_scaled, high_scaled), TSI_FITTING_SPREAD))
+    return TRISTAR_OK;
   if (factor->row_scale == NULL) TSI_TRY(TSI_ALLOC(env, factor->row_scale, n));
   if (factor->col_scale == NULL) TSI_TRY(TSI_ALLOC(env, factor->col_scale, n));
   memcpy(factor->row_scale, lines.row_scale, n * sizeof(double));

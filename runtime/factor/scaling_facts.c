@@ -16,7 +16,6 @@ typedef struct sweep {
 struct tsi_scaling_facts {
   kind kind;
   int low, high;
-  int fitting; /* Of scaled exponents, from zero: what keeps the scaling of a matching. */
   bool mirror;
   int *row, *column;            /* n, by the user's rows and columns: of the scaling */
   sweep sweep[TSI_RUIZ_SWEEPS]; /* ROOTS; LARGEST: the first one */
@@ -137,11 +136,26 @@ static bool takes_matching(const tristar_factor_t *factor) {
          memcmp(factor->col_scale, an->col_scale, bytes) == 0;
 }
 
+#define MATCHED_MOST (TSI_FITTING_SPREAD / 2) /* from zero, of the exponents of largest entries */
+
+/* Are the largest scaled entries of all rows and columns near one? */
+static bool are_near_one(const tsi_scaling_facts *facts, const tsi_pattern *pattern, const double *magnitude,
+                         int *work) {
+  for (int of_columns = 0; of_columns < 2; of_columns++) {
+    find(pattern, magnitude,
+         &(search){.row = facts->row, .column = facts->column, .most = work, .of_columns = of_columns});
+    for (tsi_index i = 0; i < pattern->n; i++)
+      if (work[i] == TSI_NO_ENTRY || abs(work[i]) > MATCHED_MOST) return false;
+  }
+  return true;
+}
+
 static kind find_kind(const tristar_factor_t *factor, const tsi_scaling_facts *facts, const double *magnitude,
                       int *work) {
   const tristar_analysis_t *an = factor->analysis;
   if (!is_near(facts)) return UNKNOWN;
-  if (an->row_scale != NULL) return takes_matching(factor) ? MATCHED : UNKNOWN;
+  if (an->row_scale != NULL)
+    return takes_matching(factor) && are_near_one(facts, an->pattern, magnitude, work) ? MATCHED : UNKNOWN;
   if (tsi_analysis_is_lu(an)) return is_by_largest(facts, an->pattern, magnitude, work) ? LARGEST : UNKNOWN;
   return is_by_roots(facts, an->pattern, magnitude, work) ? ROOTS : UNKNOWN;
 }
@@ -157,7 +171,6 @@ tristar_status tsi_scaling_facts_create(const tristar_factor_t *factor, tsi_scal
   TSI_TRY(TSI_ALLOC_ZERO(env, facts, 1));
   facts->low = INT32_MAX;
   facts->high = INT32_MIN;
-  facts->fitting = tsi_scaling_fitting(an->factor_scalar);
   facts->mirror = pattern->symmetry != TRISTAR_GENERAL;
   if (factor->row_scale != NULL && an->stats.method != TRISTAR_METHOD_LLT) {
     TSI_SCRATCH(env, int, work, 2 * (tsi_count)pattern->n);
@@ -197,7 +210,7 @@ static bool is_small(const tsi_scaling_facts *facts, tsi_index row, tsi_index co
 static bool is_harmless(const tsi_scaling_facts *facts, tsi_index row, tsi_index column, int before,
                         int now) {
   const int scaled = now == TSI_NO_ENTRY ? -TSI_LARGEST_SCALE : now + facts->row[row] + facts->column[column];
-  if (facts->kind == MATCHED) return abs(scaled) < facts->fitting;
+  if (facts->kind == MATCHED) return abs(scaled) <= MATCHED_MOST;
   if (row == column && scaled < -TSI_SMALL_DIAGONAL) return false;
   return is_small(facts, row, column, before) && is_small(facts, row, column, now);
 }

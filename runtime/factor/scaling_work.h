@@ -66,6 +66,10 @@ static inline int tsi_scaling_fitting(char factor_scalar) {
   return tsi_sparse_kernels_select(factor_scalar)->epsilon > 1e-10 ? 9 : 20;
 }
 
+/* Binary orders of magnitude between those of two rows, or of two columns, at most: trials look for digits
+ * that units cost where the scaling shows these units (judge.h). */
+#define TSI_FITTING_SPREAD 18
+
 /* Half an exponent, rounded up, also a negative one. */
 static inline int tsi_scaling_half(int e) {
   return (e + (e & 1)) / 2;
