@@ -96,7 +96,7 @@ static void match(peer *p, solver *s) {
   if (tsi_pattern_create(env, &p->view, &pattern) != TRISTAR_OK ||
       tsi_full_columns(env, pattern, p->view.values, TSI_PART_MAGNITUDE, &full) != TRISTAR_OK ||
       tsi_matching(env, full.n, full.ptr, full.index, full.item, row_of_column, row_scale, column_scale,
-                   &rank) != TRISTAR_OK)
+                   &rank, NULL) != TRISTAR_OK)
     abort();
   if (rank == p->n) {
     NRformat_loc *store = s->a.Store;
