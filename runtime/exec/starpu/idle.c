@@ -14,6 +14,7 @@
 #define STILL_LOOKS 2              /* looks in a row that find nothing before workers sleep */
 #define TURN_SECONDS 0.01          /* a sleeping worker takes a turn, though nobody has roused it */
 #define NAP_TURNS 8                /* that find nothing to run, before a worker that dozes naps */
+#define HELD_NAP_TURNS 32          /* the same while workers are held awake */
 #define NAP_NANOSECONDS 100000L
 
 static bool condition_made;                              /* once for all; by whoever starts StarPU */
@@ -56,7 +57,8 @@ static bool held(void) {
 
 /* Others have tasks, and this worker has found none for a while. */
 static bool nap(void) {
-  if (!atomic_load(&dozes) || held() || starpu_worker_get_id() < 0 || ++turns < NAP_TURNS) return false;
+  if (!atomic_load(&dozes) || starpu_worker_get_id() < 0) return false;
+  if (++turns < (held() ? HELD_NAP_TURNS : NAP_TURNS)) return false;
   const struct timespec time = {0, NAP_NANOSECONDS};
   turns = 0;
   (void)nanosleep(&time, NULL);

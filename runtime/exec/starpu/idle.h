@@ -8,7 +8,7 @@
  *
  * Workers that doze have a hook at all times: one that finds nothing to run for some turns naps for a tenth
  * of a millisecond, though others work, and looks again. So it leaves its core to other programs during
- * solves too.
+ * solves too. While workers are held awake, they nap as well, but after more turns.
  *
  * Reads   the number of tasks that StarPU has and that have not ended.
  * Writes  StarPU's table of progression hooks. All data is static, as StarPU is: a process has at most one.
