@@ -94,8 +94,8 @@ typedef int (*tristar_progress_fn)(void *arg, const tristar_progress_point *poin
  * (tristar_krylov.h has its own function), FSAI, files, and copies that release the factor.
  *
  * A cancelled call returns CANCELLED. Its output pointers are NULL, and after a solve x is undefined. After
- * tristar_refactor, tristar_update_values and tristar_update_entries the factor has no values (STALE), and
- * after tristar_batch_factor the batch has no factors (STALE). All other objects stay as they were. While a
+ * tristar_refactor and the functions of tristar_update.h the factor has no values (STALE), and after
+ * tristar_batch_factor the batch has no factors (STALE). All other objects stay as they were. While a
  * function is set, analyses order in a helper process, as with tristar_analysis_options.progress. That
  * function is called, too. No other call of the context may run while the function is set. Errors: ARGUMENT;
  * MEMORY (no function is set). */
