@@ -31,3 +31,14 @@ static inline void tsi_scalar_write(char scalar, void *array, size_t i, const do
     else
       ((double *)array)[width * i + k] = part[k];
 }
+
+/* Entry i is on the diagonal of a matrix of that symmetry, or of its inverse: real, or zero, but for rounding
+ * errors, which are removed. */
+static inline void tsi_scalar_fix_diagonal(tristar_symmetry symmetry, char scalar, void *array, size_t i) {
+  double part[2];
+  if (symmetry != TRISTAR_HERMITIAN && symmetry != TRISTAR_SKEW_SYMMETRIC) return;
+  tsi_scalar_read(scalar, array, i, part);
+  if (symmetry == TRISTAR_SKEW_SYMMETRIC) part[0] = 0;
+  part[1] = 0;
+  tsi_scalar_write(scalar, array, i, part);
+}

@@ -37,8 +37,8 @@ TRISTAR_API TRISTAR_CHECKED tristar_status tristar_inverse_diagonal(tristar_plan
 
 /* Entry k of the view of tristar_analyze, in row i and column j: values[k] = (op(A)^-1)_ij, in the order and
  * the number of its values. With OP_T all of them have a place in L or U; the trace of A^-1 B is the sum of
- * these times the values of B. Of a symmetric kind, each pair has one value. Also UNSUPPORTED: an imported
- * factor. */
+ * these times the values of B. Of a symmetric kind, each pair has one value; its symmetry holds exactly on
+ * the diagonal. Also UNSUPPORTED: an imported factor. */
 TRISTAR_API TRISTAR_CHECKED tristar_status tristar_inverse_pattern(tristar_plan_t *plan, tristar_op op,
                                                                    void *values);
 

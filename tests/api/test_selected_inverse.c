@@ -49,6 +49,12 @@ static void check_entry(const typed *t, const void *inverse, int64_t n, int64_t 
             cimag(got), creal(expected), cimag(expected));
 }
 
+/* Real, or zero, as the symmetry of the matrix has it. */
+static void check_diagonal(const system_of *s, number got) {
+  CHECK(s->v.symmetry != TRISTAR_HERMITIAN || cimag(got) == 0);
+  CHECK(s->v.symmetry != TRISTAR_SKEW_SYMMETRIC || cabs(got) == 0);
+}
+
 static void check_system(const typed *t, const system_of *s) {
   const int64_t n = s->v.rows, *ptr = s->v.ptr;
   const int32_t *index = s->v.index;
@@ -66,13 +72,17 @@ static void check_system(const typed *t, const system_of *s) {
       columns[i + j * n] = j;
     }
   CHECK_OK(tristar_inverse_diagonal(s->plan, diagonal));
-  for (int64_t i = 0; i < n; i++) check_entry(t, inverse, n, i, i, get(t, diagonal, i), row, column);
+  for (int64_t i = 0; i < n; i++) {
+    check_entry(t, inverse, n, i, i, get(t, diagonal, i), row, column);
+    check_diagonal(s, get(t, diagonal, i));
+  }
   const tristar_op ops[] = {TRISTAR_N, TRISTAR_T, TRISTAR_C};
   for (int o = 0; o < 3; o++) {
     CHECK_OK(tristar_inverse_pattern(s->plan, ops[o], values));
     for (int64_t j = 0; j < n; j++)
       for (int64_t p = ptr[j]; p < ptr[j + 1]; p++) {
         const number got = get(t, values, p);
+        if (index[p] == j) check_diagonal(s, got);
         if (ops[o] == TRISTAR_N)
           check_entry(t, inverse, n, index[p], j, got, row, column);
         else

@@ -259,6 +259,12 @@ assert json.load(open("four.json"))["inverse_entries"] == (one[0][2] if len(one[
 EOF
   done
 done
+entries=()
+for ((i = 1; i <= 12; i++)); do
+  for ((j = 1; j <= i; j++)); do entries+=("$i $j $(((7 * i + 3 * j) % 11 - 5)) $((i == j ? 0 : (5 * i + j) % 7 - 3))"); done
+done
+matrix hermitian.mtx 'complex hermitian' "12 12 ${#entries[@]}" "${entries[@]}"
+ranks 2 0 '^written +two.mtx$' inverse hermitian.mtx --pattern --layout 2x1x1 --out two.mtx # without imaginary parts on the diagonal
 expect 0 '^inverse ' inverse gen:kkt3d:5 --diagonal --out one.mtx
 ranks 2 0 'diagonal of the inverse, in .*, written to two.mtx$' solve gen:kkt3d:5 --layout 1x1x2 --inverse-diagonal two.mtx --save inverse.set
 ranks 2 0 'diagonal of the inverse, in .*, written to loaded.mtx$' solve inverse.set --layout 1x1x2 --inverse-diagonal loaded.mtx

@@ -466,9 +466,14 @@ static tristar_status check(const tristar_plan_t *plan, const void *values, tsi_
 static tristar_status answer(tristar_plan_t *plan, tsi_count count, const tsi_index *row,
                              const tsi_index *column, void *values) {
   tsi_env *env = &plan->ts->env;
+  const tsi_pattern *pattern = plan->factor->analysis->pattern;
   TSI_SCRATCH(env, tsi_index, supernode, count);
   const wanted w = {plan, count, row, column, values, supernode, needs_refinement(plan->factor)};
-  return count > 0 ? find_entries(env, &w) : TRISTAR_OK;
+  if (count > 0) TSI_TRY(find_entries(env, &w));
+  for (tsi_count k = 0; k < count; k++)
+    if (row[k] == column[k])
+      tsi_scalar_fix_diagonal(pattern->symmetry, (char)pattern->scalar, values, (size_t)k);
+  return TRISTAR_OK;
 }
 
 static tristar_status find_diagonal(tristar_plan_t *plan, void *values) {

@@ -25,6 +25,7 @@ typedef struct entry {
 
 typedef struct wanted {
   tristar_distributed_t *d;
+  tristar_symmetry symmetry; /* as rank 0 knows it */
   bool refined;
   int64_t first, rows; /* of b and x of this rank */
   int64_t *at;         /* rows: number of the row in `row`, or -1 */
@@ -76,6 +77,13 @@ static tristar_status begin(wanted *w, int64_t columns) {
   TSI_TRY(TSI_ALLOC_SIZED(env, w->x, w->rows, column));
   for (int64_t i = 0; i < w->rows; i++) w->at[i] = -1;
   return TRISTAR_OK;
+}
+
+/* Collective. */
+static tristar_status share_symmetry(wanted *w) {
+  w->symmetry = w->d->stats.symmetry;
+  return tsi_broadcast_bytes(&w->d->ts->env, tsi_transport_comm(w->d->transport), &w->symmetry,
+                             sizeof w->symmetry);
 }
 
 /* ---- A block of columns -------------------------------------------------------------------------------- */
@@ -132,6 +140,8 @@ static tristar_status take_block(wanted *w, int64_t columns, const int64_t *colu
     if (i < 0 || i >= w->rows) continue;
     const int64_t from = w->refined ? i + c * w->rows : w->at[i] + c * rows;
     memcpy(w->values + (size_t)e[k].place * bytes, w->x + (size_t)from * bytes, bytes);
+    if (e[k].row == e[k].column)
+      tsi_scalar_fix_diagonal(w->symmetry, scalar_of(w->d), w->values, (size_t)e[k].place);
   }
   for (int64_t r = 0; r < rows; r++) w->at[w->row[r] - w->first] = -1;
   return status;
@@ -166,6 +176,7 @@ tristar_status tristar_distributed_inverse_diagonal(tristar_distributed_t *d, vo
     mine = tsi_fail(env, TRISTAR_ERR_ARGUMENT, __func__, __FILE__, __LINE__, "values is NULL");
   if (mine == TRISTAR_OK) mine = begin(&w, d->n);
   TSI_TRY_OUT(tsi_transport_agree(d->transport, mine));
+  TSI_TRY_OUT(share_symmetry(&w));
   w.values = values;
   for (int64_t first = 0, count; first < d->n; first += count) {
     count = tsi_count_min(block_of(&w), d->n - first);
@@ -248,6 +259,7 @@ tristar_status tristar_distributed_inverse_entries(tristar_distributed_t *d, int
   if (mine == TRISTAR_OK) mine = TSI_ALLOC_SIZED_ZERO(env, found, (size_t)count, d->process->user_bytes);
   TSI_TRY_OUT(tsi_transport_agree(d->transport, mine));
   w.values = found;
+  TSI_TRY_OUT(share_symmetry(&w));
   TSI_TRY_OUT(share_list(d, count, row, column, e));
   TSI_TRY_OUT(take_entries(&w, count, e));
   TSI_TRY_OUT(sum_on_root(d, count, found));
