@@ -56,7 +56,7 @@ TRISTAR_API void tristar_update_end(tristar_factor_t *factor);
  *
  * Errors: those of tristar_refactor; UNSUPPORTED as above. After NOT_FINITE because of a value, the factor
  * and *result are as before. After another failure the factor has no values, and solves return STALE until
- * tristar_refactor or this function succeeds. */
+ * tristar_refactor or this function succeeds. If MEMORY occurs before any work, the factor is as before. */
 TRISTAR_API TRISTAR_CHECKED tristar_status tristar_update_values(tristar_factor_t *factor, const void *values,
                                                                  tristar_update_result *result);
 
