@@ -317,22 +317,70 @@ static tristar_status estimate_equilibrated(scaled_inverse *inverse, double *sum
 }
 
 /* *sum: 6 n: 2 n of scratch, the scalings of *inverse, and room for others. */
-static tristar_status begin_condition(scaled_inverse *inverse, double **sum, double *norm,
-                                      double *reciprocal) {
+static tristar_status begin_condition(scaled_inverse *inverse, double **sum) {
   const tsi_system *system = inverse->system;
   TSI_TRY(tsi_team_agree(system->team, TSI_ALLOC(system->env, *sum, 6 * (tsi_count)system->n)));
   inverse->row = *sum + 2 * (size_t)system->n;
   inverse->column = inverse->row + system->n;
   TSI_TRY(choose_scaling(inverse, *sum));
-  return estimate(inverse, *sum, norm, reciprocal);
+  set_reductions(inverse);
+  return TRISTAR_OK;
 }
 
-tristar_status tsi_condition_of_factors(const tsi_system *system, double *reciprocal) {
+#define PROBES 4          /* vectors without a pattern */
+#define LEAST_SHARE 0.025 /* of them, times the root of n, along a left null vector */
+
+/* In [-1, 1], for a number from tsi_system_scatter. Its own sums over many rows are smaller than those of
+ * random numbers: constant vectors would have no share of them. */
+static double random_entry(double scatter, int probe) {
+  uint32_t h = (uint32_t)(scatter * 0x1p32) + (uint32_t)probe;
+  for (int round = 0; round < 3; round++) h = (h ^ h >> 15) * 2654435761U;
+  return (double)(h ^ h >> 16) * 0x1p-31 - 1;
+}
+
+/* The largest residual of y = B^-1 v without refinement, beside |v| <= 1: largest entries, all probes at
+ * once. NaN or infinite where a solve is not finite. real: n of scratch. */
+static tristar_status probe_residuals(const scaled_inverse *inverse, double *real, double *residual) {
+  const tsi_system *system = inverse->system;
+  const tsi_sparse_kernels *kernels = system->kernels;
+  const tsi_index n = system->n;
+  const size_t column = (size_t)n * kernels->scalar_bytes;
+  TSI_OWNED char *b = NULL;
+  double found = 0;
+  TSI_TRY(tsi_team_agree(system->team, TSI_ALLOC_SIZED(system->env, b, 2 * PROBES + 1, column)));
+  char *x = b + PROBES * column, *r = x + PROBES * column;
+  for (int c = 0; c < PROBES; c++) {
+    for (tsi_index i = 0; i < n; i++)
+      real[i] = random_entry(tsi_system_scatter(system, TRISTAR_N, false, i), c);
+    kernels->fill(n, real, b + (size_t)c * column);
+    kernels->scale(n, b + (size_t)c * column, inverse->row, true);
+    if (inverse->reduce[0] != 1) kernels->multiply(n, b + (size_t)c * column, inverse->reduce[0]);
+  }
+  TSI_TRY(system->functions->solve(system->context, TRISTAR_N, PROBES, b, n, x, n));
+  for (int c = 0; c < PROBES; c++) {
+    TSI_TRY(tsi_system_residual(system, TRISTAR_N, b + (size_t)c * column, x + (size_t)c * column, r));
+    kernels->scale(n, r, inverse->row, false);
+    if (kernels->first_not_finite(n, r) < n) found = INFINITY;
+    found = fmax(found, kernels->largest_size(n, r) / inverse->reduce[0]);
+  }
+  *residual = tsi_team_largest(system->team, found);
+  return system->team->failure;
+}
+
+tristar_status tsi_condition_of_factors(const tsi_system *system, double *reciprocal, bool *regular) {
   scaled_inverse inverse = {.system = system, .solve = solve_once, .arg = (void *)(uintptr_t)system};
-  double norm;
+  double norm, residual;
   TSI_OWNED double *sum = NULL;
   *reciprocal = 1;
-  return system->team->n == 0 ? TRISTAR_OK : begin_condition(&inverse, &sum, &norm, reciprocal);
+  *regular = true;
+  if (system->team->n == 0) return TRISTAR_OK;
+  TSI_TRY(begin_condition(&inverse, &sum));
+  TSI_TRY(probe_residuals(&inverse, sum, &residual));
+  *regular = residual * sqrt((double)system->team->n) < LEAST_SHARE / 2;
+  if (!*regular) return TRISTAR_OK;
+  TSI_TRY(estimate(&inverse, sum, &norm, reciprocal));
+  *regular = *reciprocal > sqrt(system->kernels->epsilon);
+  return TRISTAR_OK;
 }
 
 #define SWEEPS_BY_SOLUTIONS 4
@@ -395,7 +443,8 @@ tristar_status tsi_condition(const tsi_system *system, tsi_multiply_columns solv
   *reciprocal = 1;
   *distance = INFINITY;
   if (system->team->n == 0) return TRISTAR_OK;
-  TSI_TRY(begin_condition(&inverse, &sum, &norm, reciprocal));
+  TSI_TRY(begin_condition(&inverse, &sum));
+  TSI_TRY(estimate(&inverse, sum, &norm, reciprocal));
   if (inverse.is_given && *reciprocal < sqrt(system->kernels->epsilon))
     TSI_TRY(estimate_equilibrated(&inverse, sum, &norm, reciprocal));
   const bool doubtful = system->perturbed || *reciprocal < sqrt(system->kernels->epsilon);

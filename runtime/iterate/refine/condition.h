@@ -21,10 +21,16 @@ TRISTAR_CHECKED tristar_status tsi_condition(const tsi_system *system, tsi_multi
  * solve is not finite. One solve without refinement. Errors: MEMORY, those of tristar_solve. */
 TRISTAR_CHECKED tristar_status tsi_condition_glance(const tsi_system *system, double *size);
 
-/* The same of the matrix that the factors are those of, by solves without refinement: if A is singular, at
- * most the backward error of the factors, up to the error of the estimate. No search for null vectors.
- * Errors: MEMORY, those of tristar_solve. */
-TRISTAR_CHECKED tristar_status tsi_condition_of_factors(const tsi_system *system, double *reciprocal);
+/* 1 / condition of the factors' product, by solves without refinement, and whether that proves A regular.
+ *
+ * Let B + D be singular with the left null vector w, and r = v - B y for a v with random entries in [-1, 1].
+ * Then w^H v = w^H (r - D y). The share |w^H v| / |w|_1 of v is below s / n^(1/2) with a probability of at
+ * most 2^(1/2) s (Ball, Cube slicing in R^n, 1986), s = 0.025. So, unless this holds for all of 4 probes,
+ * 2e-6: if all r are smaller, |D| |y| makes up for it, and |y| is at most the norm of the inverse of the
+ * factors. *regular: all r are smaller than half of that, and the condition is below eps^(-1/2). Then |D| /
+ * |B| is far above n eps, whatever the errors of the factors are. Errors: MEMORY, those of tristar_solve. */
+TRISTAR_CHECKED tristar_status tsi_condition_of_factors(const tsi_system *system, double *reciprocal,
+                                                        bool *regular);
 
 /* 1 / condition, by solves that are refined where they have to be (forward_error.h). */
 TRISTAR_CHECKED tristar_status tsi_system_condition(const tsi_system *system, double *reciprocal);

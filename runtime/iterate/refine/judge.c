@@ -453,22 +453,13 @@ static tristar_status measure(const tsi_system *system, tristar_factor_t *factor
   return TRISTAR_OK;
 }
 
-/* The factors are those of A + E, |E| <= e |A|. If A v = 0, then (A + E) v = E v: whatever A is scaled by,
- * the reciprocal condition of A + E is at most e. So a regular A needs no refined solves if the one of its
- * factors is far larger. e is unknown: trials show it up to eps^-MISSED, and it is not far below eps times
- * the growth. An estimate of the condition is rarely too small by 3; FAR_LARGER and the root of eps are for
- * the rest. */
-#define FAR_LARGER 16
+/* Do solves that are not refined show that the matrix is regular? */
 static tristar_status measure_factors(const tsi_system *system, tristar_factor_t *factor, bool *regular) {
   tristar_factor_stats *stats = &factor->stats;
-  const double epsilon = epsilon_of(factor),
-               most = fmax(expect(factor, stats->solve_error, MISSED), epsilon * fmax(1, stats->growth)),
-               least = fmax(FAR_LARGER * most, sqrt(epsilon));
   double reciprocal;
   *regular = false;
-  if (system->wide || system->rounded || system->perturbed || !(least < TSI_WEAK)) return TRISTAR_OK;
-  TSI_TRY(tsi_condition_of_factors(system, &reciprocal));
-  *regular = reciprocal > least;
+  if (system->wide || system->rounded) return TRISTAR_OK;
+  TSI_TRY(tsi_condition_of_factors(system, &reciprocal, regular));
   if (!*regular) return TRISTAR_OK;
   stats->reciprocal_condition = reciprocal;
   stats->singular = 0;
