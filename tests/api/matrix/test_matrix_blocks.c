@@ -59,20 +59,21 @@ static bool is_read(const problem *p, int row, int column) {
   return p->blocks.symmetry == TRISTAR_GENERAL || (p->stored == UPPER ? column >= row : row >= column);
 }
 
-/* The entry of block k. */
-static number value_of(const problem *p, uint64_t seed, int k, int row, int column) {
+/* The entry of block k. change: of new values, small enough for the matching of the first ones. */
+static number value_of(const problem *p, double change, int k, int row, int column) {
   const bool diagonal = p->line[k] == p->at[k];
   const tristar_symmetry symmetry = p->blocks.symmetry;
   if (diagonal && !is_read(p, row, column))
-    return p->half ? 0 : mirrored(symmetry, value_of(p, seed, k, column, row));
-  number x = random_value(seed + (uint64_t)((k * MOST_SIZE + row) * MOST_SIZE + column));
+    return p->half ? 0 : mirrored(symmetry, value_of(p, change, k, column, row));
+  const uint64_t seed = 1 + (uint64_t)((k * MOST_SIZE + row) * MOST_SIZE + column);
+  number x = random_value(seed) + change * random_value(seed + 5000);
   if (!p->t->is_complex) x = creal(x);
   if (!diagonal || row != column) return x;
   if (symmetry == TRISTAR_SKEW_SYMMETRIC) return 0;
   return (symmetry == TRISTAR_HERMITIAN ? creal(x) : x) + 8 * p->size;
 }
 
-static void fill_values(problem *p, uint64_t seed) {
+static void fill_values(problem *p, double change) {
   int64_t at = 0;
   for (int k = 0; k < p->count; k++)
     for (int row = 0; row < p->size; row++)
@@ -80,7 +81,7 @@ static void fill_values(problem *p, uint64_t seed) {
         put(p->t, p->values,
             (int64_t)k * p->size * p->size +
                 (p->inside == TRISTAR_CSR ? row * p->size + column : column * p->size + row),
-            value_of(p, seed, k, row, column));
+            value_of(p, change, k, row, column));
   for (int j = 0; j < LINES * p->size; j++) {
     p->ptr[j] = at;
     for (int k = 0; k < p->count; k++)
@@ -88,7 +89,7 @@ static void fill_values(problem *p, uint64_t seed) {
         const bool by_rows = p->blocks.format == TRISTAR_CSR;
         const int row = by_rows ? j % p->size : i, column = by_rows ? i : j % p->size;
         if (p->at[k] == p->line[k] && !is_read(p, row, column)) continue;
-        put(p->t, p->sorted, at, value_of(p, seed, k, row, column));
+        put(p->t, p->sorted, at, value_of(p, change, k, row, column));
         p->index[at++] = p->at[k] * p->size + i;
       }
   }
@@ -112,7 +113,7 @@ static problem *make_problem(const typed *t, tristar_format format, tristar_form
   p->blocks.base = wide;
   make_pattern(p);
   CHECK(p->count <= MOST_BLOCKS);
-  fill_values(p, 1);
+  fill_values(p, 0);
   p->entries = stored_view(format, symmetry, t->scalar, n, n, p->ptr, p->index, p->sorted);
   return p;
 }
@@ -170,7 +171,7 @@ static void check_problem(tristar_t *ts, problem *p) {
   check_entries(p, &view);
   solver own = make_solver(ts, &view), expected = make_solver(ts, &p->entries);
   compare_solutions(p, &own, &expected);
-  fill_values(p, 5000);
+  fill_values(p, 0.0625);
   CHECK_OK(tristar_fail_allocation(ts, 1));
   CHECK_OK(tristar_matrix_set_blocks(m, p->values));
   CHECK_OK(tristar_fail_allocation(ts, 0));
