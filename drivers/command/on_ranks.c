@@ -59,12 +59,14 @@ static int run(const tsi_ranks_command *command, const tsi_settings *given, cons
   s->rank = rank;
   s->ranks = ranks;
   ok = tsi_all_ranks_say(s, ok);
-  ok = ok && tsi_rank_0_says(command->run(s, state));
+  ok = ok && tsi_all_ranks_say(s, command->run(s, state));
   if (rank == 0 && command->tell != NULL) command->tell(s, state);
   if (command->release != NULL) command->release(s, state);
   if (rank > 0) s->status = TRISTAR_OK; /* rank 0 reports */
-  const int status = tsi_session_close(s);
-  return status != TSI_EXIT_OK ? status : ok ? TSI_EXIT_OK : TSI_EXIT_FAILED;
+  int status = tsi_session_close(s);
+  if (status == TSI_EXIT_OK && !ok) status = TSI_EXIT_FAILED;
+  MPI_Bcast(&status, 1, MPI_INT, 0, MPI_COMM_WORLD);
+  return status;
 }
 
 int tsi_run_on_ranks(const tsi_ranks_command *command, const tsi_settings *settings, const char *path,

@@ -3,9 +3,9 @@
  *
  * Reads   tsi_settings, the rows of a file.   Writes  the session of each rank.
  * Invariants
- *   - all ranks call the same functions, and end with the same status
- *   - what fails on any rank is reported once, by rank 0
- *   - rank 0 alone writes files and reports */
+ *   - all ranks call the same functions, and end with the exit status of rank 0
+ *   - rank 0 reports what fails on any rank, once
+ *   - rank 0 alone writes files and reports, but for the parts of a factor (--save) */
 #pragma once
 
 #include "drivers/session/layout.h"
@@ -15,13 +15,13 @@
 #endif
 
 typedef struct tsi_ranks_command {
-  /* Says which words are wrong for so many ranks, and gives an exit status. NULL: none can be. */
+  /* Prints an error if options do not suit so many ranks. Returns an exit status. NULL: they always do. */
   int (*check)(tsi_settings *settings, int ranks, void *state);
-  /* Collective, with an open session. What rank 0 gives counts. */
+  /* Collective, with an open session. False: it failed on this rank. */
   bool (*run)(tsi_session *s, void *state);
-  /* On rank 0, also after a failure: the report, JSON. NULL: nothing. */
+  /* On rank 0, also after a failure: prints the report, writes JSON. NULL: nothing. */
   void (*tell)(tsi_session *s, void *state);
-  /* Frees what the state has, before the session closes. NULL: nothing. */
+  /* Frees the members of the state before the session closes. NULL: nothing. */
   void (*release)(tsi_session *s, void *state);
 } tsi_ranks_command;
 
@@ -29,13 +29,13 @@ typedef struct tsi_ranks_command {
  * the functions of the command. Returns the exit status. */
 int tsi_run_on_ranks(const tsi_ranks_command *command, const tsi_settings *settings, const char *path,
                      void *state);
-/* Collective: whether rank 0 goes on; whether all ranks do. Of those that do not, the first says to all why.
- */
+/* Collective. Return whether rank 0 succeeded; whether all ranks did. If not all did, all sessions fail, with
+ * the message of the first rank that failed. */
 bool tsi_rank_0_says(bool ok);
 bool tsi_all_ranks_say(tsi_session *s, bool ok);
 
-/* Reads the words of a layout of so many ranks; px = 0: the library is to choose. Says what is wrong, and
- * gives an exit status. */
+/* Reads --layout for so many ranks; px = 0: the library is to choose. Prints an error, returns an exit
+ * status. */
 int tsi_check_layout(const char *command, const tsi_settings *settings, int ranks, tristar_layout *layout);
 
 #ifdef TSI_HAVE_MPI

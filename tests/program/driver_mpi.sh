@@ -176,6 +176,13 @@ for precision in d sd cz; do
   grep -q '"rcond"' mpi.json || fail "no condition in $(cat mpi.json)"
 done
 
+# ---- What fails on a rank other than 0 is told by rank 0
+words=(solve gen:s2d9pt:20 --layout 2x1x1)
+"${mpiexec[@]}" -n 1 "$tristar" "${words[@]}" : -n 1 env TRISTAR_IDLE=snore "$tristar" "${words[@]}" >output.txt 2>&1
+status=$?
+[ $status -ne 0 ] && [ "$(grep -c '^tristar:' output.txt)" -eq 1 ] && grep -q '^tristar: .*rank 1: cannot start' output.txt ||
+  fail "one of two ranks cannot start: exit status $status, $(cat output.txt)"
+
 # ---- Wrong usage: told once
 mkdir -p outside && echo 500 >outside/rows.txt
 ranks 2 - '^tristar: solve: --layout 3x1x1: 3 processes, but mpiexec has started 2$' solve gen:s2d9pt:20 --layout 3x1x1
