@@ -5,7 +5,7 @@
 #include "runtime/base/threads.h"
 
 #define CALL_SECONDS 0.1
-#define PHASES (TRISTAR_PHASE_SOLVE + 1)
+#define PHASES (TRISTAR_PHASE_READ + 1)
 
 struct tsi_progress {
   pthread_mutex_t lock;
@@ -35,7 +35,7 @@ void tsi_progress_finish(tsi_env *env) {
 }
 
 static const char *name_of(tristar_phase phase) {
-  static const char *const names[] = {"analysis", "factorization", "plan", "solve"};
+  static const char *const names[] = {"analysis", "factorization", "plan", "solve", "reading of a file"};
   return names[phase];
 }
 

@@ -73,14 +73,16 @@ typedef enum tristar_phase {
   TRISTAR_PHASE_FACTOR,   /* tristar_factor, tristar_refactor and updates (tristar_update.h). */
   TRISTAR_PHASE_PLAN,     /* tristar_plan; also in tristar_factor, for trial solves, and in a solve that first
                              copies new values (tristar_plan_options.storage, .compress). */
-  TRISTAR_PHASE_SOLVE     /* tristar_solve, tristar_solve_refined and others; also for trial solves. */
+  TRISTAR_PHASE_SOLVE,    /* tristar_solve, tristar_solve_refined and others; also for trial solves. */
+  TRISTAR_PHASE_READ      /* Files: matrices, right-hand sides, saved objects. */
 } tristar_phase;
 
 /* How far a call is. */
 typedef struct tristar_progress_point {
   tristar_phase phase; /* What the call does. */
   double share;        /* Share of the phase that is done, 0 to 1: of the rows that are ordered, of the
-                          operations of the factorization, of the columns that are solved. */
+                          operations of the factorization, of the columns that are solved, of the bytes of
+                          the file (a pipe: 0). */
 } tristar_progress_point;
 
 /* Receives the state of a call at most ten times a second in each phase: from any thread, one at a time. A
@@ -89,9 +91,9 @@ typedef int (*tristar_progress_fn)(void *arg, const tristar_progress_point *poin
 
 /* Sets the function that follows calls of the context; NULL: none. The first argument of the function is arg.
  * Followed are the matching and the ordering of an analysis, each front of a factorization, stages of a plan,
- * each block of columns of a solve, systems of a batch, and panels of an inverse. So a solve with one block
- * calls the function once. Not followed: matchings and solves on many processes, Krylov methods
- * (tristar_krylov.h has its own function), FSAI, files, and copies that release the factor.
+ * each block of columns of a solve, systems of a batch, panels of an inverse, and files that are read. So a
+ * solve with one block calls the function once. Not followed: matchings and solves on many processes, Krylov
+ * methods (tristar_krylov.h has its own function), FSAI, and copies that release the factor.
  *
  * A cancelled call returns CANCELLED. Its output pointers are NULL, and after a solve x is undefined. After
  * tristar_refactor and the functions of tristar_update.h the factor has no values (STALE), and after

@@ -2,6 +2,7 @@
 #include "runtime/save/records.h"
 
 #include "runtime/base/fingerprint.h"
+#include "runtime/base/progress.h"
 
 #define LANES 8
 #define SHARED_BYTES (16 * TSI_SAVED_PIECE) /* of a record that several threads may read */
@@ -145,6 +146,9 @@ tristar_status tsi_sink_end(tsi_sink *sink) {
 /* checks: of the pieces; NULL: they are not wanted. */
 static tristar_status read_pieces(tsi_source *source, void *data, size_t bytes, uint64_t *checks) {
   int code = 0;
+  if (source->all == 0) source->all = source->left;
+  TSI_TRY(tsi_progress_look(source->env, TRISTAR_PHASE_READ,
+                            source->left == UINT64_MAX ? 0 : 1 - (double)source->left / (double)source->all));
   if (bytes > source->left)
     TSI_DAMAGED(source, "it ends early, %llu bytes are left", (unsigned long long)source->left);
   if (bytes > 0)

@@ -40,7 +40,7 @@ typedef struct tsi_source {
   int (*read_pieces)(void *arg, void *data, size_t bytes, uint64_t *checks);
   void *arg;
   const char *subject; /* what messages call it */
-  uint64_t left;       /* bytes that it still has; UINT64_MAX: unknown */
+  uint64_t left, all;  /* bytes that it still has, and had at first; UINT64_MAX: unknown */
   tsi_record next;     /* has been read already */
   bool lean;           /* A pattern without entries is allowed (pattern.h). */
 } tsi_source;

@@ -3,10 +3,13 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+#include "runtime/base/progress.h"
 
 #define BUFFER_SIZE ((size_t)1 << 18)
 #define PATH_SHOWN 160      /* messages have limited room: of a longer path they show the tail */
@@ -56,9 +59,16 @@ const char *tsi_show(char show[TSI_SHOW_SIZE], const char *text) {
   return show;
 }
 
+/* Share of the file that has been read. */
+static double share_of(const tsi_text_lines *lines) {
+  return lines->bytes > 0 ? fmin(1, (double)gzoffset(lines->file) / (double)lines->bytes) : 0;
+}
+
 /* Adds bytes of the file behind those in the buffer; ended is set when there are none. */
 static tristar_status fill(tsi_text_lines *lines) {
   int error = Z_OK;
+  if (tsi_progress_follows(lines->env))
+    TSI_TRY(tsi_progress_call(lines->env, TRISTAR_PHASE_READ, share_of(lines)));
   memmove(lines->buffer, lines->buffer + lines->begin, lines->end - lines->begin);
   lines->end -= lines->begin;
   lines->begin = 0;

@@ -32,7 +32,7 @@ TRISTAR_CHECKED tristar_status tsi_lines_open(tsi_text_lines *lines, tsi_env *en
 void tsi_lines_close(tsi_text_lines *lines);
 
 /* The next line, or NULL after the last. Errors: IO, FORMAT (broken or truncated gzip data, zero bytes, a
- * line of more than 256 KiB). */
+ * line of more than 256 KiB), CANCELLED. */
 TRISTAR_CHECKED tristar_status tsi_lines_next(tsi_text_lines *lines, char **text);
 
 /* Of a regular file that is not compressed (after a line has been read that is known): */

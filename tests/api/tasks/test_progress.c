@@ -13,9 +13,10 @@
 #include "tristar_forecast.h"
 #include "tristar_inverse.h"
 #include "tristar_matrix.h"
+#include "tristar_save.h"
 #include "tristar_update.h"
 
-enum { COLUMNS = 200, KINDS = 10, SYSTEMS = 300 };
+enum { COLUMNS = 200, KINDS = 12, SYSTEMS = 300 };
 static int rounds = TSI_TESTS_SANITIZED ? 60 : 120; /* with an argument 300 */
 
 static double now(void) {
@@ -27,12 +28,12 @@ static double now(void) {
 /* What the function saw; it cancels from the time `from` on. */
 typedef struct seen {
   double from, cancelled;
-  int calls[4];
+  int calls[TRISTAR_PHASE_READ + 1];
 } seen;
 
 static int follow(void *arg, const tristar_progress_point *point) {
   seen *s = arg;
-  CHECK(point->share >= 0 && point->share <= 1 && (unsigned)point->phase <= TRISTAR_PHASE_SOLVE);
+  CHECK(point->share >= 0 && point->share <= 1 && (unsigned)point->phase <= TRISTAR_PHASE_READ);
   s->calls[point->phase]++;
   if (now() < s->from) return 0;
   if (s->cancelled == 0) s->cancelled = now();
@@ -82,6 +83,8 @@ static problem make_problem(tristar_t *ts) {
   p.values = malloc((size_t)(SYSTEMS * p.nnz) * sizeof *p.values);
   for (int s = 0; s < SYSTEMS; s++)
     memcpy(p.values + s * p.nnz, p.small_view.values, (size_t)p.nnz * sizeof *p.values);
+  CHECK_OK(tristar_matrix_write(ts, "progress.mtx", &p.small_view, NULL));
+  CHECK_OK(tristar_plan_save(p.plan, "progress.plan"));
   p.b = malloc(bytes_of(&p));
   p.x = malloc(bytes_of(&p));
   p.wanted = malloc(bytes_of(&p));
@@ -124,6 +127,7 @@ static tristar_status call(const problem *p, int kind) {
   tristar_analysis_t *analysis = NULL;
   tristar_factor_t *factor = NULL;
   tristar_plan_t *plan = NULL;
+  tristar_matrix_t *matrix = NULL;
   tristar_factor_stats stats;
   tristar_status status = TRISTAR_OK;
   switch (kind) {
@@ -162,6 +166,14 @@ static tristar_status call(const problem *p, int kind) {
   case 9:
     status = tristar_inverse_diagonal(p->plan, p->x);
     break;
+  case 10:
+    status = tristar_matrix_read(p->ts, "progress.mtx", &matrix);
+    CHECK((status == TRISTAR_OK) == (matrix != NULL));
+    break;
+  case 11:
+    status = tristar_plan_load(p->ts, "progress.plan", NULL, &plan);
+    CHECK((status == TRISTAR_OK) == (plan != NULL));
+    break;
   default:
     status = tristar_solve_refined(p->plan, TRISTAR_N, COLUMNS, p->b, p->view.rows, p->x, p->view.rows, NULL,
                                    NULL);
@@ -169,6 +181,7 @@ static tristar_status call(const problem *p, int kind) {
   tristar_plan_destroy(&plan);
   tristar_factor_destroy(&factor);
   tristar_analysis_destroy(&analysis);
+  tristar_matrix_destroy(&matrix);
   return status;
 }
 
@@ -193,8 +206,8 @@ static bool cancel(const problem *p, int kind, double after) {
 }
 
 static void check_cancelled(tristar_t *ts) {
-  static const double longest[] = {0.2, 0.2, 0.2, 0.01, 0.2,
-                                   0.6, 0.3, 0.1, 0.3,  0.2}; /* about what the calls take */
+  static const double longest[] = {0.2, 0.2, 0.2, 0.01, 0.2,  0.6,
+                                   0.3, 0.1, 0.3, 0.2,  0.01, 0.02}; /* about what the calls take */
   int cancelled[KINDS] = {0};
   uint64_t state = 7;
   problem p = make_problem(ts);
@@ -217,7 +230,7 @@ static void check_followed(tristar_t *ts) {
   for (int kind = 0; kind < KINDS; kind++) CHECK_OK(call(&p, kind));
   CHECK_OK(solve(&p));
   CHECK_OK(tristar_set_progress(ts, NULL, NULL));
-  for (int phase = 0; phase < 4; phase++) CHECK(s.calls[phase] > 0);
+  for (int phase = 0; phase <= TRISTAR_PHASE_READ; phase++) CHECK(s.calls[phase] > 0);
   CHECK(memcmp(p.x, p.wanted, bytes_of(&p)) == 0);
   CHECK_STATUS(tristar_set_progress(NULL, follow, NULL), TRISTAR_ERR_ARGUMENT);
   free_problem(&p);

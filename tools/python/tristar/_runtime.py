@@ -222,9 +222,9 @@ class Context:
         check(lib.tristar_limit_memory(self.handle, size))
 
     def follow(self, function):
-        """Calls function(phase, share) during analyses, factorizations, plans and solves of the context; None: no longer.
+        """Calls function(phase, share) while the context analyzes, factors, plans, solves or reads files; None: no longer.
 
-        phase: "analysis", "factor", "plan" or "solve"; share: from 0 to 1. A true result cancels the call, which raises CancelledError;
+        phase: "analysis", "factor", "plan", "solve" or "read"; share: from 0 to 1. A true result cancels the call, which raises CancelledError;
         so does an exception, which is printed. Threads of the library call the function, at most ten times a second. While a function
         is set, only one thread may use the context.
         """
