@@ -241,10 +241,9 @@ static void test_too_much_work(tsi_env *env) {
   end(&p);
 }
 
-/* Cancels at its second call, a tenth of a second after the first. */
-static int cancel_later(void *arg, const tristar_analysis_point *point) {
+static int cancel(void *arg, const tristar_analysis_point *point) {
   (void)point;
-  return ++*(int *)arg == 2;
+  return ++*(int *)arg;
 }
 
 /* The searches look at the watch. */
@@ -252,10 +251,10 @@ static void test_cancelled(tsi_env *env) {
   const tsi_index n = 700;
   int calls = 0;
   problem p = slow_problem(n);
-  tsi_watch watch = tsi_watch_begin(cancel_later, &calls);
+  tsi_watch watch = tsi_watch_begin(cancel, &calls);
   CHECK_STATUS(tsi_matching(env, n, p.a.ptr, p.a.index, p.magnitude, p.row_of, p.r, p.c, &p.rank, &watch),
                TRISTAR_ERR_CANCELLED);
-  CHECK(calls == 2);
+  CHECK(calls == 1);
   end(&p);
 }
 
