@@ -55,6 +55,9 @@ static void print_report(const tsi_session *s, const tristar_layout *layout, int
   tsi_report("", "factor %s in %s; solve %s in %s", tsi_text_bytes(f->factor_bytes.max),
              tsi_text_seconds(f->factor_seconds), tsi_text_bytes(f->solve_bytes.max),
              tsi_text_seconds(f->solve_seconds));
+  if (f->search_peak_bytes > 0)
+    tsi_report("", "rank 0 with a search of delayed pivots: %s; each delayed column adds to it",
+               tsi_text_bytes(f->search_peak_bytes));
 }
 
 static void add_forecast(cJSON *object, const tristar_ranks_forecast *f) {

@@ -147,6 +147,9 @@ void tsi_report_forecast(const tsi_session *s) {
   tsi_report("", "factoring: %s by %s, %s by one thread; then the factor has %s",
              tsi_text_bytes((double)f->factor_peak_bytes), tsi_text_many(f->workers, "worker"),
              tsi_text_bytes((double)f->least_peak_bytes), tsi_text_bytes((double)f->factor_bytes));
+  if (f->search_peak_bytes > 0)
+    tsi_report("", "factoring with a search of delayed pivots: %s; each delayed column adds to it",
+               tsi_text_bytes((double)f->search_peak_bytes));
   tsi_report("", "plan and workspace: %s; %s for a solve",
              tsi_text_bytes((double)(f->plan_bytes + f->solve_bytes)), tsi_text_seconds(f->solve_seconds));
   if (s->settings->singular == TRISTAR_SINGULAR_PERTURB)

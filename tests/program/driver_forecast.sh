@@ -31,6 +31,9 @@ P
 for layout in '' '--layout 2x1x2'; do
   expect 0 '"search_peak_bytes":[[:space:]]+[1-9]' info gen:convdiff3d:8 $layout --forecast --pivoting delayed --json -
   expect 0 '"search_peak_bytes":[[:space:]]+0' info gen:convdiff3d:8 $layout --forecast --json -
+  expect 0 'search of delayed pivots: [1-9][0-9.]+ [KM]B' info gen:convdiff3d:8 $layout --forecast --pivoting delayed
+  expect 0 forecast info gen:convdiff3d:8 $layout --forecast
+  grep -q 'delayed pivots' output.txt && fail "--forecast $layout: a search without --pivoting delayed"
 done
 expect 1 'needs? .*limit of 4194304 bytes \(--memory-limit\)|exceed the limit of 4194304 bytes \(--memory-limit\)' solve gen:poisson3d7:16 --memory-limit 4M
 expect 0 '^accuracy' solve gen:poisson3d7:16 --memory-limit 1.5G
