@@ -33,15 +33,14 @@ void board_copy_out(void *to, const void *from, size_t bytes);
 void board_fill(void *at, int byte, size_t bytes);
 
 /* ---- Several GPUs, and launches beside each other ---- */
-/* GPUs of the machine. What is allocated and launched is on the GPU that is selected, the first one at the
- * begin. */
+/* The number of GPUs of the machine. The functions work on the selected GPU: initially on the first one. */
 int board_count(void);
 void board_select(int number);
 /* Returns when all that was started on the selected GPU has ended. */
 void board_settle(void);
-/* A stream of the selected GPU, which does not wait for other streams; has all ended that was launched there?
- */
+/* Creates a stream of the selected GPU, which does not wait for other streams. */
 void *board_stream(void);
+/* Returns whether a launch in the stream has not ended. */
 bool board_busy(void *stream);
 void board_release_stream(void *stream);
 /* Lets all GPUs read and write memory of the host, of whole pages; its address on the selected GPU. */

@@ -103,9 +103,9 @@ static inline const tsi_index *program_rows(const program_solver *v, bool out) {
   return (out ? o->out_moved : o->in_moved) ? v->factor->position : NULL;
 }
 
-/* The solve that was prepared, `runs` times one after the other, with other b each time, and so many of its
- * right-hand sides; NULL: all. b, x: `runs` blocks of n x nrhs. Rows of b that a PE does not own are NaN
- * there. */
+/* Runs the prepared solve `runs` times, one after the other. b, x: `runs` blocks of n x nrhs. Run r solves
+ * with the first nrhs[r] columns of its block, or with all columns if nrhs is NULL. On each PE, rows of b
+ * that the PE does not own are NaN. */
 static inline run_outcome program_solve_some(program_solver *v, unsigned runs, const tsi_index *nrhs,
                                              const run_grid *grid, char *b, char *x) {
   const size_t block = (size_t)v->w.member[0].process->kind.n * (size_t)v->nrhs * v->type->bytes;
