@@ -6,8 +6,6 @@
 #include "codelets/gpu/program.gpu.h"
 
 enum { IDLE_POLLS = 200000 };
-/* Of runs before; the largest epoch comes soon, and the least one follows it. */
-constexpr int32_t EPOCHS_BEFORE = INT32_MAX - 2;
 
 /* What a PE has besides its tables. */
 template <class T> struct pe_memory {
@@ -43,7 +41,7 @@ template <class T> struct programs {
 
   tsi_gpu_program of_run(size_t k, unsigned r) const {
     tsi_gpu_program s = program[k];
-    s.epoch = tsi_heap_epoch(EPOCHS_BEFORE, (int32_t)r + 1);
+    s.epoch = tsi_heap_epoch(RUN_EPOCHS_BEFORE, (int32_t)r + 1);
     s.inbox = (int64_t)((size_t)(s.epoch & 1) * inbox_bytes);
     if (pe[k].nrhs) s.call.nrhs = pe[k].nrhs[r];
     s.call.b = pe[k].b[r];
@@ -75,11 +73,11 @@ static run_outcome typed_programs(int pes, const run_pe *pe, tsi_index messages,
     m.heap.resize((tsi_heap_data(flags) + 2 * all.inbox_bytes) / sizeof(int64_t) + 1);
     base.push_back((char *)m.heap.data());
     int32_t *flag = (int32_t *)(base.back() + TSI_HEAP_FLAGS); /* as after so many runs */
-    for (int32_t f = 0; f < flags; f++) flag[f] = EPOCHS_BEFORE;
+    for (int32_t f = 0; f < flags; f++) flag[f] = RUN_EPOCHS_BEFORE;
   }
   for (size_t k = 0; k < (size_t)pes; k++) {
     tsi_gpu_program s = pe[k].program;
-    memory[k].flag.assign((size_t)s.steps + 1, EPOCHS_BEFORE);
+    memory[k].flag.assign((size_t)s.steps + 1, RUN_EPOCHS_BEFORE);
     memory[k].workspace = scalars_of_nan<T>(pe[k].workspace_rows * stride + 1);
     s.call.workspace = memory[k].workspace.data();
     s.ticket = &memory[k].ticket;

@@ -60,6 +60,19 @@ static void place_call(board_pe *p) {
   p->bytes = columns * (size_t)c->nrhs * process->user_bytes;
 }
 
+static void begin_flags(int32_t *flag, int32_t flags) {
+  for (int32_t f = 0; f < flags; f++) flag[f] = RUN_EPOCHS_BEFORE;
+}
+
+static int32_t *heap_flag(const board_runs *all, int pe, int32_t flag) {
+  return (int32_t *)(void *)(all->pe[pe].heap + TSI_HEAP_FLAGS) + flag;
+}
+
+/* The epoch of the latest run that has begun. */
+static int32_t epoch_of(const board_pe *p) {
+  return tsi_heap_epoch(RUN_EPOCHS_BEFORE, (int32_t)p->run);
+}
+
 /* On the GPU that is selected. */
 static void open_pe(board_runs *all, int k, const run_pe *pe) {
   board_pe *p = &all->pe[k];
@@ -75,15 +88,14 @@ static void open_pe(board_runs *all, int k, const run_pe *pe) {
   OWNED char **base = xcalloc((size_t)all->pes, sizeof *base);
   for (int q = 0; q < all->pes; q++) base[q] = board_mapped(all->pe[q].heap);
   p->program.ticket = board_filled(a, 0, sizeof(int32_t));
-  p->program.flag = board_filled(a, 0, ((size_t)p->program.steps + 1) * sizeof(int32_t));
+  const int32_t flags = p->program.steps + 1;
+  OWNED int32_t *flag = xcalloc((size_t)flags, sizeof *flag);
+  begin_flags(flag, flags);
+  p->program.flag = board_place(a, flag, (size_t)flags * sizeof *flag);
   p->program.heap =
       (tsi_symmetric_heap){k, all->pes, all->flags, board_place(a, base, (size_t)all->pes * sizeof *base)};
   p->program.done = all->done;
   p->stream = board_stream();
-}
-
-static int32_t *heap_flag(const board_runs *all, int pe, int32_t flag) {
-  return (int32_t *)(void *)(all->pe[pe].heap + TSI_HEAP_FLAGS) + flag;
 }
 
 static void begin_run(board_runs *all, int k) {
@@ -92,7 +104,8 @@ static void begin_run(board_runs *all, int k) {
   if (p->pe->nrhs) s.call.nrhs = p->pe->nrhs[p->run];
   s.call.b = p->b + p->run * p->bytes;
   s.call.x = p->x + p->run * p->bytes;
-  s.epoch = (int32_t)++p->run;
+  p->run++;
+  s.epoch = epoch_of(p);
   s.inbox = (int64_t)((size_t)(s.epoch & 1) * all->inbox_bytes);
   board_select(gpu_of(k));
   board_check(all->launch(&s, all->blocks, all->threads, p->stream), "the launch of a distributed solve");
@@ -103,7 +116,7 @@ static void begin_run(board_runs *all, int k) {
 static void end_run(board_runs *all, int k) {
   board_pe *p = &all->pe[k];
   for (tsi_index m = 0; m < p->pe->sources; m++)
-    __atomic_store_n(heap_flag(all, p->pe->source[m], all->done + k), (int32_t)p->run, __ATOMIC_RELEASE);
+    __atomic_store_n(heap_flag(all, p->pe->source[m], all->done + k), epoch_of(p), __ATOMIC_RELEASE);
   p->works = false;
 }
 
@@ -150,6 +163,7 @@ run_outcome run_programs(const char *scalars, int pes, const run_pe *pe, tsi_ind
   for (int k = 0; k < pes; k++) {
     CHECK(posix_memalign((void **)&all.pe[k].heap, 4096, heap) == 0);
     memset(all.pe[k].heap, 0, heap);
+    begin_flags(heap_flag(&all, k, 0), all.flags);
     board_map(all.pe[k].heap, heap);
   }
   for (int k = 0; k < pes; k++) {

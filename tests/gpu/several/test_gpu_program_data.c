@@ -1,13 +1,14 @@
-/* Distributed solves of emulated GPUs, the launches of all of them in one grid.
+/* Distributed solves of several GPUs in one process, of the emulator or on a device (run_program.h).
  *
  * Many solves one after the other, which no barrier separates, so that a GPU may be whole solves ahead: each
  * with other right-hand sides, and another number of them. Each x has the bits that a solve alone gives, also
  * across the largest epoch.
  *
- * Factors of 10 real matrices on 2, 4 and 8 GPUs, in each scalar type that can hold the matrix, with 1 and 17
- * right-hand sides, whole, and by one sweep after the other: backward errors are those of a solve in one
- * piece; the bits are the same in other schedules and in repeated solves. Layouts, trees, sums between grids,
- * and op alternate. The folder of real matrices: TRISTAR_DATA, or ../shared/data next to the sources.
+ * Factors of 10 real matrices in each scalar type that can hold the matrix. From factor to factor these
+ * alternate: 2, 4 or 8 GPUs and their layout, the tree of messages, sums between grids, op, 1 or 17
+ * right-hand sides. Each factor is solved whole, and by one sweep after the other: backward errors are those
+ * of a solve in one piece; the bits are the same in other schedules and in repeated solves. The folder of
+ * real matrices: TRISTAR_DATA, or ../shared/data next to the sources.
  *
  *   test_gpu_program_data [measure KIND K]: times of solves with a model problem on 1 to 8 PEs, on a device
  */

@@ -1,4 +1,5 @@
-/* Distributed solves in the emulator: the launches of all PEs in one grid, one after the other on each PE. */
+/* Distributed solves of several PEs in one process. The emulator runs the launches of all PEs in one grid,
+ * and a device runs each in a stream of its PE; the launches of one PE follow each other. */
 #pragma once
 
 #include "codelets/gpu/tables/program_launch.h"
@@ -10,6 +11,10 @@ extern "C" {
 
 struct tsi_process;
 struct tsi_program_tables;
+
+/* The epoch of the flags before the first run. The third run has the least epoch, which follows the largest
+ * one. */
+enum { RUN_EPOCHS_BEFORE = INT32_MAX - 2 };
 
 typedef struct run_pe {
   tsi_gpu_program program; /* tables, and the call without b, x and a workspace */
