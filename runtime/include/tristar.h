@@ -434,9 +434,9 @@ TRISTAR_API TRISTAR_CHECKED tristar_status tristar_residual(const tristar_factor
                                                             double *backward_error);
 
 /* Estimates 1 / (||A|| ||A^-1||) in the 1-norm of the scaled matrix (Hager 1984, Higham 1988) with 4 to 10
- * solves. If the scaling does not suit A, an equilibration (Ruiz 2001) or a scaling that suits A^-1 (Bauer
- * 1963) may. If pivots were perturbed or the estimate is small, 2 to 4 more solves search for a null
- * vector. Solves are refined for perturbed pivots and factors of lower precision. About eps or less: A is
+ * solves, refined for perturbed pivots and factors of lower precision. If it is small, the result may be that
+ * of an equilibration (Ruiz 2001; 4 to 10 more solves) or of a scaling that suits A^-1 (Bauer 1963; 8 to 22).
+ * If pivots were perturbed or it is small, 2 to 4 more search for a null vector. About eps or less: A is
  * singular to working precision; 0: refined solves were inaccurate. Errors: as tristar_solve_refined. */
 TRISTAR_API TRISTAR_CHECKED tristar_status tristar_condition(tristar_plan_t *plan, double *reciprocal);
 

@@ -8,10 +8,11 @@
  *   - Cancellation leaves only rounding errors of a row, at most 4 eps times the largest entry of the scaled
  *     column, and no other row is left as pivot. For L L^T this test holds everywhere. Before LU refuses a
  *     matrix, it is factored once more without interchanges.
- *   - Pivots are suspicious. Then TriStar estimates 1 / condition (tristar_condition) with 4 to 10 solves.
- *     The matrix is singular if the estimate is below n eps and eps^0.95; if pivots were perturbed, below
- *     eps^0.85 (5e-14; in single precision 1e-6), with refined solves. If pivots only inherit errors, the
- *     limit is eps. If no null vector is found, a scaling that suits the inverse counts as well.
+ *   - Pivots are suspicious. Then residuals of 4 solves without refinement, and an estimate of 1 / condition
+ *     with 4 to 10 more, can prove the matrix regular. Otherwise tristar_condition estimates it. The matrix
+ *     is singular if the estimate is below n eps and eps^0.95; if pivots were perturbed, below eps^0.85
+ *     (5e-14; in single precision 1e-6). If pivots only inherit errors, the limit is eps. If no null vector
+ *     is found, a scaling that suits the inverse counts as well, if residuals of 4 solves are small there.
  *
  * A scaling or a matching that does not suit the values can make a regular matrix look singular. Often a null
  * vector removes the doubt: if entries that change by such a share of themselves make the matrix singular,
@@ -131,14 +132,15 @@ typedef struct tristar_factor_stats {
   double device_bus_bytes;     /* Bytes that crossed the buses of GPUs for these fronts, both ways. */
   double growth;      /* Largest ratio of a pivot to the largest entry of its scaled column; LLT: to the
                          diagonal entry. */
-  int judged;         /* 1: trial solves looked at the condition, the growth or the units, and solve_error is
-                         set. */
+  int judged;         /* 1: solve_error is set, by trial solves for the condition, the growth or the units, or
+                         without trials, as units are apart or values before lost digits (see above). */
   int schur_refined;  /* 1: refined solves computed the Schur complement, as pivots were perturbed
                          (tristar_schur.h). */
   double solve_error; /* Largest backward error of trial solves with A and A^T, without refinement, or what
-                         it leads to expect (see above). Above eps^(2/3), tristar_solve refines. Infinite: out
-                         of range. */
-  double reciprocal_condition; /* Result of tristar_condition; -1: not estimated. */
+                         is to be expected (see above); at least 1 where units are apart. Above eps^(2/3),
+                         tristar_solve refines. Infinite: out of range. */
+  double reciprocal_condition; /* As of tristar_condition, but of solves without refinement if these
+                                  prove A regular; -1: not estimated. */
   int singular;                /* 1: by that estimate the matrix is singular to working precision. */
   /* Of PIVOTING_DELAYED; else 0. */
   int pivot_rounds;        /* Searches for another order that tristar_factor has made. */

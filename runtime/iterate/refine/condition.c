@@ -338,45 +338,63 @@ static double random_entry(double scatter, int probe) {
   return (double)(h ^ h >> 16) * 0x1p-31 - 1;
 }
 
-/* The largest residual of y = B^-1 v without refinement, beside |v| <= 1: largest entries, all probes at
- * once. NaN or infinite where a solve is not finite. real: n of scratch. */
-static tristar_status probe_residuals(const scaled_inverse *inverse, double *real, double *residual) {
+/* b := R^-1 v, for a v without a pattern. real: n of scratch. */
+static void make_probe(const scaled_inverse *inverse, int which, double *real, char *b) {
+  const tsi_system *system = inverse->system;
+  const tsi_index n = system->n;
+  for (tsi_index i = 0; i < n; i++)
+    real[i] = random_entry(tsi_system_scatter(system, TRISTAR_N, false, i), which);
+  system->kernels->fill(n, real, b);
+  system->kernels->scale(n, b, inverse->row, true);
+  if (inverse->reduce[0] != 1) system->kernels->multiply(n, b, inverse->reduce[0]);
+}
+
+/* *regular: solves of `at_once` probes at a time show that B is (tsi_condition_of_factors). They are not
+ * finite: false. sum: n of scratch. */
+static tristar_status probe(const scaled_inverse *inverse, tsi_index at_once, double *sum, bool *regular) {
   const tsi_system *system = inverse->system;
   const tsi_sparse_kernels *kernels = system->kernels;
   const tsi_index n = system->n;
   const size_t column = (size_t)n * kernels->scalar_bytes;
   TSI_OWNED char *b = NULL;
-  double found = 0;
-  TSI_TRY(tsi_team_agree(system->team, TSI_ALLOC_SIZED(system->env, b, 2 * PROBES + 1, column)));
-  char *x = b + PROBES * column, *r = x + PROBES * column;
-  for (int c = 0; c < PROBES; c++) {
-    for (tsi_index i = 0; i < n; i++)
-      real[i] = random_entry(tsi_system_scatter(system, TRISTAR_N, false, i), c);
-    kernels->fill(n, real, b + (size_t)c * column);
-    kernels->scale(n, b + (size_t)c * column, inverse->row, true);
-    if (inverse->reduce[0] != 1) kernels->multiply(n, b + (size_t)c * column, inverse->reduce[0]);
-  }
-  TSI_TRY(system->functions->solve(system->context, TRISTAR_N, PROBES, b, n, x, n));
-  for (int c = 0; c < PROBES; c++) {
-    TSI_TRY(tsi_system_residual(system, TRISTAR_N, b + (size_t)c * column, x + (size_t)c * column, r));
+  double norm = 0, left = 0, size = 0;
+  TSI_TRY(tsi_team_agree(system->team, TSI_ALLOC_SIZED(system->env, b, 2 * (size_t)at_once + 1, column)));
+  char *x = b + (size_t)at_once * column, *r = x + (size_t)at_once * column;
+  TSI_TRY(find_sums(system, TRISTAR_N, inverse->row, inverse->column, sum));
+  for (tsi_index i = 0; i < n; i++) norm = tsi_larger(norm, fabs(sum[i]));
+  for (int k = 0; k < PROBES; k++) {
+    const size_t c = (size_t)(k % at_once);
+    if (c == 0) {
+      for (tsi_index other = 0; other < at_once; other++)
+        make_probe(inverse, k + other, sum, b + (size_t)other * column);
+      memcpy(x, b, (size_t)at_once * column);
+      TSI_TRY(inverse->solve(inverse->arg, false, at_once, x));
+    }
+    TSI_TRY(tsi_system_residual(system, TRISTAR_N, b + c * column, x + c * column, r));
     kernels->scale(n, r, inverse->row, false);
-    if (kernels->first_not_finite(n, r) < n) found = INFINITY;
-    found = fmax(found, kernels->largest_size(n, r) / inverse->reduce[0]);
+    kernels->scale(n, x + c * column, inverse->column, true);
+    if (kernels->first_not_finite(n, r) < n || kernels->first_not_finite(n, x + c * column) < n)
+      left = INFINITY;
+    left = tsi_larger(left, kernels->largest_size(n, r));
+    size = tsi_larger(size, kernels->largest_size(n, x + c * column));
   }
-  *residual = tsi_team_largest(system->team, found);
+  norm = tsi_team_largest(system->team, norm);
+  left = tsi_team_largest(system->team, left);
+  size = tsi_team_largest(system->team, size);
+  const double least = LEAST_SHARE / 2 / sqrt((double)system->team->n) * inverse->reduce[0];
+  *regular = left < least && pow(kernels->epsilon, SINGULAR) * norm * size < least;
   return system->team->failure;
 }
 
 tristar_status tsi_condition_of_factors(const tsi_system *system, double *reciprocal, bool *regular) {
   scaled_inverse inverse = {.system = system, .solve = solve_once, .arg = (void *)(uintptr_t)system};
-  double norm, residual;
+  double norm;
   TSI_OWNED double *sum = NULL;
   *reciprocal = 1;
   *regular = true;
   if (system->team->n == 0) return TRISTAR_OK;
   TSI_TRY(begin_condition(&inverse, &sum));
-  TSI_TRY(probe_residuals(&inverse, sum, &residual));
-  *regular = residual * sqrt((double)system->team->n) < LEAST_SHARE / 2;
+  TSI_TRY(probe(&inverse, PROBES, sum, regular));
   if (!*regular) return TRISTAR_OK;
   TSI_TRY(estimate(&inverse, sum, &norm, reciprocal));
   *regular = *reciprocal > sqrt(system->kernels->epsilon);
@@ -415,17 +433,20 @@ static tristar_status scale_by_solutions(scaled_inverse *inverse, double *sum, c
 
 /* No scaling by the sizes of entries suits all matrices: an entry of the inverse may be huge though changes
  * of the entries of A by small shares of themselves change it little, as in triangles. A matrix that looks
- * singular, but has no null vector, is tried in a scaling that suits its inverse. sum: 2 n of scratch. */
+ * singular, but has no null vector, is tried in a scaling that suits its inverse. The factors are accurate in
+ * the old scaling alone, so solves have to be accurate in the new one as well. sum: 2 n of scratch. */
 static tristar_status estimate_by_solutions(scaled_inverse *inverse, tsi_multiply_columns well, double *sum,
                                             double *reciprocal, double *distance) {
   const tsi_system *system = inverse->system;
   double norm, other, other_distance = INFINITY;
-  bool finite;
+  bool finite, regular;
   TSI_OWNED char *x = NULL;
   TSI_TRY(tsi_team_agree(system->team,
                          TSI_ALLOC_SIZED(system->env, x, system->n, system->kernels->scalar_bytes)));
   TSI_TRY(scale_by_solutions(inverse, sum, x, &finite));
   if (!finite) return TRISTAR_OK;
+  TSI_TRY(probe(inverse, 1, sum, &regular));
+  if (!regular) return TRISTAR_OK;
   TSI_TRY(estimate(inverse, sum, &norm, &other));
   if (other > *reciprocal && (system->perturbed || other < sqrt(system->kernels->epsilon)))
     TSI_TRY(find_null_vector(inverse, well, norm, sum, &other, &other_distance));

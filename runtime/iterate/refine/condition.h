@@ -1,7 +1,10 @@
 /* The condition of a matrix as it was scaled for the factorization, B = R A C.
  *
  * Job. 1 / (|B| |B^-1|), 1-norms, the second one estimated by solves with A that the caller brings. Where
- * pivots were perturbed, solves hide null vectors of A: a search for one lowers the number.
+ * pivots were perturbed, solves hide null vectors of A: a search for one lowers the number. B seems to be
+ * nearly singular if the scaling does not suit the values or the inverse. Then the number can be that of
+ * another scaling, if it is larger: an equilibration, or a scaling by solutions, in which residuals of
+ * solves have to prove A regular.
  *
  * Reads   a system.   Writes  work of its own. */
 #pragma once
@@ -21,14 +24,16 @@ TRISTAR_CHECKED tristar_status tsi_condition(const tsi_system *system, tsi_multi
  * solve is not finite. One solve without refinement. Errors: MEMORY, those of tristar_solve. */
 TRISTAR_CHECKED tristar_status tsi_condition_glance(const tsi_system *system, double *size);
 
-/* 1 / condition of the factors' product, by solves without refinement, and whether that proves A regular.
+/* 1 / condition of the factors' product, by solves without refinement, and whether they prove A regular.
  *
  * Let B + D be singular with the left null vector w, and r = v - B y for a v with random entries in [-1, 1].
  * Then w^H v = w^H (r - D y). The share |w^H v| / |w|_1 of v is below s / n^(1/2) with a probability of at
- * most 2^(1/2) s (Ball, Cube slicing in R^n, 1986), s = 0.025. So, unless this holds for all of 4 probes,
- * 2e-6: if all r are smaller, |D| |y| makes up for it, and |y| is at most the norm of the inverse of the
- * factors. *regular: all r are smaller than half of that, and the condition is below eps^(-1/2). Then |D| /
- * |B| is far above n eps, whatever the errors of the factors are. Errors: MEMORY, those of tristar_solve. */
+ * most 2^(1/2) s (Ball, Cube slicing in R^n, 1986), s = 0.025. For all of 4 probes: 2e-6. Otherwise, if all r
+ * are smaller than half of that, s / 2 / n^(1/2) <= |D| |y|: maximum norms of r and y, and the largest sum of
+ * a row of |D|. The probes measure |y|, so this holds whatever the errors of the factors are.
+ * *regular: all r are that small, s / 2 / n^(1/2) > eps^0.85 |B| |y|, and the condition is below eps^(-1/2).
+ * Then |D| > eps^0.85 |B|, which is beyond all limits for singular matrices (judge.c).
+ * Errors: MEMORY, those of tristar_solve. */
 TRISTAR_CHECKED tristar_status tsi_condition_of_factors(const tsi_system *system, double *reciprocal,
                                                         bool *regular);
 

@@ -137,8 +137,14 @@ static void note_loss(tristar_factor_t *factor, bool weak) {
 
 static void note_units(tristar_factor_t *factor, int spread, bool quiet) {
   note_loss(factor, false);
-  if (tsi_factor_loses_digits(factor) && !quiet)
-    tsi_log(&factor->ts->env, are_apart(factor->analysis, spread) ? TRISTAR_LOG_WARNING : TRISTAR_LOG_INFO,
+  if (!tsi_factor_loses_digits(factor) || quiet) return;
+  if (are_apart(factor->analysis, spread))
+    tsi_log(&factor->ts->env, TRISTAR_LOG_WARNING,
+            "factor: scalings of rows or columns differ by 2^%d: solves that are not refined may lose all "
+            "digits of some rows; tristar_solve refines",
+            spread);
+  else
+    tsi_log(&factor->ts->env, TRISTAR_LOG_INFO,
             "factor: scalings of rows or columns differ by 2^%d: solves that are not refined may have "
             "backward errors of %.1e; tristar_solve refines",
             spread, factor->stats.solve_error);

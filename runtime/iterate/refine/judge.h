@@ -18,8 +18,8 @@
 /* Is there anything to look at? */
 bool tsi_judge_is_needed(const tristar_factor_t *factor);
 /* Are there trials to make? Not if units are apart, or solves with the values before lost digits, as units or
- * weak pivots made them, and nothing else is wrong: then solves refine, as stats.solve_error says. quiet:
- * another process writes to the log. */
+ * weak pivots made them, and nothing else is wrong: then the function sets stats.solve_error, so that solves
+ * refine. quiet: another process writes to the log. */
 bool tsi_judge_is_due(tristar_factor_t *factor, bool quiet);
 
 /* Columns of a trial at most. */

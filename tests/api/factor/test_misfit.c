@@ -10,7 +10,7 @@
 #include "tristar_save.h"
 #include "tristar_stats.h"
 
-enum { MOST = 62, SYSTEMS = 300 };
+enum { MOST = 128, SYSTEMS = 300, TRIANGLES = 30 };
 
 typedef struct square {
   int n;
@@ -175,7 +175,7 @@ static void check_triangle(tristar_t *ts, uint64_t state) {
   tristar_analysis_options options = DEFAULTS(tristar_analysis_options);
   double values[MOST * MOST];
   int unit[2][MOST];
-  square m = {.n = MOST};
+  square m = {.n = 62};
   for (int k = 0; k < 2 * m.n; k++) unit[k % 2][k / 2] = (int)(next_random(&state) % 21) - 10;
   for (int i = 0; i < m.n; i++)
     for (int j = 0; j <= i; j++) m.a[i][j] = ldexp(i == j ? 1 : -1, unit[0][i] + unit[1][j]);
@@ -186,6 +186,62 @@ static void check_triangle(tristar_t *ts, uint64_t state) {
   (void)check_solves(&m, f, false, "triangle");
 }
 
+static double next_share(uint64_t *state) {
+  return (double)(next_random(state) % 20001) / 20000;
+}
+
+static void shuffle(int n, int *order, uint64_t *state) {
+  for (int i = 0; i < n; i++) order[i] = i;
+  for (int i = n - 1; i > 0; i--) {
+    const int other = (int)(next_random(state) % (uint64_t)(i + 1)), kept = order[i];
+    order[i] = order[other];
+    order[other] = kept;
+  }
+}
+
+/* [S 0; C T], permuted: a triangle T of 1 and -1, and an S whose last row depends on two others. */
+static square make_singular(int n, int small, uint64_t *state) {
+  square m = {.n = n};
+  double a[MOST][MOST] = {{0}};
+  int row[MOST], column[MOST];
+  for (int i = 0; i < n; i++)
+    for (int j = 0; j < n; j++)
+      if (i < small && j < small)
+        a[i][j] = i < small - 1 ? (float)(next_share(state) - 0.5) : 0.3 * a[0][j] - 0.7 * a[1][j];
+      else if (j < small && next_share(state) < 0.4)
+        a[i][j] = (double)(next_random(state) % 5) - 2;
+      else if (j >= small && i >= j)
+        a[i][j] = i == j || next_share(state) > 0.8 ? 1 : -1;
+  shuffle(n, row, state);
+  shuffle(n, column, state);
+  for (int i = 0; i < n; i++)
+    for (int j = 0; j < n; j++) m.a[i][j] = a[row[i]][column[j]];
+  return m;
+}
+
+/* A scaling that suits the inverse of T must not hide that S is singular: all of these are refused. */
+static void check_singular(tristar_t *ts, tristar_matching matching, char scalar) {
+  tristar_analysis_options options = DEFAULTS(tristar_analysis_options);
+  double values[MOST * MOST];
+  float single[MOST * MOST];
+  uint64_t state = 5;
+  options.method = TRISTAR_METHOD_LU;
+  options.matching = matching;
+  for (int k = 0; k < TRIANGLES; k++) {
+    const int small = 3 + (int)(next_random(&state) % 6),
+              n = small + (int)(next_random(&state) % 50) + (scalar == TRISTAR_SINGLE ? 5 : 70);
+    const square m = make_singular(n, small, &state);
+    tristar_view v = view_of(&m, values);
+    for (int e = 0; e < ((const int32_t *)v.ptr)[n]; e++) single[e] = (float)values[e];
+    v.scalar = scalar;
+    v.values = scalar == TRISTAR_SINGLE ? (const void *)single : values;
+    CLEANUP(tristar_analysis_destroy) tristar_analysis_t *an = NEW_ANALYSIS(ts, &v, &options);
+    CLEANUP(tristar_factor_destroy) tristar_factor_t *f = NULL;
+    const tristar_status status = tristar_factor(an, v.values, &f);
+    CHECK_MSG(status == TRISTAR_ERR_SINGULAR, "system %d, n %d: status %d", k, n, (int)status);
+  }
+}
+
 int main(int argc, char **argv) {
   subtests_begin(&argc, argv);
   tristar_t *ts = open_without_starpu(false);
@@ -194,6 +250,11 @@ int main(int argc, char **argv) {
   RUN(check_sums(ts, TRISTAR_MATCHING_OFF, TRISTAR_SINGULAR_REFUSE));
   RUN(check_arrow(ts));
   for (uint64_t k = 0; k < 10; k++) RUN(check_triangle(ts, k));
+  for (int k = 0; k < 2; k++) {
+    const tristar_matching matching = k == 0 ? TRISTAR_MATCHING_AUTO : TRISTAR_MATCHING_OFF;
+    RUN(check_singular(ts, matching, TRISTAR_DOUBLE));
+    RUN(check_singular(ts, matching, TRISTAR_SINGLE));
+  }
   close_context(&ts);
   return 0;
 }
