@@ -220,7 +220,7 @@ static square make_singular(int n, int small, uint64_t *state) {
 }
 
 /* A scaling that suits the inverse of T must not hide that S is singular: all of these are refused. */
-static void check_singular(tristar_t *ts, tristar_matching matching, char scalar) {
+static void check_singular(tristar_t *ts, tristar_matching matching, tristar_scalar scalar) {
   tristar_analysis_options options = DEFAULTS(tristar_analysis_options);
   double values[MOST * MOST];
   float single[MOST * MOST];
