@@ -86,6 +86,7 @@ static tristar_status add_block(tsi_env *env, tsi_storage_blocks *blocks, size_t
 typedef struct copying {
   tsi_env *env;
   tsi_storage *storage;
+  int side; /* 0: lower stream, 1: upper */
   const tsi_stored_kernels *kernels;
   const tsi_tiling_kernels *tiling;
   const tsi_tile_kernels *tiles;
@@ -120,12 +121,13 @@ static size_t lay_out(const copying *c, tsi_index first, tsi_index end) {
   return at + TSI_STREAM_PAD * kernels->scalar_bytes;
 }
 
-/* The entries of the factor before panel p have been copied. */
-static void let_go(const copying *c, tsi_index p) {
-  const tsi_panel *last = &c->stream->of[p - 1];
-  if (c->storage->options.releases)
-    tsi_use_up(c->env, c->from,
-               (size_t)(last->values + tsi_panel_size(last->width, last->height)) * c->kernels->scalar_bytes);
+/* Releases the entries of the factor before panel p, which have been copied. */
+static void let_go(const tsi_storage *storage, int i, tsi_index p) {
+  const tristar_factor_t *factor = storage->factor;
+  const tsi_panel *last = &storage->stream[i].of[p - 1];
+  if (storage->options.releases)
+    tsi_use_up(&factor->ts->env, i ? factor->upper : factor->lower,
+               (size_t)(last->values + tsi_panel_size(last->width, last->height)) * factor->scalar_bytes);
 }
 
 /* Copies the panels from the first one without a block up to `end`. */
@@ -139,7 +141,7 @@ static tristar_status copy_run(copying *c, tsi_index end) {
     c->kernels->narrow(&s->of[p], c->from, &s->stored[p],
                        block + (size_t)s->panel[p].values * c->kernels->scalar_bytes);
   }
-  let_go(c, end);
+  let_go(c->storage, c->side, end);
   c->run = end;
   c->run_bytes = 0;
   return TRISTAR_OK;
@@ -203,7 +205,7 @@ static tristar_status copy_tiles(copying *c, tsi_index p, tsi_index tiles, size_
   s->panel[p] = s->of[p];
   s->panel[p].values = (tsi_count)(table / kernels->scalar_bytes);
   kernels->narrow(&s->of[p], c->from, stored, block + table);
-  let_go(c, p + 1);
+  let_go(c->storage, c->side, p + 1);
   c->run = p + 1;
   return TRISTAR_OK;
 }
@@ -239,6 +241,7 @@ static tristar_status fill(tsi_storage *storage, int i) {
   const tristar_factor_t *factor = storage->factor;
   copying c = {.env = &factor->ts->env,
                .storage = storage,
+               .side = i,
                .kernels = kernels_of(factor),
                .tiling = tiling_of(factor),
                .tiles = tsi_tile_kernels_select(factor->analysis->factor_scalar, storage->options.isa),
@@ -325,6 +328,14 @@ tristar_status tsi_storage_prepare(tsi_storage *storage) {
   const tristar_status status = renew(storage);
   pthread_mutex_unlock(&storage->lock);
   return status;
+}
+
+void tsi_storage_release_factor(tsi_storage *storage) {
+  pthread_mutex_lock(&storage->lock);
+  storage->options.releases = storage->factor->released = true;
+  for (int i = 0; i < 2; i++)
+    if (storage->stream[i].panels > 0) let_go(storage, i, storage->stream[i].panels);
+  pthread_mutex_unlock(&storage->lock);
 }
 
 /* ---- All ----------------------------------------------------------------------------------------------- */

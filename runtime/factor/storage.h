@@ -84,6 +84,10 @@ void tsi_storage_destroy(tsi_env *env, tsi_storage **storage);
  * taken the entries over). */
 TRISTAR_CHECKED tristar_status tsi_storage_prepare(tsi_storage *storage);
 
+/* Releases the entries of the factor, as with options.releases from the beginning. The copy must be valid,
+ * and nobody else reads the entries. */
+void tsi_storage_release_factor(tsi_storage *storage);
+
 /* Of the values that were copied last. shared: another thread may copy new ones meanwhile. */
 tsi_storage_figures tsi_storage_describe(tsi_storage *storage, bool shared);
 

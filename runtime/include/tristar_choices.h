@@ -109,7 +109,8 @@ typedef enum tristar_place {
  * Large 3D problems gain; 2D problems hardly do. tristar_plan and the first solve after new values compress.
  *
  * With release_factor the copy replaces the entries of the factor, whose memory is released (not if
- * STORAGE_AUTO chooses FULL without compression). Functions that read the factor, and solves with other plans
+ * STORAGE_AUTO chooses FULL without compression; a narrower format after the trial solves, so that factor and
+ * copy exist at once). Functions that read the factor, and solves with other plans
  * of it, return STALE until tristar_refactor, which allocates them. The next solve of this plan releases them
  * again; no other solve may be in flight then. Not supported: imported factors, Schur complements.
  *

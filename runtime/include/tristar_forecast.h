@@ -93,14 +93,15 @@ typedef int (*tristar_progress_fn)(void *arg, const tristar_progress_point *poin
  * Followed are the matching and the ordering of an analysis, each front of a factorization, stages of a plan,
  * each block of columns of a solve, systems of a batch, panels of an inverse, and files that are read. So a
  * solve with one block calls the function once. Not followed: matchings and solves on many processes, Krylov
- * methods (tristar_krylov.h has its own function), FSAI, and copies that release the factor.
+ * methods (tristar_krylov.h has its own function), FSAI, copies that release the factor, and what follows
+ * them in tristar_plan.
  *
  * A cancelled call returns CANCELLED. Its output pointers are NULL, and after a solve x is undefined. After
- * tristar_refactor and the functions of tristar_update.h the factor has no values (STALE), and after
- * tristar_batch_factor the batch has no factors (STALE). All other objects stay as they were. While a
- * function is set, analyses order in a helper process, as with tristar_analysis_options.progress. That
- * function is called, too. No other call of the context may run while the function is set. Errors: ARGUMENT;
- * MEMORY (no function is set). */
+ * tristar_refactor and the functions of tristar_update.h the factor has no values (STALE); after
+ * tristar_update_low_rank it has its old values or none. After tristar_batch_factor the batch has no factors
+ * (STALE). All other objects stay as they were. While a function is set, analyses order in a helper process,
+ * as with tristar_analysis_options.progress. That function is called, too. No other call of the context may
+ * run while the function is set. Errors: ARGUMENT; MEMORY (no function is set). */
 TRISTAR_API TRISTAR_CHECKED tristar_status tristar_set_progress(tristar_t *ts, tristar_progress_fn progress,
                                                                 void *arg);
 

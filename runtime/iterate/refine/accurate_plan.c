@@ -5,6 +5,7 @@
 #include <math.h>
 
 #include "runtime/base/options.h"
+#include "runtime/base/progress.h"
 #include "runtime/factor/scaling.h"
 #include "runtime/factor/storage.h"
 #include "runtime/iterate/refine/judge.h"
@@ -26,6 +27,14 @@ static tristar_status reaches(tristar_plan_t *plan, bool *reached) {
   return TRISTAR_OK;
 }
 
+/* The copy of the plan replaces the entries of the factor from now on. */
+static tristar_status release_factor(tristar_plan_t *plan) {
+  plan->options.release_factor = 1;
+  TSI_TRY(tsi_storage_check(plan->factor, &plan->options));
+  tsi_storage_release_factor(plan->storage);
+  return TRISTAR_OK;
+}
+
 /* A plan with this format, or NULL: it does not serve. The factor keeps its entries until the format is
  * chosen: another format, or none, may be needed. */
 static tristar_status try_format(tristar_factor_t *factor, const tristar_plan_options *options,
@@ -37,10 +46,9 @@ static tristar_status try_format(tristar_factor_t *factor, const tristar_plan_op
   tristar_status status = tsi_plan_cut(factor, &narrow, NULL, out);
   if (status == TRISTAR_ERR_UNSUPPORTED) return TRISTAR_OK;
   if (status == TRISTAR_OK) status = reaches(*out, &reached);
-  if (reached && !options->release_factor) return TRISTAR_OK;
-  tristar_plan_destroy(out);
-  narrow.release_factor = 1;
-  return reached ? tsi_plan_cut(factor, &narrow, NULL, out) : status;
+  if (reached && options->release_factor) status = release_factor(*out);
+  if (status != TRISTAR_OK || !reached) tristar_plan_destroy(out);
+  return status;
 }
 
 static tristar_status choose_storage(tristar_factor_t *factor, const tristar_plan_options *options,
@@ -124,6 +132,7 @@ tristar_status tristar_plan(tristar_factor_t *factor, const tristar_plan_options
   if (out != NULL) *out = NULL;
   TSI_ENTER(factor, factor->ts);
   tsi_env *env = &factor->ts->env;
+  struct tsi_progress *paused = NULL; /* Without the plan, a factor that is released has no entries. */
   if (out == NULL) TSI_FAIL_OUT(env, TRISTAR_ERR_ARGUMENT, "plan is NULL");
   tsi_solves_reclaim(&factor->ts->solves);
   TSI_TRY_OUT(TSI_OPTIONS(env, tristar_plan_options, options, &full));
@@ -132,7 +141,9 @@ tristar_status tristar_plan(tristar_factor_t *factor, const tristar_plan_options
     TSI_TRY_OUT(choose_storage(factor, &full, out));
   else
     TSI_TRY_OUT(tsi_plan_cut(factor, &full, NULL, out));
+  if (factor->released) paused = tsi_progress_pause(env);
   status = tsi_judge_storage(*out);
+  if (factor->released) tsi_progress_resume(env, paused);
   if (status != TRISTAR_OK) tristar_plan_destroy(out);
 out:
   return tsi_answer(env, status);

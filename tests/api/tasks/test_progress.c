@@ -298,12 +298,46 @@ static void check_low_rank(tristar_t *ts) {
   free(x);
 }
 
+static int cancel_late(void *arg, const tristar_progress_point *point) {
+  (void)arg;
+  if (point->phase == TRISTAR_PHASE_PLAN && point->share < 0.4)
+    nanosleep(&(struct timespec){.tv_nsec = 110000000}, NULL); /* the next look calls, too */
+  return point->phase == TRISTAR_PHASE_SOLVE || point->share > 0.6;
+}
+
+/* A plan that has released the factor is not cancelled; before, the factor keeps its entries. */
+static void check_release(tristar_t *ts) {
+  problem p = make_problem(ts);
+  const int64_t n = p.small_view.rows;
+  tristar_analysis_t *analysis = NEW_ANALYSIS(ts, &p.small_view, NULL);
+  tristar_factor_t *factor = NEW_FACTOR(analysis, p.small_view.values);
+  tristar_plan_t *other = NEW_PLAN(factor, NULL);
+  for (int tries = 1; tries >= 0; tries--) {
+    tristar_plan_options options = DEFAULTS(tristar_plan_options);
+    tristar_plan_t *plan;
+    options.storage = tries ? TRISTAR_STORAGE_AUTO : TRISTAR_STORAGE_SINGLE;
+    options.accuracy = tries ? 1e-5 : 0;
+    options.release_factor = 1;
+    CHECK_OK(tristar_set_progress(ts, cancel_late, NULL));
+    CHECK_STATUS(tristar_plan(factor, &options, &plan), tries ? TRISTAR_ERR_CANCELLED : TRISTAR_OK);
+    CHECK_OK(tristar_set_progress(ts, NULL, NULL));
+    CHECK_STATUS(tristar_solve(other, TRISTAR_N, 1, p.b, n, p.x, n), tries ? TRISTAR_OK : TRISTAR_ERR_STALE);
+    if (plan != NULL) CHECK_OK(tristar_solve(plan, TRISTAR_N, 1, p.b, n, p.x, n));
+    tristar_plan_destroy(&plan);
+  }
+  tristar_plan_destroy(&other);
+  tristar_factor_destroy(&factor);
+  tristar_analysis_destroy(&analysis);
+  free_problem(&p);
+}
+
 int main(int argc, char **argv) {
   subtests_begin(&argc, argv);
   if (argc > 1) rounds = 300;
   tristar_t *ts = open_without_starpu(false);
   RUN_ONE_THREAD(check_rate(ts));
   RUN_ONE_THREAD(check_low_rank(ts));
+  RUN_ONE_THREAD(check_release(ts));
   RUN_ONE_THREAD(check_followed(ts));
   RUN_ONE_THREAD(check_cancelled(ts));
   close_context(&ts);
