@@ -5,6 +5,8 @@
 #include "tests/support/subtests.h"
 #include "tests/support/typed.h"
 #include "tristar_batch.h"
+#include "tristar_forecast.h"
+#include "tristar_machine.h"
 
 enum { N = 90, EACH = 5, NRHS = 2, MOST = N * (EACH + 3) };
 
@@ -364,6 +366,41 @@ static void check_breakdown(tristar_t *ts, const typed *t, tristar_status expect
   check_solutions(t, &s, TRISTAR_N, passes(t), BAD);
 }
 
+static int cancel(void *phase, const tristar_progress_point *point) {
+  return point->phase == *(tristar_phase *)phase;
+}
+
+/* A call that ends early: systems that are not solved have its status and an infinite error. Only systems by
+ * themselves have a plan. */
+static void check_ended(tristar_t *ts, const typed *t) {
+  static tristar_phase factor = TRISTAR_PHASE_FACTOR, plan = TRISTAR_PHASE_PLAN;
+  CLEANUP(release_systems)
+  systems s = make_systems(t, make_pattern(N, TRISTAR_CSC, TRISTAR_GENERAL, false), 20, 21);
+  CLEANUP(tristar_batch_destroy) tristar_batch_t *batch = batch_of(ts, t, &s, NULL);
+  for (int i = 0; i < N; i++)
+    for (int k = 3; k <= 11; k += 8) put(t, values_of(t, &s, k), s.p.ptr[i], 0);
+  for (int way = 0; way < 3; way++) {
+    const tristar_status expected = way == 0 ? TRISTAR_ERR_MEMORY : TRISTAR_ERR_CANCELLED;
+    for (int keeps = 0; keeps < 2; keeps++) {
+      if (way == 0)
+        CHECK_OK(tristar_fail_allocation(ts, 1));
+      else
+        CHECK_OK(tristar_set_progress(ts, cancel, way == 1 ? &factor : &plan));
+      CHECK_STATUS(keeps ? tristar_batch_factor(batch, s.count, s.values, s.stride, s.status)
+                         : factor_solve(batch, &s, TRISTAR_N),
+                   expected);
+      CHECK_OK(tristar_fail_allocation(ts, 0));
+      CHECK_OK(tristar_set_progress(ts, NULL, NULL));
+      for (int k = 0; k < s.count; k++) {
+        const bool solved = way == 2 && !keeps && k != 3 && k != 11;
+        CHECK_MSG(s.status[k] == (solved ? TRISTAR_OK : expected), "way %d, system %d: %s", way, k,
+                  tristar_status_name(s.status[k]));
+        CHECK(keeps || (isinf(s.errors[k]) != 0) == !solved);
+      }
+    }
+  }
+}
+
 /* Rows and columns whose units differ widely, and systems of much larger values than the typical ones. */
 static void check_units(tristar_t *ts, const typed *t) {
   CLEANUP(release_systems)
@@ -543,6 +580,7 @@ int main(int argc, char **argv) {
     RUN_ONE_THREAD(check_other_pivots(ts, &types[k]));
     RUN_ONE_THREAD(check_breakdown(ts, &types[k], TRISTAR_ERR_SINGULAR));
     RUN_ONE_THREAD(check_breakdown(ts, &types[k], TRISTAR_ERR_NOT_FINITE));
+    RUN_ONE_THREAD(check_ended(ts, &types[k]));
     RUN_ONE_THREAD(check_units(ts, &types[k]));
     RUN_ONE_THREAD(check_far_typical(ts, &types[k]));
     RUN_ONE_THREAD(check_singular(ts, &types[k]));

@@ -257,21 +257,25 @@ static tristar_status run_apart(const job *j, int64_t system, tsi_batch_system *
   return status;
 }
 
-/* All that groups have left. status: of each system, or NULL. Gives the first one that is not OK. A cancelled
- * call ends at once. */
+/* Solves what the groups have left. status: of each system, or NULL. Returns the first one that is not OK.
+ * After CANCELLED no further system is solved: all that are left have this status. */
 static tristar_status run_rest(const job *j, tristar_status *status) {
   tristar_batch_t *batch = j->batch;
   const tsi_env *env = &batch->ts->env;
   char text[TSI_MESSAGE_SIZE] = "";
   int64_t worst = -1;
   tristar_status first = TRISTAR_OK;
+  bool cancelled = false;
   batch->stats.apart = 0;
   for (int64_t s = 0; s < j->count; s++) {
     tsi_batch_system *kept = j->keeps || j->values == NULL ? &batch->system[s] : NULL;
     tristar_status here = TRISTAR_OK;
     if (j->apart[s] != NONE_APART) {
-      batch->stats.apart++;
-      here = kept != NULL && kept->status != TRISTAR_OK ? TRISTAR_ERR_STALE : run_apart(j, s, kept);
+      if (!cancelled) batch->stats.apart++;
+      here = cancelled                                    ? TRISTAR_ERR_CANCELLED
+             : kept != NULL && kept->status != TRISTAR_OK ? TRISTAR_ERR_STALE
+                                                          : run_apart(j, s, kept);
+      cancelled = here == TRISTAR_ERR_CANCELLED;
       if (here == TRISTAR_ERR_STALE)
         (void)tsi_fail(env, here, __func__, __FILE__, __LINE__, "its factorization failed");
       if (here != TRISTAR_OK && j->solves) fill_nan(j, s);
@@ -282,8 +286,8 @@ static tristar_status run_rest(const job *j, tristar_status *status) {
       }
     }
     if (status != NULL) status[s] = here;
-    if (here == TRISTAR_ERR_CANCELLED) return here;
   }
+  if (cancelled) return TRISTAR_ERR_CANCELLED;
   if (first != TRISTAR_OK)
     TSI_FAIL(env, first, "system %" PRId64 " of %" PRId64 ", counted from 0: %.400s", worst, j->count, text);
   return TRISTAR_OK;
@@ -397,7 +401,8 @@ static tristar_status check_vectors(const job *j) {
   return TRISTAR_OK;
 }
 
-static tristar_status run_job(job *j, double *errors, tristar_status *status) {
+/* *each: does status hold the results of all systems? */
+static tristar_status run_job(job *j, double *errors, tristar_status *status, bool *each) {
   tristar_batch_t *batch = j->batch;
   tsi_env *env = &batch->ts->env;
   j->user_bytes = tsi_sparse_kernels_select(batch->pattern->scalar)->scalar_bytes;
@@ -413,21 +418,26 @@ static tristar_status run_job(job *j, double *errors, tristar_status *status) {
       if (batch->system[s].plan != NULL || batch->system[s].status != TRISTAR_OK) apart[s] = 0;
   const bool nothing = j->count == 0 || (!j->factors && j->nrhs == 0);
   if (!nothing && result == TRISTAR_OK) result = run_groups(j);
-  const bool whole = result == TRISTAR_OK;
-  if (whole) result = run_rest(j, status);
+  *each = result == TRISTAR_OK;
+  if (*each) result = run_rest(j, status);
+  if (j->keeps && result == TRISTAR_ERR_CANCELLED) *each = false;
   if (errors != NULL && j->count > 0) memcpy(errors, error, (size_t)j->count * sizeof *errors);
-  /* Groups may lack values or factors. */
-  if (j->keeps && (!whole || result == TRISTAR_ERR_CANCELLED)) tsi_batch_drop_systems(batch);
+  if (j->keeps && !*each) tsi_batch_drop_systems(batch); /* Groups may lack values or factors. */
   return result;
 }
 
-/* One call at a time. */
+/* One call at a time. If it fails as a whole, so does each system. */
 static tristar_status run_alone(job *j, double *errors, tristar_status *status, double *seconds) {
   tristar_batch_t *batch = j->batch;
   const double begin = tsi_clock();
   if (atomic_exchange(&batch->busy, true))
     TSI_FAIL(&batch->ts->env, TRISTAR_ERR_BUSY, "another call with this batch has not ended");
-  const tristar_status result = run_job(j, errors, status);
+  bool each = false;
+  const tristar_status result = run_job(j, errors, status, &each);
+  for (int64_t s = 0; s < j->count && !each; s++) {
+    if (errors != NULL) errors[s] = INFINITY;
+    if (status != NULL) status[s] = result;
+  }
   *seconds = tsi_clock() - begin;
   batch->seconds += *seconds;
   atomic_store(&batch->busy, false);
