@@ -116,15 +116,9 @@ static tristar_status visit_some(tristar_factor_t *factor, const tsi_new_values 
 
 static tristar_status visit_changes(tristar_factor_t *factor, const tsi_new_values *given, visit_fn visit,
                                     int64_t *changed) {
-  tsi_env *env = &factor->ts->env;
-  const tsi_pattern *pattern = factor->analysis->pattern;
-  TSI_OWNED void *sums = NULL;
   *changed = 0;
-  if (given->count >= 0) return visit_some(factor, given, visit, changed);
-  if (pattern->place == NULL) return visit_all(factor, given->values, visit, changed);
-  TSI_TRY(tsi_pattern_allocate_values(env, pattern, &sums));
-  tsi_pattern_take(pattern, given->values, sums);
-  return visit_all(factor, sums, visit, changed);
+  return given->count < 0 ? visit_all(factor, given->values, visit, changed)
+                          : visit_some(factor, given, visit, changed);
 }
 
 static tristar_status check_entry(tristar_factor_t *factor, tsi_index line, tsi_count p, const char *value) {
@@ -135,7 +129,7 @@ static tristar_status check_entry(tristar_factor_t *factor, tsi_index line, tsi_
            pattern->by_rows ? line : pattern->index[p], pattern->by_rows ? pattern->index[p] : line);
 }
 
-tristar_status tsi_update_check(const tristar_factor_t *factor, const tsi_new_values *given) {
+tristar_status tsi_update_check(const tristar_factor_t *factor, tsi_new_values *given, void **sums) {
   tsi_env *env = &factor->ts->env;
   const tsi_pattern *pattern = factor->analysis->pattern;
   int64_t changed;
@@ -147,6 +141,11 @@ tristar_status tsi_update_check(const tristar_factor_t *factor, const tsi_new_va
     if (given->entry[k] < 0 || given->entry[k] >= pattern->given)
       TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "entry[%lld] is %lld, but entries are numbered from 0 to %lld",
                (long long)k, (long long)given->entry[k], (long long)pattern->given - 1);
+  if (given->count < 0 && pattern->place != NULL) {
+    TSI_TRY(tsi_pattern_allocate_values(env, pattern, sums));
+    tsi_pattern_take(pattern, given->values, *sums);
+    given->values = *sums;
+  }
   return visit_changes((tristar_factor_t *)factor, given, check_entry, &changed);
 }
 

@@ -93,9 +93,12 @@ typedef struct tsi_new_values {
   const void *values;
 } tsi_new_values;
 
-/* Are the numbers those of entries, and the values finite? Nothing has changed after a failure. Errors:
- * ARGUMENT, UNSUPPORTED (numbers, but some entries are duplicates), NOT_FINITE, MEMORY. */
-TRISTAR_CHECKED tristar_status tsi_update_check(const tristar_factor_t *factor, const tsi_new_values *given);
+/* Are the numbers those of entries, and the values finite? If all values are given in another order than the
+ * pattern has, or with duplicates, given->values becomes an array in that order: *sums, to be released by the
+ * caller. The factor has not changed after a failure. Errors: ARGUMENT, UNSUPPORTED (numbers, but some
+ * entries are duplicates), NOT_FINITE, MEMORY. */
+TRISTAR_CHECKED tristar_status tsi_update_check(const tristar_factor_t *factor, tsi_new_values *given,
+                                                void **sums);
 /* Takes values that were checked, and factors what they touch. factor->update is there. Errors: those of
  * tristar_refactor. */
 TRISTAR_CHECKED tristar_status tsi_factor_update(tristar_factor_t *factor, const tsi_new_values *given,

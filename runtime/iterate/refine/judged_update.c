@@ -8,14 +8,14 @@
 #include "runtime/factor/update.h"
 #include "runtime/iterate/refine/judge.h"
 
-static tristar_status update(tristar_factor_t *factor, const tsi_new_values *given,
-                             tristar_update_result *result) {
+static tristar_status update(tristar_factor_t *factor, tsi_new_values *given, tristar_update_result *result) {
   const double begin = tsi_clock();
   const size_t before = tsi_memory_watch(&factor->ts->env) - factor->stats.factor_bytes;
   const bool begun = factor->update != NULL;
   tristar_update_result found;
+  TSI_OWNED void *sums = NULL;
   TSI_TRY(tsi_update_create(factor));
-  const tristar_status checked = tsi_update_check(factor, given);
+  const tristar_status checked = tsi_update_check(factor, given, &sums);
   if (checked != TRISTAR_OK && !begun) tsi_update_release(&factor->update); /* as before */
   TSI_TRY(checked);
   factor->stats.start_seconds = 0;

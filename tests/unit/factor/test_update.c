@@ -364,6 +364,18 @@ static void refuse_duplicates(tristar_t *ts) {
   values[1] = 5;
   CHECK_OK(tristar_update_values(factor, values, &result));
   CHECK(result.entries == 1 && result.whole == 0);
+  tristar_plan_t *plan = NEW_PLAN(factor, NULL);
+  allocation_failures failing = fail_allocations_of(ts);
+  failing.keeps_memory = true; /* of the first solve */
+  while (next_failure(
+      &failing)) { /* values that have not changed: the factor stays, with [6 0 0; 0 3 1; 0 1 4] */
+    double x[] = {6, 24, 30};
+    end_failure(&failing, tristar_update_values(factor, values, &result));
+    CHECK_OK(tristar_solve(plan, TRISTAR_N, 1, x, 3, x, 3));
+    CHECK(fabs(x[0] - 1) < 1e-13 && fabs(x[1] - 6) < 1e-13 && fabs(x[2] - 6) < 1e-13);
+  }
+  CHECK(failing.count > 0);
+  tristar_plan_destroy(&plan);
   tristar_factor_destroy(&factor);
   tristar_analysis_destroy(&analysis);
 }
