@@ -112,6 +112,23 @@ static void check_model(tristar_t *ts, const typed *t, const char *kind, int64_t
   check_system(t, &s);
 }
 
+/* Regular, as the number of rows is even. */
+static void check_skew(tristar_t *ts, const typed *t) {
+  enum { M = 30 };
+  static number a[M][M];
+  CLEANUP(destroy) system_of s;
+  memset(a, 0, sizeof a);
+  for (int j = 0; j < M; j++)
+    for (int i = j + 1; i < M; i++) {
+      if (i > j + 1 && (i * 7 + j * 3) % 5 > 0) continue;
+      a[i][j] = random_value((uint64_t)(i * M + j)) + (i == j + 1 ? 3 : 0);
+      if (!t->is_complex) __imag__ a[i][j] = 0;
+    }
+  const tristar_view v = typed_dense_view(t, M, a[0], M, TRISTAR_SKEW_SYMMETRIC);
+  make(ts, &v, NULL, &s);
+  check_system(t, &s);
+}
+
 static void check_type(tristar_t *ts, const typed *t) {
   const tristar_symmetry hermitian = t->is_complex ? TRISTAR_HERMITIAN : TRISTAR_SYMMETRIC;
   check_model(ts, t, "s2d9pt", 14, hermitian, TRISTAR_METHOD_LLT, TRISTAR_INVERSE_DIAGONAL,
@@ -125,6 +142,7 @@ static void check_type(tristar_t *ts, const typed *t) {
   if (!t->is_single)
     check_model(ts, t, "kkt3d", 4, TRISTAR_SYMMETRIC, TRISTAR_METHOD_AUTO, TRISTAR_INVERSE_DIAGONAL,
                 TRISTAR_MERGE_RELAXED);
+  check_skew(ts, t);
 }
 
 /* Rows are permuted, so that a matching is needed, and diagonal entries of the inverse have no place; rows

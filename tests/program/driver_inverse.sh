@@ -41,8 +41,11 @@ matrix skew.mtx 'real skew-symmetric' '4 4 10' '1 1 0' '2 2 0' '3 3 0' '4 4 0' '
   '4 2 11' '4 3 13'
 for kind in hermitian skew; do
   expect 0 '^written +p.mtx' inverse $kind.mtx --pattern --out p.mtx
-  expect 0 '^written +p.mtx' inverse $kind.mtx --pattern --out p.mtx --method lu
+  expect 0 '^written +q.mtx' inverse $kind.mtx --pattern --out q.mtx --method lu
+  paste -d' ' <(values p.mtx) <(values q.mtx) | awk '{ n = NF / 2; for (k = 1; k <= n; k++) bad += ($k - $(k + n)) ^ 2 > 1e-10 }
+    END { exit n < 27 || bad }' || fail "$kind: $(cat p.mtx q.mtx)"
 done
+[ "$(values p.mtx | cut -d' ' -f4-15)" = '1 1 0 2 1 -0.431894 3 1 0.365449 4 1 -0.00996678' ] || fail "$(cat p.mtx)" # over the Pfaffian, 30.1
 
 # ---- What is refused
 expect 2 'one of --diagonal, --pattern and --entries FILE is needed' inverse path.mtx

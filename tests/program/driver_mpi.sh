@@ -271,7 +271,16 @@ for ((i = 1; i <= 12; i++)); do
   for ((j = 1; j <= i; j++)); do entries+=("$i $j $(((7 * i + 3 * j) % 11 - 5)) $((i == j ? 0 : (5 * i + j) % 7 - 3))"); done
 done
 matrix hermitian.mtx 'complex hermitian' "12 12 ${#entries[@]}" "${entries[@]}"
-ranks 2 0 '^written +two.mtx$' inverse hermitian.mtx --pattern --layout 2x1x1 --out two.mtx # without imaginary parts on the diagonal
+matrix skew.mtx 'real skew-symmetric' '4 4 6' '2 1 3' '3 1 1' '4 1 7' '3 2 0.3' '4 2 11' '4 3 13'
+for of in hermitian skew; do # which have no imaginary parts, or zeros, on the diagonal
+  expect 0 '^written +one.mtx$' inverse $of.mtx --pattern --out one.mtx
+  ranks 2 0 '^written +two.mtx$' inverse $of.mtx --pattern --layout 2x1x1 --out two.mtx
+  python3 - <<'EOF' || fail "$of: entries of the inverse of one process and of many differ"
+one, two = ([[float(v) for v in l.split()] for l in open(f + ".mtx") if l[0] != "%"] for f in ("one", "two"))
+assert len(one) == len(two) > 6 and one[0] == two[0]
+assert all(abs(a - b) <= 1e-12 for v, w in zip(one, two) for a, b in zip(v, w)), (one, two)
+EOF
+done
 expect 0 '^inverse ' inverse gen:kkt3d:5 --diagonal --out one.mtx
 ranks 2 0 'diagonal of the inverse, in .*, written to two.mtx$' solve gen:kkt3d:5 --layout 1x1x2 --inverse-diagonal two.mtx --save inverse.set
 ranks 2 0 'diagonal of the inverse, in .*, written to loaded.mtx$' solve inverse.set --layout 1x1x2 --inverse-diagonal loaded.mtx

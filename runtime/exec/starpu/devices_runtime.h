@@ -111,7 +111,7 @@ static int map(void *host, size_t bytes, void **at) {
 static void unmap(void *host) {
   (void)RUNTIME(HostUnregister)(host);
 }
-/* HIP before 5.7 knows the attribute but has no value of it: then additions do not count as atomic. */
+/* HIP before 5.7 declares the attribute but returns no value: then additions do not count as atomic. */
 static int adds(int device, bool *adds) {
   int value = 0;
   int code = (int)RUNTIME(DeviceGetAttribute)(&value, RUNTIME_ADDS, device);

@@ -25,7 +25,7 @@ typedef struct entry {
 
 typedef struct wanted {
   tristar_distributed_t *d;
-  tristar_symmetry symmetry; /* as rank 0 knows it */
+  tristar_symmetry symmetry; /* of A, sent by rank 0 */
   bool refined;
   int64_t first, rows; /* of b and x of this rank */
   int64_t *at;         /* rows: number of the row in `row`, or -1 */
