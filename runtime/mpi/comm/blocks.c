@@ -1,4 +1,4 @@
-/* What ranks say of their blocks of rows: see blocks.h. */
+/* Gathers and checks the blocks of rows of all ranks: see blocks.h. */
 #include "runtime/mpi/comm/blocks.h"
 
 #include <inttypes.h>
@@ -25,7 +25,7 @@ static tristar_status describe(tsi_env *env, const tristar_view *view, tsi_rank_
   return TRISTAR_OK;
 }
 
-/* The same on all ranks: every one of them sees all blocks. */
+/* Every rank checks all blocks, so the status is the same on all ranks. */
 static tristar_status check_blocks(tsi_env *env, int ranks, const tsi_rank_block *blocks) {
   int64_t rows = 0;
   for (int r = 0; r < ranks; r++) {

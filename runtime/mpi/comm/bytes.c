@@ -43,7 +43,7 @@ tristar_status tsi_receive_arrays(tsi_env *env, MPI_Comm comm, int count, const 
   return TRISTAR_OK;
 }
 
-/* Items of one type count as one each, however large they are. */
+/* Creates a type of `bytes` bytes, so that MPI counts items instead of bytes. */
 static tristar_status make_item(tsi_env *env, size_t bytes, MPI_Datatype *item) {
   TSI_TRY(TSI_MPI(env, "MPI_Type_contiguous", MPI_Type_contiguous((int)bytes, MPI_BYTE, item)));
   return TSI_MPI(env, "MPI_Type_commit", MPI_Type_commit(item));
@@ -60,7 +60,7 @@ tristar_status tsi_exchange_items(tsi_env *env, MPI_Comm comm, size_t bytes, con
   return status;
 }
 
-/* The next message's items; none is left: 0, to or from nobody. */
+/* Number of items in the next message. If none is left: 0, and the peer becomes MPI_PROC_NULL. */
 static int next_items(tsi_items_way *way, int most) {
   const int count = (int)tsi_count_min(way->count, most);
   if (count == 0) way->peer = MPI_PROC_NULL;

@@ -1,4 +1,4 @@
-/* tristar_mpi_share_cores: which cores and devices of a node are whose. */
+/* tristar_mpi_share_cores: divides the cores and devices of a node among its ranks. */
 #include <sched.h>
 #include <stdbool.h>
 #include <stdlib.h>
@@ -8,8 +8,8 @@
 #include "runtime/exec/starpu/devices.h"
 #include "tristar_mpi.h"
 
-/* This process's number among those of its node, and how many they are; whether all of them may run on the
- * same cores. Collective. */
+/* Collective. Number of this process among the processes of its node, and their count. *alike: all of them
+ * may run on the same cores. */
 static tristar_status count_neighbours(MPI_Comm comm, int *rank, int *ranks, bool *alike) {
   MPI_Comm node;
   cpu_set_t mask, all, some;
@@ -29,7 +29,8 @@ static tristar_status count_neighbours(MPI_Comm comm, int *rank, int *ranks, boo
   return TRISTAR_OK;
 }
 
-/* As many devices for each rank, in order; where ranks are more than devices, ranks in a row share one. */
+/* Equal numbers of devices for the ranks, in order. If there are more ranks than devices, neighbouring ranks
+ * share one. */
 static void share_devices(int rank, int ranks, tristar_config *config) {
   const int devices = tsi_devices.present ? tsi_devices.present() : 0;
   if (devices == 0 || config->first_device >= 0) return;
@@ -48,7 +49,7 @@ tristar_status tristar_mpi_share_cores(MPI_Comm comm, tristar_config *config) {
   TSI_TRY_OUT(tsi_mpi_check(NULL, comm));
   TSI_TRY_OUT(count_neighbours(comm, &rank, &ranks, &alike));
   share_devices(rank, ranks, config);
-  if (!alike) goto out; /* mpiexec, or somebody else, has given each its own cores */
+  if (!alike) goto out; /* the launcher has bound each rank to its own cores */
   TSI_TRY_OUT(tsi_binding_find(NULL, 0, NULL, &binding));
   const int cores = binding.cores > 0 ? binding.cores : 1, share = cores / ranks > 0 ? cores / ranks : 1;
   config->first_core = rank * share % cores;

@@ -4,7 +4,7 @@
 #include "runtime/mpi/comm/bytes.h"
 #include "runtime/mpi/comm/route.h"
 
-/* Local. start: ranks + 1, the first entry of each. */
+/* Local. start: ranks + 1, the first entry of each rank. */
 static tristar_status list_blocks(tsi_env *env, const tsi_transport *transport, const tsi_directory *d,
                                   int64_t **start) {
   const int ranks = tsi_transport_size(transport);
@@ -51,11 +51,11 @@ tristar_status tsi_directory_gather(tsi_env *env, tsi_transport *transport, cons
   return tsi_transport_agree(transport, status);
 }
 
-/* Questions, by the rank that has the answer. */
+/* Requests, sorted by the rank that has the answer. */
 typedef struct questions {
   tsi_route route;
-  tsi_index *given; /* entries that are asked for here; then the answers */
-  tsi_index *come;  /* entries that others ask for; then the answers to them */
+  tsi_index *given; /* requests of this rank; then their answers */
+  tsi_index *come;  /* requests of other ranks; then the answers to them */
 } questions;
 
 static bool is_entry(const tsi_directory *d, tsi_index entry) {
@@ -81,7 +81,7 @@ static tristar_status list_questions(tsi_env *env, const tsi_directory *d, tsi_c
   return TRISTAR_OK;
 }
 
-/* Local: the answers are there, in the order of the questions to each rank. */
+/* Local. Copies the answers, which are stored in the order of the requests to each rank. */
 static void take_answers(const tsi_directory *d, tsi_count count, const tsi_index *asked, const questions *q,
                          tsi_index *number) {
   const tsi_route *route = &q->route;

@@ -1,40 +1,41 @@
-/* A list of n numbers, as a permutation, that lies on all ranks.
+/* A list of n numbers, for example a permutation, that is distributed over all ranks.
  *
- * Job. Each rank has the numbers of a block of entries, all blocks but the last as long. Hand out a list that
- * rank 0 has; tell ranks the numbers of entries that they ask for, in one round of questions and one of
- * answers.
+ * Job. Each rank stores the numbers of one block of entries. All blocks have the same length, but the last
+ * blocks may be shorter. Functions scatter a list from rank 0, and send each rank the numbers of the entries
+ * that it requests, in one round of requests and one round of answers.
  *
  * Reads   the list of rank 0, once.   Writes  a tsi_directory that owns its block and is immutable
- * afterwards. Invariant: no rank but rank 0 sees more of it than its block, and what it asks for. */
+ * afterwards. Invariant: a rank other than 0 receives only its block and the numbers that it requests. */
 #pragma once
 
 #include "runtime/mpi/comm/transport.h"
 
 typedef struct tsi_directory {
   int64_t n;
-  int64_t block;        /* entries of a rank, at least 1 */
-  int64_t first, count; /* those of this rank */
+  int64_t block;        /* entries of a block, at least 1 */
+  int64_t first, count; /* first entry and number of entries of this rank */
   tsi_index *own;       /* count */
 } tsi_directory;
 
-/* Collective. all: on rank 0 the list, NULL elsewhere. Errors: MEMORY, RUNTIME, the same on all ranks. */
+/* Collective. all: the list on rank 0, NULL on other ranks. Errors: MEMORY, RUNTIME, the same on all ranks.
+ */
 TRISTAR_CHECKED tristar_status tsi_directory_create(tsi_env *env, tsi_transport *transport, int64_t n,
                                                     const tsi_index *all, tsi_directory **out);
 
-/* Local. The block of this rank, which the caller fills with what an earlier directory of the same list had
- * on as many ranks. Errors: MEMORY. */
+/* Local. Allocates the block of this rank. The caller fills it with the block of an earlier directory of the
+ * same list and number of ranks. Errors: MEMORY. */
 TRISTAR_CHECKED tristar_status tsi_directory_begin(tsi_env *env, const tsi_transport *transport, int64_t n,
                                                    tsi_directory **out);
 
-/* Collective. The list again; all: room for it on rank 0, not read elsewhere. mine: what this rank has found
- * before. Errors: that, MEMORY, RUNTIME, the same on all ranks. */
+/* Collective. Gathers the list on rank 0. all: an array of n entries on rank 0, not used on other ranks.
+ * mine: an earlier failure of this rank. Errors: mine, MEMORY, RUNTIME, the same on all ranks. */
 TRISTAR_CHECKED tristar_status tsi_directory_gather(tsi_env *env, tsi_transport *transport,
                                                     const tsi_directory *directory, tristar_status mine,
                                                     tsi_index *all);
 
-/* Collective. number[i] = that of entry asked[i]; TSI_NONE where that is none of 0 .. n - 1. directory NULL,
- * on all ranks: number[i] = asked[i]. Both arrays may be the same. mine: what this rank has found before.
- * Errors: that, MEMORY, RUNTIME, the same on all ranks. */
+/* Collective. number[i] = the number of entry asked[i]; TSI_NONE if asked[i] is not in 0 .. n - 1. If
+ * directory is NULL, on all ranks, then number[i] = asked[i]. Both arrays may be the same. mine: an earlier
+ * failure of this rank. Errors: mine, MEMORY, RUNTIME, the same on all ranks. */
 TRISTAR_CHECKED tristar_status tsi_directory_ask(tsi_env *env, tsi_transport *transport,
                                                  const tsi_directory *directory, tristar_status mine,
                                                  tsi_count count, const tsi_index *asked, tsi_index *number);

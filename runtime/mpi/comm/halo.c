@@ -1,4 +1,4 @@
-/* Brings ghosts and adds to their owners: see halo.h. */
+/* Sends ghosts, and adds sums to the entries of owners: see halo.h. */
 #include "runtime/mpi/comm/halo.h"
 
 #include "runtime/base/sort.h"

@@ -1,7 +1,7 @@
 /* The lock of MPI, one for the process, so that MPI_THREAD_SERIALIZED suffices; errors of MPI. See mailbox.h.
  *
- * Who polls takes it again and again, and leaves it to who has something to send: those wait by spinning, a
- * message takes a microsecond, and sleep only if the holder does not run. */
+ * Polling threads take the lock again and again, but not while another thread waits for it. A waiting thread
+ * spins, because a message takes a microsecond. It sleeps only if the holder does not run. */
 #include "runtime/mpi/comm/mailbox.h"
 
 #include <sched.h>
@@ -15,7 +15,7 @@ static bool lost;
 
 #define SPINS 2000
 
-/* In the child of a fork(): its MPI is a copy, without the threads and connections of the parent's. */
+/* In the child of a fork(): its copy of MPI lacks the threads and connections of the parent. */
 static void lose(void) {
   int initialized = 0;
   MPI_Initialized(&initialized);

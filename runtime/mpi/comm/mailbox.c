@@ -1,4 +1,4 @@
-/* Mailboxes, whichever way their messages go: checks, the account of a run, waiting. See transport.h. */
+/* Mailboxes of all transports: checks, settling, waiting. See transport.h. */
 #include "runtime/mpi/comm/mailbox.h"
 
 #include <limits.h>
@@ -32,7 +32,7 @@ static int compare_channels(const void *a, const void *b) {
   return (x->tag > y->tag) - (x->tag < y->tag);
 }
 
-/* Each channel by itself, and that no two have the same peer and tag. */
+/* Checks each channel, and that no two have the same peer and tag. */
 static tristar_status check_channels(const tsi_transport *transport, const char *what, tsi_index count,
                                      const tsi_channel *channel, bool late) {
   for (tsi_index k = 0; k < count; k++) TSI_TRY(check_channel(transport, what, k, &channel[k], late));
@@ -48,7 +48,7 @@ static tristar_status check_channels(const tsi_transport *transport, const char 
 
 /* ---- Life ---------------------------------------------------------------------------------------------- */
 
-/* What a mailbox is made of, beside its channels. */
+/* Properties of a mailbox, apart from its channels. */
 typedef struct mailbox_kind {
   bool late;
   tsi_arrival arrived;
@@ -104,7 +104,7 @@ tristar_status tsi_mailbox_create_late(tsi_transport *transport, tsi_index recei
 void tsi_mailbox_destroy(tsi_mailbox **mailbox) {
   if (*mailbox == NULL) return;
   tsi_env *env = (*mailbox)->env;
-  pthread_mutex_lock(&(*mailbox)->transport->lock); /* who settled the last message has let go of it */
+  pthread_mutex_lock(&(*mailbox)->transport->lock); /* the settling thread has released it */
   pthread_mutex_unlock(&(*mailbox)->transport->lock);
   (*mailbox)->transport->ops->close(*mailbox);
   TSI_FREE(env, *mailbox);
@@ -161,7 +161,8 @@ bool tsi_mailbox_done(const tsi_mailbox *mailbox) {
 #define YIELDS 20
 #define NAP_SECONDS 5e-5
 
-/* Sleeps until a run ends, for a moment at most: messages are ours to advance where all workers are busy. */
+/* Sleeps until a run ends, but only for a moment: if all workers are busy, the caller must advance the
+ * messages. */
 static void nap(tsi_mailbox *mailbox) {
   const struct timespec until = tsi_wall_clock_in(NAP_SECONDS);
   pthread_mutex_lock(&mailbox->transport->lock);

@@ -1,16 +1,16 @@
-/* The transport `direct`: persistent requests of MPI, advanced by whoever has nothing better to do.
+/* The transport `direct`: persistent requests of MPI, advanced by idle workers and waiting threads.
  *
  * Reads   the channels of mailboxes.   Writes  the buffers of receives.
- * One progression hook of the process, which StarPU calls in idle workers, advances all runs in flight. It is
- * registered with the first run that finds StarPU running, were it without messages, and stays: it uses
- * static data only until it holds the lock, so a worker that is still in it when a transport is destroyed
- * does no harm. Where there is no transport any more it puts idle workers to sleep (idle.h). Invariants (all
- * data here is guarded by the lock of MPI)
+ * The process has one progression hook. StarPU calls it in idle workers, and it advances all runs in flight.
+ * The first run that finds StarPU running registers the hook, even if that run has no messages. The hook is
+ * never removed: it uses only static data until it holds the lock, so a worker may still be in it when a
+ * transport is destroyed. When no transport is left the hook lets idle workers sleep (idle.h).
+ * Invariants (the lock of MPI guards all data of this file)
  *   - a box is in the list exactly while it has messages that MPI has not completed or that were not sent yet
  *   - active[0 .. actives) are the started requests, each message at most once
- *   - ready[0 .. readies) are the messages of the run that MPI has completed, each once: who appends to it
- *     delivers what he appended, after he let go of the lock. Until that is settled the run is in flight, and
- *     the box stays. */
+ *   - ready[0 .. readies) are the messages of the run that MPI has completed, each once. The thread that
+ *     appends messages also delivers them, after it has released the lock. Until they are settled the run is
+ *     in flight, and the box exists. */
 #include "runtime/exec/starpu/idle.h"
 #include "runtime/exec/starpu/service.h"
 #include "runtime/mpi/comm/mailbox.h"
@@ -22,22 +22,22 @@ struct direct_box {
   int64_t open;         /* messages of the run that are not completed */
   MPI_Request *request; /* receives, then sends */
   MPI_Request *active;
-  tsi_index *number; /* of each active request */
+  tsi_index *number; /* message of each active request */
   int actives;
-  int *completed; /* for MPI_Testsome */
+  int *completed; /* output of MPI_Testsome */
   MPI_Status *status;
   tsi_index *ready;
   tsi_index readies;
 };
 
 static direct_box *running;       /* the runs in flight */
-static _Atomic(int) runs;         /* how many */
+static _Atomic(int) runs;         /* their number */
 static _Atomic(bool) hook_exists; /* set once */
 
-/* What a look at a mailbox brought. */
+/* Messages that MPI has completed in one look at a mailbox. */
 typedef struct direct_news {
   direct_box *box;
-  tsi_index first, end; /* of ready */
+  tsi_index first, end; /* range in ready */
 } direct_news;
 
 static void enlist(direct_box *box) {
@@ -80,14 +80,14 @@ static void check_length(tsi_mailbox *mailbox, tsi_index number, const MPI_Statu
                                          c->tag, bytes, c->bytes));
 }
 
-/* Message `number` is through. */
+/* Message `number` is completed. */
 static void complete(direct_box *box, tsi_index number) {
   box->ready[box->readies++] = number;
   if (--box->open == 0) delist(box);
 }
 
-/* MPI has failed as a whole: nothing more is to be expected of any started message. Their requests are not
- * complete, and cannot be started again: later runs get new ones. */
+/* MPI has failed as a whole, so no started message will complete. The requests stay incomplete and cannot be
+ * started again: later runs get new ones. */
 static void give_up(direct_box *box, int code) {
   atomic_store(&box->mailbox->transport->broken, true);
   while (box->actives > 0) {
@@ -100,8 +100,8 @@ static void give_up(direct_box *box, int code) {
   }
 }
 
-/* Takes the `count` requests that `completed` names out of the active ones. One that failed may be gone: Open
- * MPI frees it, though it is persistent. */
+/* Removes the `count` requests listed in `completed` from the active ones. A failed request may no longer
+ * exist: Open MPI frees it, though it is persistent. */
 static void take(direct_box *box, int count, bool in_status) {
   tsi_mailbox *mailbox = box->mailbox;
   for (int k = 0; k < count; k++) {
@@ -123,7 +123,7 @@ static void take(direct_box *box, int count, bool in_status) {
   box->actives = kept;
 }
 
-/* Asks MPI; under the lock. */
+/* Tests the active requests; under the lock. */
 static direct_news look(direct_box *box) {
   direct_news news = {box, box->readies, box->readies};
   int count = 0;
@@ -155,9 +155,9 @@ static void direct_progress(tsi_mailbox *mailbox) {
   deliver(&news);
 }
 
-/* Advances all runs in flight, until there is something to deliver. A worker that finds nothing gives way:
- * its core may be wanted by another process, whose message it waits for, or by the program. Gives whether the
- * worker may block. */
+/* Advances all runs in flight, until there is something to deliver. A worker that finds nothing yields its
+ * core: another process, whose message it waits for, or the program may need it. Returns whether the worker
+ * may block. */
 static unsigned advance(void *arg) {
   direct_news news = {NULL, 0, 0};
   const bool in_flight = atomic_load_explicit(&runs, memory_order_relaxed) > 0;
@@ -221,7 +221,8 @@ static tristar_status direct_open(tsi_mailbox *mailbox) {
   return TSI_MPI(env, "persistent request", code);
 }
 
-/* Starts a request, which is active then; under the lock. One that failed in a former run is made anew. */
+/* Starts a request and appends it to the active ones; under the lock. A request that failed in an earlier run
+ * is created anew. */
 static int start_request(direct_box *box, tsi_index number) {
   int code = MPI_SUCCESS;
   if (box->request[number] == MPI_REQUEST_NULL)
@@ -245,7 +246,7 @@ static void post(direct_box *box, tsi_index receive) {
 static void direct_start(tsi_mailbox *mailbox, const bool *comes) {
   direct_box *box = mailbox->own;
   direct_news news = {box, 0, 0};
-  /* Without messages as well: other processes may want the core. */
+  /* Also without messages: other processes may need the core. */
   if (!mailbox->transport->alone && tsi_starpu_runs())
     tsi_idle_add_hook(mailbox->env, advance, &hook_exists, "messages are slower");
   if (tsi_mailbox_done(mailbox)) return; /* no messages */

@@ -39,7 +39,7 @@ static tristar_status port_end(void *context) {
   return tsi_mailbox_wait(((tsi_mailbox_port *)context)->mailbox);
 }
 
-/* Another thread may wait for this message, and free its buffer as soon as it counts as arrived. */
+/* Another thread may wait for this message, and frees its buffer as soon as it counts as arrived. */
 static void note_arrival(void *context, tsi_index message) {
   tsi_mailbox_port *port = context;
   port->happen(port->context, message);

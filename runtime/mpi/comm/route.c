@@ -1,4 +1,4 @@
-/* Moves items: see route.h. */
+/* Sends items along a route: see route.h. */
 #include "runtime/mpi/comm/route.h"
 
 #include <limits.h>
@@ -23,7 +23,7 @@ void tsi_route_finish(tsi_route *route) {
   tsi_release(tsi_take(&route->counted));
 }
 
-/* Collective. Do all ranks count their items with int? */
+/* Collective. Checks whether all ranks can count their items with int. */
 static tristar_status count_with_int(tsi_env *env, tsi_route *route) {
   int fits = tsi_route_sent(route) <= INT_MAX && tsi_route_received(route) <= INT_MAX;
   TSI_TRY(
@@ -76,7 +76,7 @@ tristar_status tsi_route_pass(tsi_env *env, const tsi_route *route, size_t bytes
   return TRISTAR_OK;
 }
 
-/* A flow on its way: a piece of each direction. */
+/* The buffers of a flow: a piece of each direction. */
 typedef struct pieces {
   const tsi_route *route;
   const tsi_flow *flow;
@@ -88,7 +88,7 @@ static tsi_count next_piece(const pieces *p, tsi_count all, tsi_count at) {
   return all > at ? tsi_count_min(p->most, all - at) : 0;
 }
 
-/* Items to one rank, from another. */
+/* Sends the items for one rank and receives the items of another. */
 static tristar_status flow_between(tsi_env *env, size_t bytes, const pieces *p, int to, int from) {
   const tsi_flow *flow = p->flow;
   const tsi_count gives = p->route->goes[to + 1] - p->route->goes[to];
@@ -103,7 +103,7 @@ static tristar_status flow_between(tsi_env *env, size_t bytes, const pieces *p, 
   return TRISTAR_OK;
 }
 
-/* Items that stay. */
+/* Items of this rank for itself. */
 static void flow_here(const pieces *p, int rank) {
   const tsi_count all = p->route->goes[rank + 1] - p->route->goes[rank];
   for (tsi_count at = 0; at < all; at += p->most) {

@@ -1,15 +1,15 @@
 /* The transport `starpu_mpi`: detached messages of StarPU-MPI.
  *
  * Reads   the channels of mailboxes.   Writes  the buffers of receives; the state of StarPU-MPI.
- * StarPU-MPI lives once in a process, so one transport at a time has it: started by the transport's creation,
- * stopped by its end. A thread of StarPU-MPI makes the MPI calls and calls back; it holds no lock of ours,
- * which is why MPI_THREAD_MULTIPLE is needed. It shares the cores with StarPU's workers, and with those of
- * other ranks: idle workers, which poll, let it have them. Invariants
- *   - every message has a registered handle in main memory; tasks work with the buffers and not with the
- * handles
- *   - messages of no bytes carry one: StarPU-MPI does not handle empty data
- * Not checked: errors of MPI, and messages of another size than expected; StarPU-MPI ends the program then.
- * Nor whether the program has started StarPU-MPI itself: it has no way to ask. */
+ * StarPU-MPI exists once in a process, so only one transport at a time uses it. Creating the transport starts
+ * StarPU-MPI, and destroying it stops StarPU-MPI. A thread of StarPU-MPI makes the MPI calls and the
+ * callbacks. It does not take the lock of MPI, so MPI_THREAD_MULTIPLE is needed. This thread shares the cores
+ * with StarPU's workers of this and of other ranks: idle workers, which poll, yield their cores to it.
+ * Invariants
+ *   - every message has a registered handle in main memory; tasks use the buffers and not the handles
+ *   - a message of no bytes carries one byte: StarPU-MPI does not handle empty data
+ * Not checked: errors of MPI, and messages of another size than expected; StarPU-MPI then ends the program.
+ * Whether the program has started StarPU-MPI itself: StarPU-MPI has no function that returns it. */
 #include "runtime/mpi/comm/mailbox.h"
 
 #include <starpu_mpi.h>
@@ -17,13 +17,13 @@
 #include "runtime/exec/starpu/idle.h"
 #include "runtime/exec/starpu/service.h"
 
-static _Atomic(bool) taken;       /* a transport has StarPU-MPI */
+static _Atomic(bool) taken;       /* a transport uses StarPU-MPI */
 static _Atomic(bool) hook_exists; /* set once */
 
 typedef struct message {
   tsi_mailbox *mailbox;
   starpu_data_handle_t handle; /* NULL: not registered */
-  char nothing;                /* the byte of a message of no bytes */
+  char nothing;                /* the one byte of an empty message */
 } message;
 
 static tristar_status starpu_mpi_check(tsi_env *env) {
@@ -47,7 +47,7 @@ static tristar_status starpu_mpi_attach(tsi_transport *transport) {
   return TRISTAR_OK;
 }
 
-/* After MPI_Finalize StarPU-MPI cannot be shut down: its thread, which has nothing to do, stays. */
+/* After MPI_Finalize StarPU-MPI cannot be shut down: its idle thread continues to exist. */
 static void starpu_mpi_detach(tsi_transport *transport) {
   int finalized = 0;
   (void)transport;
@@ -99,8 +99,8 @@ static void through(void *arg) {
   tsi_mailbox_settle(mailbox, 1);
 }
 
-/* Tried twice: StarPU-MPI ends the program, when it is shut down, if a message has come that nobody has asked
- * for. */
+/* Tries twice: at its shutdown StarPU-MPI ends the program if a message has arrived for which no receive was
+ * posted. */
 static int try_to_post(const tsi_mailbox *mailbox, tsi_index receive) {
   const tsi_channel *c = &mailbox->channel[receive];
   message *m = (message *)mailbox->own + receive;
@@ -110,8 +110,8 @@ static int try_to_post(const tsi_mailbox *mailbox, tsi_index receive) {
   return code;
 }
 
-/* A receive that StarPU-MPI refuses counts as arrived: those that it has taken can write to their buffers
- * later. */
+/* A receive that StarPU-MPI refuses counts as arrived. The run must go on, as other posted receives may still
+ * write to their buffers. */
 static tristar_status post(tsi_mailbox *mailbox, tsi_index receive) {
   const int code = try_to_post(mailbox, receive);
   if (code == 0) return TRISTAR_OK;
@@ -123,7 +123,7 @@ static tristar_status post(tsi_mailbox *mailbox, tsi_index receive) {
   return TRISTAR_ERR_RUNTIME;
 }
 
-/* What fails is told by tsi_mailbox_wait. */
+/* tsi_mailbox_wait returns failures of this function. */
 static void starpu_mpi_start(tsi_mailbox *mailbox, const bool *comes) {
   for (tsi_index k = 0; k < mailbox->receives && !mailbox->late; k++)
     if (comes == NULL || comes[k]) (void)post(mailbox, k);

@@ -18,8 +18,8 @@ const char *tsi_transport_kind_name(tsi_transport_kind kind) {
   return kinds[kind].name;
 }
 
-/* Waits for a request of our own; between two looks others have the lock, and StarPU's workers the messages.
- */
+/* Waits for a request. Between two tests other threads can take the lock, and StarPU's workers advance
+ * messages. */
 static int wait_for(MPI_Request *request) {
   int code = MPI_SUCCESS;
   for (int done = 0, turn = 0; !done && code == MPI_SUCCESS; turn++) {
@@ -31,7 +31,7 @@ static int wait_for(MPI_Request *request) {
   return code;
 }
 
-/* The ranks agree on nothing but the status and who has it. */
+/* The worst status, and a rank that has it. */
 static int agree_on(MPI_Comm comm, int rank, tristar_status mine, int agreed[2]) {
   const int own[2] = {(int)mine, rank};
   MPI_Request request;
@@ -67,7 +67,8 @@ tristar_status tsi_transport_agree(tsi_transport *transport, tristar_status mine
 
 #define VALUES_MOST 24
 
-/* The largest of each value and of minus it tell; who reads it does it in place. */
+/* Takes the largest of each entry, in place. The caller stores each value and its negative, to get the
+ * largest and the smallest. */
 static int find_largest(MPI_Comm comm, int count, int64_t *values) {
   MPI_Request request;
   tsi_mpi_lock();
@@ -88,7 +89,7 @@ static tristar_status same(tsi_env *env, MPI_Comm comm, int rank, tristar_status
   }
   for (int k = 0; k < flags; k++) most[all++] = flag[k];
   TSI_TRY(TSI_MPI(env, "MPI_Iallreduce", find_largest(comm, all, most)));
-  if (most[0] != TRISTAR_OK) return agree(env, comm, rank, mine); /* who, and why */
+  if (most[0] != TRISTAR_OK) return agree(env, comm, rank, mine); /* names the rank and the cause */
   for (int k = 0; k < count; k++) {
     const int64_t largest = most[1 + 2 * k], smallest = -most[2 + 2 * k];
     if (smallest != largest)
@@ -161,7 +162,7 @@ static tristar_status describe(tsi_transport *transport) {
   if (code == MPI_SUCCESS) code = MPI_Comm_get_attr(transport->comm, MPI_TAG_UB, &value, &there);
   tsi_mpi_unlock();
   TSI_TRY(TSI_MPI(transport->env, "communicator", code));
-  transport->tag_most = there ? *(int *)value : 32767; /* what MPI guarantees */
+  transport->tag_most = there ? *(int *)value : 32767; /* the least that MPI guarantees */
   return TRISTAR_OK;
 }
 
@@ -179,7 +180,7 @@ static tristar_status prepare(tsi_env *env, MPI_Comm comm, tsi_transport_kind ki
     TSI_FREE(env, *out);
     goto out;
   }
-  tsi_idle_hold(); /* a worker that wakes up late makes other ranks wait */
+  tsi_idle_hold(); /* other ranks would wait for a worker that wakes up late */
   TSI_TRY_OUT(describe(*out));
 out:
   return status;
@@ -189,7 +190,7 @@ static void release(tsi_transport **transport) {
   if (*transport == NULL) return;
   tsi_idle_release();
   if ((*transport)->attached && (*transport)->ops->detach) (*transport)->ops->detach(*transport);
-  pthread_mutex_lock(&(*transport)->lock); /* who settled the last message has let go of it */
+  pthread_mutex_lock(&(*transport)->lock); /* the settling thread has released it */
   pthread_mutex_unlock(&(*transport)->lock);
   pthread_cond_destroy(&(*transport)->changed);
   pthread_mutex_destroy(&(*transport)->lock);
