@@ -1,33 +1,32 @@
-/* Rows of the matrix of a factor, from the ranks that have them to the ones that are their homes: see
- * refine_rows.h.
+/* Sends the rows of the matrix of a factor from the ranks that have them to their homes: see refine_rows.h.
  *
- * The numbers of rows and their lengths travel first; then columns and values flow to their places, row after
- * row. Rows that are at home where they are go the same way. */
+ * First the numbers and lengths of rows are sent; then their columns and values, row after row. Rows that are
+ * at home on the rank that has them use the same route. */
 #include "runtime/mpi/matrix/refine_rows.h"
 
-/* A row on its way: its number in the final order, and its entries. */
+/* Header of a row in a message: its number in the final order, and its number of entries. */
 typedef struct head {
   tsi_index row, length;
 } head;
 
-/* Where a flow is: in the rows of one rank. */
+/* Position of a flow in the rows of one rank. */
 typedef struct cursor {
-  tsi_count row;  /* of those that go to, or come from, all ranks */
-  tsi_index item; /* of that row */
+  tsi_count row;  /* index among the rows sent to, or received from, all ranks */
+  tsi_index item; /* entry of this row */
 } cursor;
 
-/* Rows, by the rank that they go to; their entries follow a route of their own. */
+/* Rows, sorted by the rank that receives them; their entries have their own route. */
 typedef struct convoy {
   tsi_env *env;
   const tsi_rows_source *source;
   tsi_rows_matrix *m;
   size_t bytes; /* of a value */
   tsi_route heads, entries;
-  tsi_index *leaving; /* rows here, by rank */
+  tsi_index *leaving; /* rows of this rank, by receiving rank */
   head *taken;
-  tsi_index *place; /* final rows: where the ones that are at home here are in the matrix */
-  bool values;      /* items are values, or else columns of the final order */
-  char *to;         /* where they stay */
+  tsi_index *place; /* final rows: position in the matrix if the row is at home here */
+  bool values;      /* items are values; false: columns of the final order */
+  char *to;         /* array of the matrix that receives the items */
   cursor gives, takes;
 } convoy;
 
@@ -80,7 +79,7 @@ static void take_heads(void *context, int rank, tsi_count first, tsi_count count
   memcpy(v->taken + v->heads.comes[rank] + first, items, (size_t)count * sizeof *v->taken);
 }
 
-/* Local: room for the entries of the rows that are at home here. fresh: no pattern is there yet. */
+/* Local. Allocates the entries of the rows that are at home here. fresh: there is no pattern yet. */
 static tristar_status place_rows(convoy *v, bool fresh) {
   tsi_rows_matrix *m = v->m;
   if (fresh) TSI_TRY(TSI_ALLOC_ZERO_IN(m, m->ptr, (size_t)m->n + 1));
@@ -106,7 +105,7 @@ static size_t item_bytes(const convoy *v) {
   return v->values ? v->bytes : sizeof(tsi_index);
 }
 
-/* Items of the row that was sought, from one on. */
+/* Writes items of the selected row, beginning with item `from`. */
 static void write_items(const convoy *v, tsi_index from, tsi_index count, char *to) {
   const tsi_rows_source *source = v->source;
   if (v->values)
@@ -115,7 +114,7 @@ static void write_items(const convoy *v, tsi_index from, tsi_index count, char *
     source->columns(source->context, from, count, (tsi_index *)(void *)to);
 }
 
-/* How many of the items that are left are of the cursor's row, which has `length`; it goes on behind them. */
+/* Advances the cursor within its row of `length` items, by at most `left` items. Returns their number. */
 static tsi_index advance(cursor *at, tsi_index length, tsi_count left) {
   const tsi_index count = (tsi_index)tsi_count_min(length - at->item, left);
   at->item += count;
@@ -151,7 +150,7 @@ static void take_items(void *context, int rank, tsi_count first, tsi_count count
   }
 }
 
-/* Collective. One array of the entries, to where it stays. */
+/* Collective. Sends one array of the entries to its final position. */
 static tristar_status bring_items(convoy *v, tsi_transport *transport, bool values, void *to) {
   v->values = values;
   v->to = to;

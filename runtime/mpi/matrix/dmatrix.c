@@ -1,5 +1,5 @@
-/* The life of a matrix whose rows lie on all ranks; products with it. See dmatrix.h, tristar_dmatrix_mpi.h.
- */
+/* Creation of a matrix whose rows are distributed over all ranks; products with it. See dmatrix.h,
+ * tristar_dmatrix_mpi.h. */
 #include "runtime/mpi/matrix/dmatrix.h"
 
 #include <inttypes.h>
@@ -52,7 +52,7 @@ static void fill_stats(tristar_dmatrix_t *d) {
   for (int o = 0; o < d->owners; o++) s->nnz += form->block[o].ptr[form->block[o].n];
 }
 
-/* Local: the diagonal block for products, buffers, and those who multiply. */
+/* Local. Creates the diagonal block for products and the buffers, and hires the threads that multiply. */
 static tristar_status prepare(tristar_dmatrix_t *d, tristar_engine engine) {
   tsi_env *env = &d->ts->env;
   tsi_dform *plain = &d->form[TSI_DPLAIN];
@@ -79,13 +79,13 @@ tristar_status tsi_dmatrix_finish(tristar_dmatrix_t *d, tristar_engine engine) {
                                tsi_transport_comm(d->transport)));
 }
 
-/* is_complex: the values that were given are. */
+/* is_complex: the user's values are complex. */
 static void tell_symmetry(tristar_dmatrix_t *d, tristar_symmetry symmetry, bool is_complex) {
   const bool both = symmetry == TRISTAR_SYMMETRIC && !is_complex && d->sparse->is_complex;
   d->stats.symmetry = both ? TRISTAR_HERMITIAN : symmetry;
 }
 
-/* Collective. mine: what this rank has found before. */
+/* Collective. mine: an earlier failure of this rank. */
 static tristar_status take_view(tristar_dmatrix_t *d, const tristar_dmatrix_options *options,
                                 const tristar_view *view, tristar_status mine) {
   TSI_TRY(take_blocks(d, options, view, mine));
@@ -94,7 +94,7 @@ static tristar_status take_view(tristar_dmatrix_t *d, const tristar_dmatrix_opti
   return tsi_dmatrix_finish(d, options->engine);
 }
 
-/* What was generated in part, as this rank's rows. */
+/* The generated part as the rows of this rank. */
 static tristar_view rows_of(const tristar_matrix_t *generated) {
   tristar_view view;
   tristar_matrix_get_view(generated, &view);
@@ -158,7 +158,7 @@ static tristar_status need(tristar_t *ts, const void *argument, const char *name
   TSI_FAIL(&ts->env, TRISTAR_ERR_ARGUMENT, "%s is NULL", name);
 }
 
-/* Collective. What was made, or what it failed with. */
+/* Collective. Returns the new matrix, or destroys it after a failure. */
 static tristar_status end(tristar_status status, double start, tristar_dmatrix_t *d,
                           tristar_dmatrix_t **matrix) {
   if (status != TRISTAR_OK) tristar_dmatrix_destroy(&d);
@@ -190,8 +190,8 @@ tristar_status tristar_dmatrix_create(tristar_t *ts, MPI_Comm comm, const trista
   return tsi_answer(&ts->env, tsi_dmatrix_create(ts, comm, rows, options, false, matrix));
 }
 
-/* Rows of the file or model problem that `path` names, or, path NULL, of the model problem `kind`, k. status:
- * of the arguments so far. */
+/* Creates a matrix from a file or model problem `path`, or, if path is NULL, from the model problem `kind`,
+ * k. status: of the arguments checked so far. */
 static tristar_status create_from(tristar_t *ts, MPI_Comm comm, tristar_status status, const char *kind,
                                   int64_t k, const char *path, const tristar_dmatrix_options *options,
                                   tristar_dmatrix_t **matrix) {
@@ -322,7 +322,7 @@ static bool is_real(const double factor[2], double value) {
   return factor[0] == value && factor[1] == 0;
 }
 
-/* y = alpha p + beta y, of columns that are not to be read again in p. */
+/* y = alpha p + beta y, for one column. Overwrites p. */
 static void combine(const tristar_dmatrix_t *d, const double alpha[2], char *p, const double beta[2],
                     char *y) {
   for (tsi_index first = 0; first < d->n; first += TSI_BLOCK_ROWS) {
@@ -340,7 +340,7 @@ static void combine(const tristar_dmatrix_t *d, const double alpha[2], char *p, 
   }
 }
 
-/* All ranks call it; an error is this rank's own. */
+/* All ranks call it; an error is returned on this rank only. */
 static tristar_status multiply(tristar_dmatrix_t *d, tristar_op op, int64_t nrhs, const double alpha[2],
                                const char *x, int64_t ldx, const double beta[2], char *y, int64_t ldy) {
   tristar_status status = TRISTAR_OK;
@@ -374,7 +374,7 @@ tristar_status tristar_dmatrix_multiply(tristar_dmatrix_t *matrix, tristar_op op
   if (mine == TRISTAR_OK) mine = tsi_check_columns(env, matrix->n, nrhs, x, ldx, y, ldy);
   TSI_TRY_OUT(tsi_transport_same(matrix->transport, mine, 6, name, wish, 0, NULL));
   TSI_TRY_OUT(tsi_dmatrix_need(matrix, op, nrhs, !is_real(factor, 1) || !is_real(factor + 2, 0)));
-  if (matrix->n == 0) { /* they may be NULL */
+  if (matrix->n == 0) { /* x and y may be NULL */
     x = y = matrix->part;
     ldx = ldy = 0;
   }

@@ -1,9 +1,9 @@
-/* From entries that ranks list to the pieces of their rows: see dmatrix.h.
+/* Creates the pieces of rows from the entries that ranks list: see dmatrix.h.
  *
- * Entries travel to the ranks that have their rows, those of a symmetric kind also as mirror images. Each
- * rank then numbers the columns that it meets in their order, sorts its entries by rows, merges those of one
- * place, and cuts the rows into pieces. Rows whose columns ascend already are cut as they are given: they
- * take no more memory than a number for each entry beside the pieces. */
+ * Each entry is sent to the owner of its row; of a symmetric kind also its mirror image. Each rank then
+ * numbers its columns in ascending order, sorts its entries by rows, merges duplicates, and cuts the rows
+ * into pieces. Rows whose columns already ascend are cut directly: in addition to the pieces this takes only
+ * one number for each entry. */
 #include <inttypes.h>
 #include <stdlib.h>
 
@@ -26,12 +26,13 @@ static tsi_index column_of(const tsi_dlist *list, tsi_count e) {
   return col < 0 ? ~col : col;
 }
 
-/* What pieces are made of: columns over the whole matrix, of a list, or of rows in which they ascend. */
+/* Source of the pieces: entries of a list, or rows in which columns ascend. Columns are numbered in the whole
+ * matrix. */
 typedef struct source {
   tsi_dlist *list;
-  tsi_entries rows;   /* n rows; ptr NULL: there is a list */
+  tsi_entries rows;   /* n rows; ptr NULL: use the list */
   const char *values; /* of the rows */
-  char *converted;    /* NULL: the values have the matrix's type */
+  char *converted;    /* NULL: the values have the scalar type of the matrix */
 } source;
 
 static tsi_count source_count(const source *from) {
@@ -42,7 +43,7 @@ static tsi_index source_column(const source *from, tsi_count e) {
   return from->rows.ptr != NULL ? from->rows.index[e] : column_of(from->list, e);
 }
 
-/* Local. Columns of others, ascending. */
+/* Local. Lists the columns of other ranks, ascending. */
 static tristar_status list_ghosts(tristar_dmatrix_t *d, const source *from, tsi_index *ghosts) {
   tsi_env *env = &d->ts->env;
   const tsi_count entries = source_count(from);
@@ -59,7 +60,7 @@ static tristar_status list_ghosts(tristar_dmatrix_t *d, const source *from, tsi_
   return tsi_grow(env, (void **)&d->ghost_column, sizeof *d->ghost_column, kept, kept);
 }
 
-/* Local: ranks that receive or send items, first[r] .. first[r + 1] - 1 of rank r. */
+/* Local. Lists the ranks r that receive or send items first[r] .. first[r + 1] - 1. */
 static tristar_status list_peers(void *owner, int ranks, const tsi_count *first, int *count,
                                  tsi_dpeer **peer) {
   for (int r = 0; r < ranks; r++) *count += first[r + 1] > first[r];
@@ -70,7 +71,7 @@ static tristar_status list_peers(void *owner, int ranks, const tsi_count *first,
   return TRISTAR_OK;
 }
 
-/* Collective. Who has the ghosts, and who needs entries of this rank. */
+/* Collective. Finds the owners of the ghosts, and the askers. */
 static tristar_status connect(tristar_dmatrix_t *d, tsi_index ghosts) {
   TSI_TRY(tsi_dmatrix_connect(d, d->transport, ghosts, d->ghost_column, &d->halo));
   const tsi_route *route = &d->halo->route;
@@ -81,8 +82,8 @@ static tristar_status connect(tristar_dmatrix_t *d, tsi_index ghosts) {
 
 /* ---- Rows ---------------------------------------------------------------------------------------------- */
 
-/* Local numbers of columns ascend as the columns do: ghosts before the own ones, these, ghosts behind them.
- */
+/* Local numbers of columns ascend with the columns: ghosts before the own columns, own columns, ghosts after
+ * them. */
 typedef struct numbers {
   tsi_index ghosts, before;
 } numbers;
@@ -101,12 +102,12 @@ static tsi_index local_column(const tristar_dmatrix_t *d, tsi_index column, numb
   return ghost < m.before ? ghost : d->n + ghost;
 }
 
-/* Local. Items are numbers of entries of the list; columns are local ones. */
+/* Local. Items are positions in the list; columns have local numbers. */
 static tristar_status sort_rows(const tristar_dmatrix_t *d, const tsi_dlist *list, numbers m,
                                 tsi_entries *rows) {
   tsi_env *env = &d->ts->env;
   const tsi_index first = (tsi_index)tsi_dmatrix_first(d);
-  TSI_TRY(tsi_entries_begin(env, d->n + m.ghosts, sizeof(tsi_count), rows)); /* square, as sorting wants it */
+  TSI_TRY(tsi_entries_begin(env, d->n + m.ghosts, sizeof(tsi_count), rows)); /* square, for sorting */
   for (tsi_count e = 0; e < list->count; e++) rows->ptr[list->place[e].row - first + 1]++;
   TSI_TRY(tsi_entries_reserve(env, rows));
   for (tsi_count e = 0; e < list->count; e++) {
@@ -117,7 +118,7 @@ static tristar_status sort_rows(const tristar_dmatrix_t *d, const tsi_dlist *lis
   return tsi_entries_sort(env, rows);
 }
 
-/* Local. Merges what is at one place: place[e] is where entry e of the list goes. */
+/* Local. Merges duplicates: place[e] is the position of entry e of the list. */
 static tristar_status merge(const tristar_dmatrix_t *d, const tsi_dlist *list, tsi_entries *rows,
                             tsi_count *place) {
   const tsi_count *number = rows->item;
@@ -142,7 +143,8 @@ static tristar_status merge(const tristar_dmatrix_t *d, const tsi_dlist *list, t
   return TRISTAR_OK;
 }
 
-/* A skew-symmetric matrix has zeros on its diagonal, a Hermitian one real numbers; all are finite. */
+/* Checks that values are finite, that the diagonal of a skew-symmetric matrix is zero, and that the diagonal
+ * of a Hermitian matrix is real. */
 static tristar_status check_values(const tristar_dmatrix_t *d, const tsi_entries *rows, const char *values,
                                    numbers m, tristar_symmetry symmetry) {
   tsi_env *env = &d->ts->env;
@@ -169,9 +171,9 @@ static tristar_status check_values(const tristar_dmatrix_t *d, const tsi_entries
 
 /* ---- Pieces -------------------------------------------------------------------------------------------- */
 
-/* Columns first .. end - 1 of the rows as a piece. lines: of them; row: NULL: all rows, or which one each
- * line is. Rows ascend in their columns: `next` is where the piece's entries of a row begin, then where they
- * end. */
+/* Cuts columns first .. end - 1 of the rows as a piece. row: NULL: a line for each row, else receives the row
+ * of each line. Columns ascend in rows: next[i] is where the entries of the piece begin in row i, afterwards
+ * where they end. */
 static tristar_status cut(const tristar_dmatrix_t *d, const tsi_entries *rows, const char *values,
                           tsi_index first, tsi_index end, tsi_count *next, tsi_entries *piece,
                           tsi_count **row) {
@@ -203,7 +205,7 @@ static tristar_status cut(const tristar_dmatrix_t *d, const tsi_entries *rows, c
   return TRISTAR_OK;
 }
 
-/* Local. Pieces in the order of their columns. */
+/* Local. Cuts the pieces in the order of their columns. */
 static tristar_status cut_all(tristar_dmatrix_t *d, const tsi_entries *rows, const char *values, numbers m) {
   tsi_env *env = &d->ts->env;
   tsi_dform *form = &d->form[TSI_DPLAIN];
@@ -223,7 +225,7 @@ static tristar_status cut_all(tristar_dmatrix_t *d, const tsi_entries *rows, con
   return TRISTAR_OK;
 }
 
-/* Local: pieces of a list's rows, sorted and merged. */
+/* Local. Cuts the rows of a list, sorted and merged. */
 static tristar_status cut_list(tristar_dmatrix_t *d, const tsi_dlist *list, numbers m,
                                tristar_symmetry symmetry) {
   tsi_env *env = &d->ts->env;
@@ -239,7 +241,7 @@ static tristar_status cut_list(tristar_dmatrix_t *d, const tsi_dlist *list, numb
   return cut_all(d, &rows, values, m);
 }
 
-/* Local: pieces of rows as they are. */
+/* Local. Cuts rows directly. */
 static tristar_status cut_rows(tristar_dmatrix_t *d, source *from, numbers m) {
   const tsi_count entries = source_count(from);
   for (tsi_count e = 0; e < entries; e++) from->rows.index[e] = local_column(d, from->rows.index[e], m);
@@ -247,7 +249,7 @@ static tristar_status cut_rows(tristar_dmatrix_t *d, source *from, numbers m) {
   return cut_all(d, &from->rows, from->values, m);
 }
 
-/* Collective. mine: what this rank has found before. */
+/* Collective. mine: an earlier failure of this rank. */
 static tristar_status make_pieces(tristar_dmatrix_t *d, source *from, tristar_symmetry symmetry,
                                   tristar_status mine) {
   tsi_index ghosts = 0;
@@ -276,7 +278,7 @@ out:
 
 /* ---- Rows of a view ------------------------------------------------------------------------------------ */
 
-/* Local: in the order of the view. */
+/* Local. Lists the entries in the order of the view. */
 static tristar_status list_view(const tristar_dmatrix_t *d, const tristar_view *view, tsi_dlist *list) {
   const tsi_index first = (tsi_index)tsi_dmatrix_first(d);
   const int64_t lines = tsi_view_major(view);

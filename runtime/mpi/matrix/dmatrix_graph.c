@@ -8,15 +8,15 @@
 typedef struct builder {
   const tristar_dmatrix_t *d;
   const tsi_index *row_map;
-  tsi_rows_graph *graph; /* ptr[i + 1]: first the neighbours of vertex i here, then where its next one goes */
+  tsi_rows_graph *graph; /* ptr[i + 1]: number of neighbours of vertex i; then position of its next one */
   tsi_route route;
-  tsi_dplace *goes, *comes; /* edges: from the vertex that is a row there, to its neighbour */
+  tsi_dplace *goes, *comes; /* edges: from a vertex of the receiver to its neighbour */
 } builder;
 
-/* What to do with an edge of a vertex, here or there. */
+/* Handles an edge of a vertex, of this or another rank. */
 typedef void edge_function(builder *b, tsi_index vertex, tsi_index neighbour);
 
-/* Local. The edges of the entries of this rank's rows. */
+/* Local. Visits the edges of the entries of this rank's rows. */
 static void each_edge(builder *b, edge_function *here, edge_function *there) {
   const tristar_dmatrix_t *d = b->d;
   const tsi_index first = (tsi_index)tsi_dmatrix_first(d);
@@ -61,7 +61,7 @@ static tristar_status count(builder *b) {
   return TRISTAR_OK;
 }
 
-/* Local: edges that go, and room for those that come. */
+/* Local. Lists the edges to send, and allocates those to receive. */
 static tristar_status pack(builder *b) {
   tsi_env *env = &b->d->ts->env;
   TSI_TRY(TSI_ALLOC(env, b->goes, tsi_route_sent(&b->route)));
@@ -70,7 +70,7 @@ static tristar_status pack(builder *b) {
   return TRISTAR_OK;
 }
 
-/* Local: all edges are here. */
+/* Local. Fills the graph when all edges have arrived. */
 static tristar_status fill(builder *b) {
   tsi_rows_graph *graph = b->graph;
   const tsi_count comes = tsi_route_received(&b->route);

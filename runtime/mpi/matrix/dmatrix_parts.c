@@ -1,10 +1,10 @@
-/* Rows that move to other ranks, so that fewer entries couple ranks: see tristar_dmatrix_mpi.h.
+/* Redistributes rows, so that fewer entries couple ranks: see tristar_dmatrix_mpi.h.
  *
- * Job. Rank 0 gathers the pattern, cuts its graph into as many parts as there are ranks
- * (partition/order/parts.h), and numbers the rows anew, part by part, those of a part in their old order. The
- * entries go to the ranks that have their new rows. Vectors follow the same way, and back.
+ * Job. Rank 0 gathers the pattern, cuts its graph into one part for each rank (partition/order/parts.h), and
+ * renumbers the rows part by part, in their old order within a part. Each entry is sent to the owner of its
+ * new row. Vectors are sent in the same way, and back.
  *
- * Reads   a matrix.   Writes  another one, with `origin` and `origins`; vectors.
+ * Reads   a matrix.   Writes  another matrix, with `origin` and `origins`; vectors.
  * Invariant: origin ascends on each rank. */
 #include <inttypes.h>
 #include <limits.h>
@@ -17,14 +17,14 @@
 #include "runtime/mpi/comm/mailbox.h"
 #include "runtime/solve/request.h"
 
-/* A numbering, and on rank 0 what it is made of. */
+/* A numbering, and on rank 0 the pattern and the lists from which it is made. */
 typedef struct numbering {
   tristar_dmatrix_t *d; /* the old matrix */
   int ranks;
-  int64_t *start;       /* ranks + 1: the first new row of each */
-  tsi_index *number;    /* old rows here: their new numbers */
-  tsi_index *ghost;     /* of the ghosts */
-  tsi_index *origin;    /* new rows here: their old numbers */
+  int64_t *start;       /* ranks + 1: the first new row of each rank */
+  tsi_index *number;    /* new numbers of the old rows of this rank */
+  tsi_index *ghost;     /* new numbers of its ghosts */
+  tsi_index *origin;    /* old numbers of the new rows of this rank */
   tsi_pattern *pattern; /* rank 0 */
   tsi_index *all_number, *all_origin;
 } numbering;
@@ -56,7 +56,7 @@ static tristar_status allocate(numbering *m) {
   return TRISTAR_OK;
 }
 
-/* Rank 0: the parts, and numbers that follow from them. */
+/* Rank 0. Computes the parts and the numbers. */
 static tristar_status number_rows(const numbering *m) {
   tsi_env *env = &m->d->ts->env;
   const tsi_pattern *pattern = m->pattern;
@@ -77,8 +77,8 @@ static tristar_status number_rows(const numbering *m) {
   return TRISTAR_OK;
 }
 
-/* Collective. To each rank the new numbers of its old rows and of its ghosts, and the old ones of its new
- * rows. */
+/* Collective. Sends each rank the new numbers of its old rows and of its ghosts, and the old numbers of its
+ * new rows. */
 static tristar_status spread_numbers(numbering *m) {
   const tristar_dmatrix_t *d = m->d;
   tsi_env *env = &d->ts->env;
@@ -94,7 +94,7 @@ static tristar_status spread_numbers(numbering *m) {
 
 /* ---- The new matrix ------------------------------------------------------------------------------------ */
 
-/* Local. The entries here, by their new numbers. */
+/* Local. Lists the entries of this rank, by their new numbers. */
 static tristar_status list_entries(const numbering *m, tsi_dlist *list) {
   const tristar_dmatrix_t *d = m->d;
   tsi_env *env = &d->ts->env;
@@ -175,7 +175,7 @@ tristar_status tristar_dmatrix_get_origin(const tristar_dmatrix_t *matrix, int64
   return TRISTAR_OK;
 }
 
-/* Local: of vectors of so many rows. */
+/* Local. Checks vectors with from_rows and to_rows rows. */
 static tristar_status check_vectors(const tristar_dmatrix_t *d, int64_t nrhs, const void *from,
                                     tsi_index from_rows, int64_t ldf, const void *to, tsi_index to_rows,
                                     int64_t ldt) {

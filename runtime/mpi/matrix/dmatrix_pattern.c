@@ -1,7 +1,7 @@
-/* The pattern of a matrix on all ranks, on rank 0: see dmatrix.h.
+/* Gathers the pattern of a distributed matrix on rank 0: see dmatrix.h.
  *
- * Each rank sends the lengths of its rows and their columns, and values if they are wanted; rank 0 receives
- * them where they stay, one rank after the other, once all have agreed on the sizes. */
+ * Each rank sends the lengths of its rows and their columns, and values if requested. Once all ranks have
+ * agreed on the sizes, rank 0 receives them directly in the final arrays, one rank after the other. */
 #include <inttypes.h>
 
 #include "runtime/base/fingerprint.h"
@@ -9,7 +9,7 @@
 #include "runtime/mpi/comm/mailbox.h"
 #include "runtime/mpi/matrix/dmatrix.h"
 
-/* What this rank sends. */
+/* Data that this rank sends. */
 typedef struct rows {
   tsi_index *length; /* d->n */
   tsi_index *column;
@@ -21,7 +21,7 @@ typedef struct choice {
   bool triangle, zeros, values;
 } choice;
 
-/* The end of what may be sent of row i: columns ascend. */
+/* End of the entries of row i that may be sent; columns ascend. */
 static tsi_count end_of(const tristar_dmatrix_t *d, choice which, tsi_index i) {
   tsi_count end = d->whole->ptr[i + 1];
   while (which.triangle && end > d->whole->ptr[i] && d->column[end - 1] > tsi_dmatrix_first(d) + i) end--;
@@ -115,7 +115,7 @@ out:
   return status;
 }
 
-/* A sum over the entries: in any order, on any ranks. */
+/* A sum over the entries, independent of their order and ranks. */
 tristar_status tsi_dmatrix_fingerprint(const tristar_dmatrix_t *d, uint64_t *out) {
   const uint64_t first = (uint64_t)tsi_dmatrix_first(d);
   uint64_t sum = 0;

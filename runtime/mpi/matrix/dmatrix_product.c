@@ -16,7 +16,7 @@ static int form_of(const tristar_dmatrix_t *d, tristar_op op) {
 
 /* ---- The diagonal block --------------------------------------------------------------------------------*/
 
-/* Bytes that a product with one vector reads and writes here, but for the ghosts. */
+/* Bytes that a product with one vector reads and writes on this rank, without the ghosts. */
 static double product_bytes(const tristar_dmatrix_t *d) {
   return (double)tsi_halves_bytes(&d->form[TSI_DPLAIN].stored) + 2 * (double)d->n * (double)d->bytes;
 }
@@ -35,7 +35,7 @@ void tsi_dmatrix_dismiss_crew(tristar_dmatrix_t *d) {
   TSI_FREE(&d->ts->env, d->crew);
 }
 
-/* Local. Has each entry of the diagonal block its mirror image? */
+/* Local. Tests whether each entry of the diagonal block has its mirror image. */
 static tristar_status find_hermitian(const tristar_dmatrix_t *d, bool *hermitian) {
   tsi_env *env = &d->ts->env;
   const tsi_entries *e = &d->form[TSI_DPLAIN].diagonal;
@@ -75,11 +75,11 @@ size_t tsi_dmatrix_product_bytes(const tristar_dmatrix_t *d) {
 
 /* ---- Transposes ---------------------------------------------------------------------------------------- */
 
-/* Lines become indices, of which there are so many, and values conjugates if that is wanted. */
+/* Lines become indices. columns: number of lines of the result. conjugate: values are conjugated. */
 static tristar_status transpose(const tristar_dmatrix_t *d, bool conjugate, tsi_index columns,
                                 const tsi_entries *from, tsi_entries *to) {
   tsi_env *env = &d->ts->env;
-  const tsi_count image = ~(tsi_count)0; /* of the first value */
+  const tsi_count image = ~(tsi_count)0; /* mirror image of the first value */
   TSI_TRY(tsi_entries_begin(env, columns, d->bytes, to));
   to->ptr[columns] = from->ptr[from->n];
   TSI_TRY(tsi_entries_allocate(env, to));
@@ -92,7 +92,7 @@ static tristar_status transpose(const tristar_dmatrix_t *d, bool conjugate, tsi_
   return TRISTAR_OK;
 }
 
-/* The shares of owners are made of this rank's rows: indices become numbers of these. */
+/* The shares of owners are computed from this rank's rows, so indices become numbers of these rows. */
 tristar_status tsi_dmatrix_make_form(tristar_dmatrix_t *d, int form) {
   const tsi_dform *from = &d->form[TSI_DPLAIN];
   tsi_dform *to = &d->form[form];
@@ -159,7 +159,7 @@ static tristar_status open_exchange(tristar_dmatrix_t *d, int direction, int wid
                             direction == TO_ASKERS ? askers : owners, note_arrival, x, &x->mailbox);
 }
 
-/* The widest strip of at most so many columns. */
+/* log2 of the widest strip of at most `columns` columns. */
 static int width_of(int64_t columns) {
   int width = 0;
   while (width + 1 < TSI_DWIDTHS && (int64_t)1 << (width + 1) <= columns) width++;
@@ -182,7 +182,8 @@ static tristar_status make_needed(tristar_dmatrix_t *d, int form, int direction,
   return status;
 }
 
-/* The ranks have the same things at all times: where one fails to make one, none keeps it. */
+/* All ranks have the same forms, mailboxes and buffers at all times: if one rank fails to create one, no rank
+ * keeps it. */
 tristar_status tsi_dmatrix_need(tristar_dmatrix_t *d, tristar_op op, int64_t nrhs, bool scaled) {
   const int form = form_of(d, op), direction = direction_of(op), width = width_of(nrhs);
   const bool had_form = d->form[form].there, had_product = d->product != NULL;
@@ -216,8 +217,8 @@ typedef struct strip {
   int columns;
   const char *x;
   char *y;
-  size_t x_column, y_column; /* bytes from one to the next */
-  tsi_crew_function done;    /* is called with a block of rows when y has all of it; NULL: nothing is */
+  size_t x_column, y_column; /* bytes between columns */
+  tsi_crew_function done; /* called with each block of rows when this block of y is complete; may be NULL */
   void *context;
 } strip;
 
@@ -232,7 +233,7 @@ static void multiply_unit(void *context, tsi_index unit, int member) {
     if (!d->coupled[w]) s->done(s->context, w, member);
 }
 
-/* What ghosts are coupled to, after all messages. */
+/* Calls `done` for the windows that are coupled to ghosts, after all messages. */
 static void finish_unit(void *context, tsi_index unit, int member) {
   const strip *s = context;
   const tristar_dmatrix_t *d = s->d;
@@ -250,7 +251,7 @@ static tristar_status finish_coupled(strip *s) {
                       finish_unit, s);
 }
 
-/* Column c of what travels between here and a peer. */
+/* Column c of the message between this rank and a peer. */
 static char *travelling(const strip *s, char *area, const tsi_dpeer *peer, int c) {
   const tsi_count at = (tsi_count)peer->first * s->columns + (tsi_count)peer->count * c;
   return area + (size_t)at * s->d->bytes;
@@ -298,7 +299,7 @@ static void wait_for(const strip *s, int receive) {
   s->d->stats.wait_seconds += tsi_clock() - begin;
 }
 
-/* Counts a message of so many entries, and sends it. */
+/* Counts a message with entries for a peer, and sends it. */
 static tristar_status send(const strip *s, int number, const tsi_dpeer *peer) {
   tristar_message_count *sent = &s->d->stats.sent;
   sent->messages++;
@@ -306,7 +307,7 @@ static tristar_status send(const strip *s, int number, const tsi_dpeer *peer) {
   return tsi_mailbox_send(s->exchange->mailbox, number);
 }
 
-/* Whatever fails, all messages are sent and awaited, so that no other rank waits for one for ever. */
+/* Sends and awaits all messages, even after a failure: else another rank would wait for a message forever. */
 static tristar_status multiply_strip(strip *s, int direction) {
   tristar_status status = TRISTAR_OK, failed;
   tristar_dmatrix_t *d = s->d;

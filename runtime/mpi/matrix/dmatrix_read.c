@@ -5,8 +5,8 @@
 #include "runtime/mpi/matrix/dmatrix.h"
 #include "runtime/mpi/comm/mailbox.h"
 
-/* Collective. All ranks see the same file, of a square matrix with values; its rows in blocks of equal size.
- */
+/* Collective. Checks that all ranks see the same file, with a square matrix and values. Gives each rank an
+ * equal block of rows. */
 static tristar_status agree_on_header(tristar_dmatrix_t *d, const tsi_market_part *p,
                                       const tristar_dmatrix_options *options, tristar_status mine) {
   tsi_env *env = &d->ts->env;
@@ -50,14 +50,14 @@ static tristar_status list_entries(const tristar_dmatrix_t *d, tsi_market_part *
   return TRISTAR_OK;
 }
 
-/* Collective. The lines that end in the parts before. */
+/* Collective. Counts the lines that end in the parts before this one. */
 static tristar_status count_before(tristar_dmatrix_t *d, tsi_market_part *p, int64_t *before) {
   int64_t own = 0;
   *before = 0;
   TSI_TRY(tsi_transport_agree(d->transport, tsi_market_part_count(p, &own)));
   TSI_TRY(TSI_MPI(&d->ts->env, "MPI_Exscan",
                   MPI_Exscan(&own, before, 1, MPI_INT64_T, MPI_SUM, tsi_transport_comm(d->transport))));
-  if (tsi_transport_rank(d->transport) == 0) *before = 0; /* MPI leaves it alone */
+  if (tsi_transport_rank(d->transport) == 0) *before = 0; /* MPI leaves it undefined */
   return TRISTAR_OK;
 }
 

@@ -1,4 +1,4 @@
-/* Sends entries, and connects vectors, to the ranks that have their rows: see dmatrix.h. */
+/* Sends entries to the owners of their rows, and connects vectors with the owners: see dmatrix.h. */
 #include "runtime/mpi/matrix/dmatrix.h"
 #include "runtime/mpi/comm/mailbox.h"
 

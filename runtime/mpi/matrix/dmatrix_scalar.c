@@ -1,4 +1,4 @@
-/* The scalar type of a matrix whose rows lie on all ranks: see dmatrix.h. */
+/* The scalar type of a distributed matrix: see dmatrix.h. */
 #include "runtime/matrix/matrix.h"
 #include "runtime/mpi/matrix/dmatrix.h"
 

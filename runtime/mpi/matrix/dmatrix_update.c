@@ -1,11 +1,11 @@
-/* New values of a matrix whose rows lie on all ranks: see tristar_dmatrix_mpi.h.
+/* New values of a distributed matrix: see tristar_dmatrix_mpi.h.
  *
- * Job. Make a matrix of the rows that are given, with all checks of one that is new; find that it has the
- * pieces of the old one; take its values.
+ * Job. Create a new matrix from the passed rows, with all checks of a new matrix; check that its pieces have
+ * the pattern of the old ones; copy its values.
  *
- * Reads   rows of the user's.   Writes  values of the matrix, in the arrays where they are.
- * Invariants: what can fail is done, and all ranks know of it, before the first value is taken: after a
- * failure the matrix is what it was. */
+ * Reads   rows of the user.   Writes  values of the matrix, in the existing arrays.
+ * Invariant: all ranks have agreed that nothing failed before the first value is copied. So after a failure
+ * the matrix is unchanged. */
 #include "runtime/mpi/matrix/dmatrix.h"
 
 /* ---- The pattern --------------------------------------------------------------------------------------- */
@@ -48,10 +48,10 @@ static tristar_status check_pattern(const tristar_dmatrix_t *d, const tristar_dm
 
 /* ---- Values -------------------------------------------------------------------------------------------- */
 
-/* Local. The new matrix gets all that the old one has. */
+/* Local. Gives the new matrix all the data that the old one has. */
 static tristar_status complete(const tristar_dmatrix_t *d, tristar_dmatrix_t *next) {
   TSI_TRY(check_pattern(d, next));
-  if (d->unit != next->unit) TSI_TRY(tsi_dmatrix_hire_crew(next, d->engine)); /* halved before, or now */
+  if (d->unit != next->unit) TSI_TRY(tsi_dmatrix_hire_crew(next, d->engine)); /* only one is halved */
   for (int f = TSI_DPLAIN + 1; f < TSI_DFORMS; f++)
     if (d->form[f].there) TSI_TRY(tsi_dmatrix_make_form(next, f));
   if (d->whole != NULL) TSI_TRY(tsi_dmatrix_need_whole(next));
@@ -68,7 +68,7 @@ static void exchange_stored(tsi_halves *a, tsi_halves *b) {
   *b = old;
 }
 
-/* Of pieces in their arrays; storage that nobody else knows is exchanged. */
+/* Copies values of pieces into their arrays; exchanges storage to which no other object has a pointer. */
 static void take_values(tristar_dmatrix_t *d, tristar_dmatrix_t *next) {
   for (int f = 0; f < TSI_DFORMS; f++) {
     tsi_dform *to = &d->form[f], *from = &next->form[f];

@@ -1,4 +1,4 @@
-/* Rows of a matrix on all ranks in one piece: see dmatrix.h. */
+/* Puts the rows of this rank in one piece: see dmatrix.h. */
 #include "runtime/mpi/matrix/dmatrix.h"
 
 #include "runtime/base/sort.h"
@@ -20,8 +20,8 @@ static tristar_status allocate_whole(tristar_dmatrix_t *d) {
   return TSI_ALLOC_SIZED_IN(m, m->vector, all, tsi_halo_bytes(d->bytes));
 }
 
-/* A piece's lines: the rows that they are (NULL: all), where its columns are here and over the whole matrix.
- */
+/* Lines of a piece: their rows (NULL: all rows), the local number of its first column, and its columns in the
+ * whole matrix. */
 typedef struct piece {
   const tsi_entries *lines;
   const tsi_count *row;
@@ -48,7 +48,7 @@ static void count_lines(const piece *p, tsi_count *ptr) {
     ptr[row_of(p, l) + 1] += p->lines->ptr[l + 1] - p->lines->ptr[l];
 }
 
-/* ptr[i]: where row i goes on. */
+/* ptr[i]: position of the next entry of row i. */
 static void append_lines(const tristar_dmatrix_t *d, const piece *p) {
   const tsi_rows_matrix *m = d->whole;
   for (tsi_index l = 0; l < p->lines->n; l++) {
@@ -63,7 +63,7 @@ static void append_lines(const tristar_dmatrix_t *d, const piece *p) {
   }
 }
 
-/* Owners before this rank have the columns before its own. */
+/* Owners before this rank have smaller columns. */
 static void fill_whole(tristar_dmatrix_t *d) {
   tsi_rows_matrix *m = d->whole;
   const piece diagonal = diagonal_of(d);
@@ -99,7 +99,7 @@ tristar_status tsi_dmatrix_need_whole(tristar_dmatrix_t *d) {
 }
 
 void tsi_dmatrix_release_whole(tristar_dmatrix_t *d) {
-  if (d->whole != NULL) d->whole->halo = NULL; /* the matrix has it */
+  if (d->whole != NULL) d->whole->halo = NULL; /* the matrix owns it */
   tsi_rows_matrix_destroy(&d->whole);
   TSI_FREE(&d->ts->env, d->column);
 }

@@ -1,11 +1,11 @@
-/* A matrix from blocks of rows on all ranks to rank 0, where it is factored: tristar_matrix_gather.
+/* Gathers blocks of rows on rank 0, where the matrix is factored: tristar_matrix_gather.
  *
- * Rank 0 takes the blocks one after the other, in pieces of at most PIECE_BYTES; the others wait for their
- * turn. All ranks agree on sizes and kinds before the first entry travels. Once they do, rank 0 takes every
- * piece that is announced, also after a failure, so that nobody waits for it for ever.
+ * Rank 0 receives the blocks one after the other, in pieces of at most PIECE_BYTES; other ranks wait for
+ * their turn. All ranks agree on sizes and kinds before the first entry is sent. Then rank 0 receives every
+ * announced piece, even after a failure, so that no rank waits forever.
  *
- * Reads   this rank's view.   Writes  on rank 0 a matrix; elsewhere nothing.
- * Not kept: whether values were single; a matrix holds double precision. */
+ * Reads   this rank's view.   Writes  a matrix on rank 0; nothing on other ranks.
+ * Not kept: single precision of values; a matrix holds double precision. */
 #include "runtime/context/context.h"
 #include "runtime/matrix/triplets.h"
 #include "runtime/matrix/view.h"
@@ -16,7 +16,7 @@
 
 #define PIECE_BYTES ((tsi_count)16 << 20)
 
-/* An entry as it travels; the values lie in an array of their own. */
+/* Position of an entry in a message; the values are in another array. */
 typedef struct place {
   tsi_index row, col;
 } place;
@@ -32,13 +32,13 @@ typedef struct gathering {
   double *value;
 } gathering;
 
-/* Walks over this rank's entries, in the order of the view. */
+/* Position in this rank's entries, in the order of the view. */
 typedef struct walk {
   tsi_count next;
   int64_t major;
 } walk;
 
-/* The next entries of this rank, at most a piece; how many. */
+/* Packs the next entries of this rank, at most one piece; returns their number. */
 static tsi_count fill_piece(const gathering *g, int64_t first_row, walk *w) {
   const tristar_view *view = g->view;
   const tsi_rank_block *mine = &g->blocks[g->rank];
@@ -75,7 +75,8 @@ static tristar_status send_block(const gathering *g) {
   return TRISTAR_OK;
 }
 
-/* On rank 0. A failure to keep entries does not stop the messages: *kept has it. Errors: of messages. */
+/* On rank 0. If entries cannot be stored, *kept gets the error, and the messages continue. Errors: of
+ * messages. */
 static tristar_status receive_block(const gathering *g, int rank, tsi_triplets *triplets,
                                     tristar_status *kept) {
   const size_t width = (size_t)triplets->width;
@@ -89,7 +90,8 @@ static tristar_status receive_block(const gathering *g, int rank, tsi_triplets *
   return TRISTAR_OK;
 }
 
-/* Refuses both entries of a pair, as tristar_analyze does; before they are summed. */
+/* Refuses a pair of which both entries are stored, as tristar_analyze does; called before duplicates are
+ * summed. */
 static tristar_status refuse_pair(const gathering *g, const tsi_triplets *triplets) {
   tsi_entry_pair pair;
   TSI_TRY(tsi_triplets_find_pair(triplets, &pair));
@@ -117,7 +119,7 @@ static tristar_status receive_all(const gathering *g, tristar_matrix_t **matrix)
   TSI_TRY_OUT(tsi_triplets_finish(&triplets, matrix));
   tristar_view view;
   tristar_matrix_get_view(*matrix, &view);
-  TSI_TRY_OUT(tsi_view_check(g->env, &view)); /* the diagonal of skew-symmetric and Hermitian ones */
+  TSI_TRY_OUT(tsi_view_check(g->env, &view)); /* the diagonal, unless symmetric or general */
   if (g->env->check) TSI_TRY_OUT(tsi_matrix_check(*matrix));
 out:
   tsi_triplets_free(&triplets);

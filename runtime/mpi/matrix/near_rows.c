@@ -1,4 +1,4 @@
-/* Brings rows, level by level, and puts them together: see near_rows.h. */
+/* Gathers rows, level by level, and makes one matrix of them: see near_rows.h. */
 #include "runtime/mpi/matrix/near_rows.h"
 
 #include <stdlib.h>
@@ -7,12 +7,12 @@
 #include "runtime/base/sort.h"
 #include "runtime/mpi/comm/mailbox.h"
 
-/* Rows that came at one level. */
+/* Rows gathered at one level. */
 typedef struct batch {
   tsi_index rows;
   tsi_index *number; /* rows; ascending */
   tsi_count *ptr;    /* rows + 1 */
-  tsi_index *column; /* over the whole matrix; ascending in a row */
+  tsi_index *column; /* in the whole matrix; ascending in a row */
   char *value;
 } batch;
 
@@ -20,7 +20,7 @@ typedef struct gathering {
   tristar_dmatrix_t *d;
   bool only_before;
   int64_t first, end; /* own rows */
-  tsi_index known;    /* rows of others that came so far */
+  tsi_index known;    /* number of remote rows gathered so far */
   tsi_index *number;  /* known; ascending */
   int batches;
   tsi_count capacity;
@@ -40,7 +40,7 @@ static bool is_wanted(const gathering *g, tsi_index column) {
   return !holds(g->number, g->known, column, &at);
 }
 
-/* Local. The rows of others that the entries lead to and that are not there yet. */
+/* Local. Finds the remote rows that the entries lead to and that were not gathered yet. */
 static tristar_status find_wanted(const gathering *g, tsi_count entries, const tsi_index *column, batch *b) {
   tsi_env *env = &g->d->ts->env;
   tsi_count count = 0;
@@ -56,7 +56,7 @@ static tristar_status find_wanted(const gathering *g, tsi_count entries, const t
   return tsi_grow(env, (void **)&b->number, sizeof *b->number, count, count);
 }
 
-/* Local. The rows of a batch are known now. */
+/* Local. Adds the rows of a batch to the gathered rows. */
 static tristar_status keep(gathering *g, const batch *b) {
   tsi_env *env = &g->d->ts->env;
   const tsi_index all = g->known + b->rows;
@@ -71,7 +71,7 @@ static tristar_status keep(gathering *g, const batch *b) {
 
 /* ---- Their entries ------------------------------------------------------------------------------------- */
 
-/* Local. Counts the entries of the rows that others asked for. */
+/* Local. Counts the entries of the rows that other ranks requested. */
 static tristar_status count_entries(const gathering *g, const tsi_halo *halo, tsi_route *route) {
   const tsi_count *ptr = g->d->whole->ptr, *asked = halo->route.comes;
   TSI_TRY(tsi_route_begin(&g->d->ts->env, g->d->transport, route));
@@ -99,7 +99,7 @@ static tristar_status make_freight(const gathering *g, tsi_count count, freight 
   return TSI_ALLOC_SIZED(env, f->value, count, g->d->bytes);
 }
 
-/* The rows that others asked for, in their order. */
+/* Packs the rows that other ranks requested, in the order of the requests. */
 static void pack(const gathering *g, const tsi_halo *halo, const freight *f) {
   const tristar_dmatrix_t *d = g->d;
   const tsi_count *ptr = d->whole->ptr;
@@ -113,7 +113,7 @@ static void pack(const gathering *g, const tsi_halo *halo, const freight *f) {
   }
 }
 
-/* Collective: where the rows of a batch begin. */
+/* Collective. Gathers the lengths of the rows of a batch. */
 static tristar_status begin_rows(const gathering *g, const tsi_halo *halo, batch *b) {
   const tristar_dmatrix_t *d = g->d;
   tsi_env *env = &d->ts->env;
@@ -128,7 +128,8 @@ static tristar_status begin_rows(const gathering *g, const tsi_halo *halo, batch
   return TRISTAR_OK;
 }
 
-/* Collective. The entries of a batch's rows, by the halo that connects them with their owners. */
+/* Collective. Gathers the entries of the rows of a batch, by the halo that connects the rows with their
+ * owners. */
 static tristar_status bring_entries(gathering *g, const tsi_halo *halo, batch *b) {
   tristar_dmatrix_t *d = g->d;
   tsi_env *env = &d->ts->env;
@@ -162,7 +163,7 @@ static void release_batch(batch *b) {
   tsi_release(b->value);
 }
 
-/* Collective. One level; *more: some rank found rows. */
+/* Collective. Gathers one level; *more: some rank found rows. */
 static tristar_status take_level(gathering *g, bool *more) {
   tristar_dmatrix_t *d = g->d;
   const batch *last = g->batches > 0 ? &g->batch[g->batches - 1] : NULL;
@@ -183,7 +184,7 @@ static tristar_status take_level(gathering *g, bool *more) {
 
 /* ---- One matrix ---------------------------------------------------------------------------------------- */
 
-/* Where a row of another rank is. */
+/* Position of a remote row. */
 typedef struct place {
   tsi_index number, batch, row;
 } place;
@@ -193,7 +194,7 @@ static int compare_places(const void *a, const void *b) {
   return (x > y) - (x < y);
 }
 
-/* A row, wherever it is. */
+/* A row of this or another rank. */
 typedef struct line {
   tsi_count entries;
   const tsi_index *column;
@@ -218,7 +219,8 @@ static line line_of(const gathering *g, const tsi_near_rows *out, const place *p
   return i < out->first + out->rows ? own_line(g, i - out->first) : brought_line(g, &places[i - out->rows]);
 }
 
-/* The entries of a line whose columns are among the rows; index and values may be NULL. */
+/* Copies the entries of a line whose columns are among the rows, and counts them; index and values may be
+ * NULL. */
 static tsi_count copy_line(const gathering *g, const tsi_near_rows *out, line l, tsi_index *index,
                            char *values) {
   const size_t bytes = g->d->bytes;
@@ -236,7 +238,7 @@ static tsi_count copy_line(const gathering *g, const tsi_near_rows *out, line l,
   return count;
 }
 
-/* What row i > 0 has in common with the one before. */
+/* Link of row i > 0 with the row before it. */
 static tsi_row_link link_of(const gathering *g, const tsi_near_rows *out, const place *places, tsi_index i) {
   const int64_t number = out->number[i];
   const line l = line_of(g, out, places, i), before = line_of(g, out, places, i - 1);

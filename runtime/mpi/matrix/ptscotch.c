@@ -24,7 +24,7 @@ tristar_status tsi_ptscotch_order(tsi_env *env, tsi_transport *transport, const 
 #else
 
 #include <inttypes.h>
-#include <stdio.h> /* scotch.h needs it */
+#include <stdio.h> /* required by scotch.h */
 
 #include <ptscotch.h>
 
@@ -40,11 +40,11 @@ tristar_status tsi_ptscotch_need(tsi_env *env) {
   return TRISTAR_OK;
 }
 
-/* The strategy. PT-Scotch's own gives factors 1.6 times as large as METIS does for a cube of 16^3; this
- * one, 1.05 times. Separators of one process: the better one of a multilevel method and of regions that grow
- * in the whole graph. Of many: graphs are coarsened on all of them, to 10,000 vertices, whose separator each
- * finds alone, and which is refined in a band around it. Parts that one process has are dissected down to 40
- * vertices, and ordered by minimum degree there. */
+/* The strategy. For a cube of 16^3, factors are 1.05 times as large as with METIS; with the default strategy
+ * of PT-Scotch, 1.6 times. On one process, the separator is the better one of two: from a multilevel method,
+ * and from growing regions in the whole graph. On many processes, graphs are coarsened on all of them to
+ * 10,000 vertices; each process computes a separator of this graph, which is refined in a band around it. A
+ * part on one process is dissected down to 40 vertices, and ordered by minimum degree there. */
 #define REFINE "f{bal=0.1}"
 #define SEPARATE "((m{rat=0.7,vert=100,low=g{pass=10},asc=" REFINE "})|(g{pass=10}" REFINE "))"
 #define ONE "n{sep=/(vert>40)?" SEPARATE ";,ole=d{cmin=0,cmax=100000,frat=0.0},ose=s}"
@@ -52,13 +52,13 @@ tristar_status tsi_ptscotch_need(tsi_env *env) {
   "m{vert=10000,low=q{strat=" SEPARATE "},asc=b{width=3,strat=q{strat=" REFINE "}},seq=q{strat=" SEPARATE "}}"
 #define STRATEGY "n{sep=" MANY ",ole=q{strat=" ONE "},ose=s,osq=" ONE "}"
 
-/* This rank's part of the graph, as PT-Scotch wants it. */
+/* This rank's part of the graph, in PT-Scotch's types. */
 typedef struct part {
   SCOTCH_Num n, edges;
   SCOTCH_Num *ptr, *adj, *place;
 } part;
 
-/* Collective. Can it count these edges? */
+/* Collective. Checks that PT-Scotch can count the edges. */
 static tristar_status check_count(tsi_env *env, tsi_transport *transport, int64_t edges) {
   const int64_t most = sizeof(SCOTCH_Num) < sizeof(int64_t) ? INT32_MAX : INT64_MAX;
   TSI_TRY(tsi_transport_unite(transport, &edges, 1, MPI_INT64_T, MPI_SUM));
@@ -81,7 +81,7 @@ static tristar_status convert(tsi_env *env, const tsi_rows_graph *graph, part *p
   return TRISTAR_OK;
 }
 
-/* Collective. What went wrong, zero if nothing did: the same on all ranks but for lack of memory. */
+/* Collective. Returns an error code, or zero: the same on all ranks, unless memory is missing. */
 static int order_bound(SCOTCH_Dgraph *bound, part *p) {
   SCOTCH_Strat strategy;
   SCOTCH_Dordering ordering;
@@ -112,8 +112,7 @@ static int order_in(SCOTCH_Context *context, MPI_Comm comm, part *p) {
   return code;
 }
 
-/* Collective. A context with one thread, random numbers that begin with the seed, and a fixed order of what
- * messages bring. */
+/* Collective. Uses a context with one thread, the seed for random numbers, and the deterministic option. */
 static int order(MPI_Comm comm, int seed, part *p) {
   SCOTCH_Context context;
   if (SCOTCH_contextInit(&context) != 0) return 1;

@@ -1,11 +1,11 @@
-/* The rows of the matrix at home on each rank: see refine_rows.h. */
+/* The rows of the matrix that are at home on each rank: see refine_rows.h. */
 #include "runtime/mpi/matrix/refine_rows.h"
 
 #include <stdlib.h>
 
 #include "runtime/mpi/comm/mailbox.h"
 
-/* Calls once for each entry of the full matrix: row and column of the final order, place of the value. */
+/* Iterates over the entries of the full matrix: row and column in the final order, position of the value. */
 #define FOR_ENTRIES(an, i, j, p, image)                                                                      \
   for (tsi_index line = 0; line < (an)->pattern->n; line++)                                                  \
     for (tsi_count p = (an)->pattern->ptr[line]; p < (an)->pattern->ptr[line + 1]; p++)                      \
@@ -68,7 +68,7 @@ void tsi_rows_of_factor_finish(tsi_rows_of_factor *rows) {
 
 /* ---- Places ------------------------------------------------------------------------------------------- */
 
-/* Local: the rows that are at home here. */
+/* Local. Lists the rows that are at home here. */
 static tristar_status list_columns(const tsi_process *p, tsi_rows_matrix *m) {
   const tsi_chunks *chunks = p->share->chunks;
   tsi_index at = 0;
@@ -84,7 +84,7 @@ static tristar_status list_columns(const tsi_process *p, tsi_rows_matrix *m) {
   return TRISTAR_OK;
 }
 
-/* An entry that lies elsewhere. */
+/* An entry at home on another rank. */
 typedef struct ghost {
   int owner;
   tsi_index column;
@@ -96,8 +96,8 @@ static int compare_ghosts(const void *a, const void *b) {
   return (x->column > y->column) - (x->column < y->column);
 }
 
-/* Local: where the ghosts are, and columns of entries become places. place: n of the whole matrix, scratch.
- */
+/* Local. Finds the ghosts and their owners, and replaces columns of entries by positions. place: n of the
+ * whole matrix, scratch. */
 static tristar_status find_ghosts(tsi_env *env, const tsi_process *p, tsi_rows_matrix *m, tsi_index **column,
                                   int **owner, tsi_index *ghosts) {
   tsi_index count = 0;
@@ -107,7 +107,7 @@ static tristar_status find_ghosts(tsi_env *env, const tsi_process *p, tsi_rows_m
   for (tsi_count q = 0; q < m->ptr[m->n]; q++) {
     const tsi_index j = m->index[q];
     const bool here = place[j] != TSI_NONE && place[j] < m->n;
-    m->index[q] = here ? place[j] : ~j; /* of a ghost until its place is known */
+    m->index[q] = here ? place[j] : ~j; /* of a ghost, until its position is computed */
     if (place[j] != TSI_NONE) continue;
     place[j] = m->n;
     count++;

@@ -12,18 +12,18 @@ void tsi_row_reader_end(tsi_row_reader *reader) {
   if (reader->d != NULL) TSI_FREE(&reader->d->ts->env, reader->line);
 }
 
-/* The entries of the row in one piece. */
+/* The entries of a row in one piece of the matrix. */
 typedef struct segment {
   const tsi_entries *lines;
   tsi_count begin;
-  tsi_index count, local; /* what its columns begin with here */
+  tsi_index count, local; /* count: entries; local: number of the piece's first column */
 } segment;
 
 static segment of_line(const tsi_entries *lines, tsi_count line, tsi_index local) {
   return (segment){lines, lines->ptr[line], (tsi_index)(lines->ptr[line + 1] - lines->ptr[line]), local};
 }
 
-/* Of block o; empty where the block does not meet the row. */
+/* The segment in block o; empty if the block has no entries in the row. */
 static segment of_block(const tsi_row_reader *r, int o) {
   const tsi_dform *form = &r->d->form[TSI_DPLAIN];
   const tsi_index line = r->line[o];
@@ -48,7 +48,7 @@ tsi_index tsi_row_reader_seek(tsi_row_reader *r, tsi_index row) {
   return length;
 }
 
-/* The k-th segment of the row: owners before this rank have the columns before its own. */
+/* The k-th segment of the row. Owners before this rank have smaller columns. */
 static segment segment_at(const tsi_row_reader *r, int k) {
   return k == r->before ? diagonal_of(r) : of_block(r, k - (k > r->before));
 }

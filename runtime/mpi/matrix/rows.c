@@ -1,13 +1,13 @@
-/* Moves rows of b and x: see rows.h. */
+/* Sends rows of b and x: see rows.h. */
 #include "runtime/mpi/matrix/rows.h"
 
-/* The local column of a final one that is at home here. */
+/* The local column of a final column that is at home here. */
 static tsi_index local_column(const tsi_process *p, tsi_index column) {
   const tsi_index chunk = tsi_chunk_of(p->layout->chunks, column);
   return p->share->chunks->column[p->share->local[chunk]] + column - p->layout->chunks->column[chunk];
 }
 
-/* Local. home: of each row that this rank passes. */
+/* Local. home: the home of each row that this rank passes. */
 static tristar_status count_rows(tsi_env *env, const tsi_transport *transport, const tsi_process *process,
                                  tsi_index count, const tsi_index *column, int **home, tsi_rows *rows) {
   TSI_TRY(tsi_route_begin(env, transport, &rows->route));
@@ -22,7 +22,7 @@ static tristar_status count_rows(tsi_env *env, const tsi_transport *transport, c
   return TRISTAR_OK;
 }
 
-/* Local. leave: final columns of the rows that move. */
+/* Local. leave: final columns of the rows that are sent. */
 static tristar_status list_rows(tsi_env *env, const tsi_process *process, tsi_index count,
                                 const tsi_index *column, const int *home, tsi_rows *rows, tsi_index **leave) {
   tsi_count user = tsi_route_sent(&rows->route), local = tsi_route_received(&rows->route);
@@ -69,7 +69,7 @@ typedef struct pair_of_doubles {
   double a[2];
 } pair_of_doubles;
 
-/* COPY(type) with a type of that many bytes: a constant size makes the copies moves. */
+/* COPY(type) with a type of `bytes` bytes: with a constant size, the compiler inlines the copies. */
 #define BY_SIZE(bytes, COPY)                                                                                 \
   switch (bytes) {                                                                                           \
   case sizeof(float):                                                                                        \
@@ -82,7 +82,7 @@ typedef struct pair_of_doubles {
     COPY(pair_of_doubles)                                                                                    \
   }
 
-/* Rows list[0 .. count-1] of an array of nrhs columns, row by row. */
+/* Copies rows list[0 .. count-1] of an array of nrhs columns, row by row, to or from the buffer. */
 #define COPY_ROWS(type)                                                                                      \
   for (tsi_count e = 0; e < count; e++)                                                                      \
     for (tsi_index c = 0; c < nrhs; c++) {                                                                   \
@@ -105,7 +105,7 @@ static void copy_rows(bool pack, size_t bytes, tsi_count count, const tsi_index 
       ((type *)to.data)[to_row[e] * to.row + c * to.column] =                                                \
           ((const type *)from.data)[from_row[e] * from.row + c * from.column];
 
-/* Rows that stay on this rank. */
+/* Copies the rows that this rank passes and is the home of. */
 static void copy_own(tsi_count count, size_t bytes, tsi_index nrhs, const tsi_index *from_row,
                      tsi_row_array from, const tsi_index *to_row, tsi_row_array to){BY_SIZE(bytes, COPY_OWN)}
 

@@ -1,4 +1,4 @@
-/* Compares mirror images, and sends them to the ranks that have their rows: see symmetric_rows.h. */
+/* Compares mirror images, and sends them to the owners of their rows: see symmetric_rows.h. */
 #include "runtime/mpi/matrix/symmetric_rows.h"
 
 #include <inttypes.h>
@@ -7,8 +7,8 @@
 
 /* ---- Mirror images ------------------------------------------------------------------------------------- */
 
-/* Local. Of rows that are here, as far as both are: the first entry that is no mirror image, with its row;
- * none: the number of entries. */
+/* Local. Finds the first entry, and its row, that is no mirror image of its counterpart, if both are in near.
+ * If there is none, *entry is the number of entries. */
 static tristar_status find_unlike(const tristar_dmatrix_t *d, const tsi_near_rows *near, tsi_index *row,
                                   tsi_count *entry) {
   tsi_env *env = &d->ts->env;
@@ -34,14 +34,14 @@ static tristar_status tell_unlike(const tristar_dmatrix_t *d, const tsi_near_row
   return TRISTAR_OK;
 }
 
-/* Each entry that couples ranks and is here with its image has been compared; as many lead to ranks before as
- * to ranks behind if none is without. */
+/* All entries that couple ranks and whose images are near have been compared. If each coupling has an image,
+ * as many couplings lead to smaller ranks as to larger ranks. */
 tristar_status tsi_compare_images(const tristar_dmatrix_t *d, const tsi_near_rows *near, tristar_pair *pair) {
   tsi_env *env = &d->ts->env;
   const int rank = tsi_transport_rank(d->transport);
   tsi_index row;
   tsi_count entry = 0;
-  int64_t sums[2] = {0, 0}; /* ranks with unlike entries; a surplus of those that couple ranks */
+  int64_t sums[2] = {0, 0}; /* ranks with unlike entries; surplus of couplings to smaller ranks */
   TSI_TRY(tsi_transport_agree(d->transport, find_unlike(d, near, &row, &entry)));
   if (*pair == TRISTAR_PAIR_NEVER)
     TSI_TRY(tsi_transport_agree(d->transport, tell_unlike(d, near, row, entry)));
@@ -63,12 +63,12 @@ tristar_status tsi_compare_images(const tristar_dmatrix_t *d, const tsi_near_row
 
 /* ---- A symmetric pattern ------------------------------------------------------------------------------- */
 
-/* An image that another rank may have is sent all the same. */
+/* If another rank owns the image's row, the image is always sent: its owner may or may not have it. */
 static bool sends_image(const tristar_dmatrix_t *d, tsi_index row, tsi_index column) {
   return !tsi_dmatrix_has_row(d, column) || tsi_dmatrix_find(d, column, row) < 0;
 }
 
-/* Local. All entries, and images with the value zero. */
+/* Local. Lists all entries, and images with the value zero. */
 static tristar_status list_entries(const tristar_dmatrix_t *d, const tristar_dmatrix_t *out,
                                    tsi_dlist *list) {
   const tsi_count *ptr = d->whole->ptr;

@@ -1,19 +1,20 @@
-/* Is a distributed matrix Hermitian? And one on the pattern of A + A^H: zeros where A has the mirror image of
- * an entry alone.
+/* Tests whether a distributed matrix is Hermitian, and creates a matrix with the pattern of A + A^H: entries
+ * that A does not have are zero.
  *
- * Reads   rows of all ranks.   Writes  a matrix of its own, with the same blocks.
- * Invariant: an entry of that has its mirror image, on whatever ranks both are. */
+ * Reads   rows of all ranks.   Writes  a new matrix with the same blocks.
+ * Invariant: each entry of the new matrix has its mirror image, on whatever ranks both are. */
 #pragma once
 
 #include "runtime/mpi/matrix/near_rows.h"
 #include "tristar_precond.h"
 
-/* Collective. near: rows of d. Are entries mirror images of each other, as far as both are near, and has each
- * that couples ranks one? AUTO becomes NEVER if so, else ALWAYS. Errors: ARGUMENT (NEVER, and they are not:
- * the message names two entries, or how many couplings have none), MEMORY, RUNTIME. */
+/* Collective. near: near rows of d. Tests whether entries are mirror images of each other, if both are in
+ * near, and whether each entry that couples ranks has a mirror image. AUTO becomes NEVER if so, else ALWAYS.
+ * Errors: ARGUMENT (NEVER, but the matrix fails the test: the message names two entries, or counts couplings
+ * without mirror image), MEMORY, RUNTIME. */
 TRISTAR_CHECKED tristar_status tsi_compare_images(const tristar_dmatrix_t *d, const tsi_near_rows *near,
                                                   tristar_pair *pair);
 
-/* Collective; d->whole is there. *out has rows in one piece, too; tristar_dmatrix_destroy frees it, after a
+/* Collective; d->whole exists. *out also has its rows in one piece. tristar_dmatrix_destroy frees it; after a
  * failure it is NULL. Errors: TOO_LARGE, MEMORY, RUNTIME, NO_WORKER. */
 TRISTAR_CHECKED tristar_status tsi_symmetric_rows(const tristar_dmatrix_t *d, tristar_dmatrix_t **out);
