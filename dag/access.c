@@ -1,10 +1,10 @@
-/* Lists of accesses, and the proof that steps are free of races: see access.h.
+/* Lists of accesses, and the proof that steps have no races: see access.h.
  *
- * The rows of each buffer are cut into segments at the ends of all ranges. Along the steps, whoever reads a
- * segment has to come after the latest one that wrote it, and whoever writes it after all that have read it
- * since, or else the latest one that wrote it: these pairs are enough, as order is transitive. Pairs that are
- * edges need no proof. For the others, 64 of the earlier steps at a time, a bit for each is handed on along
- * the edges. */
+ * The ends of all ranges cut the rows of each buffer into segments. Take the steps in their order. A step
+ * that reads a segment must come after the latest step that wrote it. A step that writes a segment must come
+ * after all steps that have read it since, or, if there are none, after the latest step that wrote it. These
+ * pairs are enough, as order is transitive. Pairs that are edges need no proof. The others are proved for 64
+ * of the earlier steps at a time: each of these has a bit, which is passed on along the edges. */
 #include "dag/access.h"
 
 #include <stdlib.h>
@@ -63,21 +63,21 @@ tristar_status tsi_access_list_create(tsi_env *env, tsi_index steps,
   return TRISTAR_OK;
 }
 
-/* ---- Pairs that have to be ordered --------------------------------------------------------------------- */
+/* ---- Pairs that must be ordered ------------------------------------------------------------------------ */
 
-/* An access, and who makes it. */
+/* An access, and the step that makes it. */
 typedef struct user {
   const tsi_access *access;
   tsi_index step;
 } user;
 
-/* Accesses that conflict: of `before`, of `after`, which comes later. */
+/* Accesses that conflict; `after` comes later. */
 typedef struct needed {
   tsi_index before, after;
   const tsi_access *of_before, *of_after;
 } needed;
 
-/* A step that has read a segment since it was written last. */
+/* A step that has read a segment since the last write to it. */
 typedef struct reader {
   tsi_count next; /* -1: no other */
   user by;
@@ -87,10 +87,10 @@ typedef struct finder {
   tsi_env *env;
   user *user; /* by buffer, then step */
   tsi_count users;
-  tsi_count *cut; /* of a buffer: the rows at which segments begin, ascending; the last one is their end */
+  tsi_count *cut; /* of one buffer: first rows of its segments, ascending, then the end of the last one */
   tsi_count cuts;
-  user *writer;       /* segments: the latest one; step TSI_NONE: none yet */
-  tsi_count *readers; /* segments: the latest reader since then; -1: none */
+  user *writer;       /* segments: the latest step that wrote it; step TSI_NONE: none yet */
+  tsi_count *readers; /* segments: the latest reader after this write; -1: none */
   reader *reader;
   tsi_count read, reader_room;
   needed *pair;
@@ -126,7 +126,7 @@ static tristar_status use_segment(finder *f, tsi_count segment, const user *now)
     f->readers[segment] = f->read++;
     return TRISTAR_OK;
   }
-  bool others = false; /* have read it */
+  bool others = false; /* Other steps have read it. */
   for (tsi_count r = f->readers[segment]; r >= 0; r = f->reader[r].next) {
     TSI_TRY(need(f, &f->reader[r].by, now));
     others = others || f->reader[r].by.step != now->step;
@@ -219,7 +219,7 @@ static bool is_edge(const tsi_adjacency *before, const needed *pair) {
   return false;
 }
 
-/* Sorts the pairs; keeps each that is no edge once. */
+/* Sorts the pairs; removes edges and repetitions. */
 static void reduce(finder *f, const tsi_adjacency *before) {
   tsi_count kept = 0;
   if (f->pairs == 0) return;
@@ -231,7 +231,8 @@ static void reduce(finder *f, const tsi_adjacency *before) {
   f->pairs = kept;
 }
 
-/* Proves pairs first .. end - 1, of at most 64 earlier steps; mask: all zeros, and so afterwards. */
+/* Proves pairs first .. end - 1, which have at most 64 different earlier steps. mask: zeros on entry and on
+ * return. */
 static void prove(const finder *f, const tsi_adjacency *before, tsi_count first, tsi_count end,
                   uint64_t *mask, tsi_conflict *conflict) {
   tsi_index last = 0, bit = -1;

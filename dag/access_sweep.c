@@ -6,7 +6,7 @@ typedef struct side {
   const tsi_sweep *sweep;
   const tsi_chunks *chunks;
   tsi_buffer_kind factor;
-  tsi_index first_update, first_slice; /* items of its first update, and partial sum */
+  tsi_index first_update, first_slice; /* Items of its first update and of its first partial sum. */
 } side;
 
 static side forward_side(const tsi_access_sweeps *s) {
@@ -62,7 +62,7 @@ static void slice_rows(const side *d, tsi_index c, tsi_index k, tsi_index *first
   *end = k + 1 < d->chunks->slice_ptr[c + 1] ? d->chunks->slice_row[k + 1] : tsi_chunk_off_rows(d->chunks, c);
 }
 
-/* The updates that come into chunk c. */
+/* The updates that chunk c gathers. */
 static void add_sources(const side *d, tsi_index c, tsi_access_lister *l) {
   for (tsi_count q = d->sweep->target_ptr[c]; q < d->sweep->target_ptr[c + 1]; q++) {
     const tsi_sweep_pair *pair = &d->sweep->pair[d->sweep->by_target[q]];
@@ -84,7 +84,7 @@ static void add_owners(const side *d, tsi_index c, tsi_index first, tsi_index en
   }
 }
 
-/* x_c = b + updates; pushed ones are there already, and so is b where there are any. */
+/* x_c = b + updates. If updates are pushed, x_c already holds them and b. */
 static void gather_forward(const tsi_access_sweeps *s, const side *d, tsi_index c, tsi_access_lister *l) {
   const bool pushed = s->push && d->sweep->target_ptr[c] < d->sweep->target_ptr[c + 1];
   tsi_access_add_segment(s, pushed ? TSI_ACCESS_RW : TSI_ACCESS_W, c, l);
@@ -168,7 +168,7 @@ static void backward_sum(const tsi_access_sweeps *s, tsi_index c, tsi_access_lis
     add_partial(&d, k == d.chunks->slice_ptr[c] ? TSI_ACCESS_RW : TSI_ACCESS_R, k, l);
 }
 
-/* Of a triangular matrix by rows: x of the chunks that a chunk waits for. */
+/* For a triangular matrix by rows: x of the chunks that a chunk waits for. */
 static void chunk_of_rows(const tsi_access_sweeps *s, const tsi_step *step, tsi_access_lister *l) {
   const bool backward = step->kind == TSI_STEP_BACKWARD_CHUNK;
   const side d = backward ? backward_side(s) : forward_side(s);
@@ -182,7 +182,7 @@ static void chunk_of_rows(const tsi_access_sweeps *s, const tsi_step *step, tsi_
   add_x(s, c, l);
 }
 
-/* Of a chunk on a device: vectors are read, moved, worked with and written in steps of their own. */
+/* For a chunk on a device: separate steps read, copy, process and write the vectors. */
 static void step_on_device(const tsi_access_sweeps *s, const tsi_step *step, tsi_access_lister *l) {
   const tsi_index c = step->argument;
   const side f = forward_side(s), b = backward_side(s);

@@ -1,7 +1,7 @@
 /* Lists edges by item, by a counting sort: see adjacency.h. */
 #include "dag/adjacency.h"
 
-/* The item that lists the edge, and what it lists. */
+/* The item whose list contains the edge, and the entry of the list. */
 static tsi_index owner(const tsi_edge *edge, tsi_adjacency_side side) {
   return side == TSI_BEFORE ? edge->item : edge->before;
 }
@@ -27,7 +27,7 @@ tristar_status tsi_adjacency_create(tsi_env *env, tsi_index items, tsi_count edg
 tristar_status tsi_adjacency_check(tsi_env *env, const tsi_adjacency *adjacency, tsi_index items,
                                    tsi_count edges, const tsi_edge *edge, tsi_adjacency_side side) {
   const tsi_count *ptr = adjacency->ptr;
-  TSI_SCRATCH(env, tsi_count, next, items); /* place of the next edge of each item */
+  TSI_SCRATCH(env, tsi_count, next, items); /* Position of the next edge of each item. */
   if (ptr[0] != 0 || ptr[items] != edges)
     TSI_FAIL(env, TRISTAR_ERR_INTERNAL, "lists hold %lld of %lld edges", (long long)ptr[items],
              (long long)edges);
@@ -36,7 +36,7 @@ tristar_status tsi_adjacency_check(tsi_env *env, const tsi_adjacency *adjacency,
       TSI_FAIL(env, TRISTAR_ERR_INTERNAL, "the list of item %d ends before it starts", i);
     next[i] = ptr[i];
   }
-  for (tsi_count e = 0; e < edges; e++) { /* as many as there are places: none is left over */
+  for (tsi_count e = 0; e < edges; e++) { /* as many edges as positions, so all are verified */
     const tsi_index i = owner(&edge[e], side);
     if (next[i] == ptr[i + 1] || adjacency->list[next[i]++] != other(&edge[e], side))
       TSI_FAIL(env, TRISTAR_ERR_INTERNAL, "item %d does not list item %d where edge %lld is", i,

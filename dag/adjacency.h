@@ -1,11 +1,11 @@
-/* Edges of a directed graph, listed by the item at one end of them.
+/* Edges of a directed graph, listed by the item at one of their ends.
  *
- * Reads   a number of items and edges between them, in any order; an edge may be there more than once.
+ * Reads   a number of items and the edges between them, in any order; an edge may occur more than once.
  * Writes  a tsi_adjacency that owns its arrays and is immutable afterwards.
  * Invariants (tsi_adjacency_check)
  *   - list[ptr[i]] .. list[ptr[i+1]-1] are the other ends of the edges of item i, in the order of the edges
  *   - each edge is listed once
- * Not checked when it is made: that the ends of an edge are items. */
+ * Not checked by tsi_adjacency_create: the ends of an edge are items. */
 #pragma once
 
 #include "runtime/base/env.h"
@@ -21,8 +21,8 @@ typedef struct tsi_adjacency {
 } tsi_adjacency;
 
 typedef enum tsi_adjacency_side {
-  TSI_BEFORE, /* what each item waits for */
-  TSI_AFTER   /* what waits for each item */
+  TSI_BEFORE, /* For each item, the items that it waits for. */
+  TSI_AFTER   /* For each item, the items that wait for it. */
 } tsi_adjacency_side;
 
 /* Errors: MEMORY. */
@@ -33,7 +33,7 @@ TRISTAR_CHECKED tristar_status tsi_adjacency_check(tsi_env *env, const tsi_adjac
                                                    tsi_index items, tsi_count edges, const tsi_edge *edge,
                                                    tsi_adjacency_side side);
 
-/* Bytes of one. */
+/* Bytes of a tsi_adjacency. */
 static inline size_t tsi_adjacency_bytes(tsi_index items, tsi_count edges) {
   const tsi_adjacency *a;
   return sizeof *a + ((size_t)items + 1) * sizeof *a->ptr + (size_t)edges * sizeof *a->list;

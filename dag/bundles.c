@@ -6,16 +6,17 @@ typedef struct bundler {
   tsi_adjacency *before, *after;
   double light;
   int workers;
-  double *subtree;  /* bytes of a step with all of its subtree; negative: that is too heavy, or not alone */
-  tsi_index *group; /* the step that stands for the bundle */
-  bool *packed;     /* with siblings: no part of a chain */
+  double *subtree;  /* Bytes of a step with its whole subtree; negative: the subtree is too heavy, or is not
+                       its own. */
+  tsi_index *group; /* The step that represents its bundle. */
+  bool *packed;     /* Joined with siblings, so not part of a chain. */
 } bundler;
 
 static tsi_index only(const tsi_adjacency *a, tsi_index i) {
   return tsi_degree(a, i) == 1 ? a->list[a->ptr[i]] : TSI_NONE;
 }
 
-/* Steps of other kinds, and those that must be alone, are in neither direction. */
+/* Steps of other kinds, and steps that must be alone, belong to neither direction. */
 static bool is_joinable(const tsi_step *step) {
   return !step->alone && !step->with_before && !step->with_after;
 }
@@ -33,7 +34,8 @@ static bool go_together(const bundler *b, tsi_index i, tsi_index j) {
   return (is_forward(b, i) && is_forward(b, j)) || (is_backward(b, i) && is_backward(b, j));
 }
 
-/* Forward, a subtree goes down from a step to those that it waits for; backward the roles are exchanged. */
+/* Forward, the subtree below a step contains the steps that it waits for; backward, the steps that wait for
+ * it. */
 static const tsi_adjacency *below(const bundler *b, bool backward) {
   return backward ? b->after : b->before;
 }
@@ -41,7 +43,7 @@ static const tsi_adjacency *above(const bundler *b, bool backward) {
   return backward ? b->before : b->after;
 }
 
-/* Bytes of step i with all below it; -1 if there is more than `light`, or if others need some of it. */
+/* Bytes of step i with all steps below it; -1 if they exceed `light`, or if other steps need some of them. */
 static double weigh(const bundler *b, tsi_index i, bool backward) {
   const tsi_adjacency *down = below(b, backward), *up = above(b, backward);
   double bytes = b->steps->step[i].bytes;
@@ -80,14 +82,14 @@ static void join_subtrees(bundler *b) {
   }
 }
 
-/* Is s, a neighbour of a step, one to be joined with its like: a subtree of its own, or (slices) none? up:
- * what that step, its only neighbour there, is found by. */
+/* Can s, a neighbour of a step, be joined with its siblings: as a subtree, or, if !subtrees, as a slice? Its
+ * only neighbour in `up` must be that step. */
 static bool is_sibling(const bundler *b, const tsi_adjacency *up, tsi_index s, bool backward, bool subtrees) {
   return b->group[s] == s && tsi_degree(up, s) == 1 && is_subtree(b, s) == subtrees &&
          (backward ? is_backward(b, s) : is_forward(b, s));
 }
 
-/* Joins such neighbours of step i as long as the weight allows. */
+/* Joins siblings among the neighbours of step i, within the weight `light`. */
 static void join_siblings(bundler *b, const tsi_adjacency *siblings, const tsi_adjacency *up, tsi_index i,
                           bool backward, bool subtrees, double light) {
   tsi_index open = TSI_NONE;
@@ -106,7 +108,7 @@ static void join_siblings(bundler *b, const tsi_adjacency *siblings, const tsi_a
   }
 }
 
-/* The slices of step i. */
+/* Joins the slices of step i. */
 static void join_slices(bundler *b, const tsi_adjacency *slices, const tsi_adjacency *up, tsi_index i,
                         bool backward) {
   double light = 0;
@@ -126,7 +128,7 @@ static void join_chains(bundler *b) {
   }
 }
 
-/* Steps that are to be with their only neighbour. */
+/* Joins steps that must be with their only neighbour. */
 static void join_partners(bundler *b) {
   for (tsi_index i = 0; i < b->steps->count; i++) {
     const tsi_step *step = &b->steps->step[i];
@@ -137,7 +139,7 @@ static void join_partners(bundler *b) {
   }
 }
 
-/* Whether each direction is light; then each is one bundle. */
+/* If both directions are light, makes each one bundle and returns true. */
 static bool join_directions(bundler *b) {
   double bytes[2] = {0, 0};
   tsi_index first[2] = {TSI_NONE, TSI_NONE};
@@ -159,7 +161,7 @@ static void join(bundler *b) {
   weigh_all(b);
   join_subtrees(b);
   for (tsi_index i = 0; i < b->steps->count; i++)
-    for (int backward = 0; backward < 2; backward++) { /* what is alone itself may have both around it */
+    for (int backward = 0; backward < 2; backward++) { /* a step in neither direction may be between both */
       const tsi_adjacency *down = below(b, backward), *up = above(b, backward);
       if (backward ? is_forward(b, i) : is_backward(b, i)) continue;
       if (!is_subtree(b, i)) join_siblings(b, down, up, i, backward, true, b->light);
@@ -181,13 +183,13 @@ static tristar_status list_members(tsi_env *env, const bundler *b, tsi_adjacency
   return tsi_adjacency_create(env, items, items, member, TSI_BEFORE, members);
 }
 
-/* Lists the groups in an order that their edges allow (Kahn 1962), as near to that of the steps as it gets.
- * order: its start is the list, *count groups. */
+/* Lists the groups in a legal order (Kahn 1962), close to the order of the steps. order: receives *count
+ * groups. */
 static tristar_status order_groups(tsi_env *env, const bundler *b, const tsi_adjacency *members,
                                    tsi_index *order, tsi_index *count) {
   const tsi_index items = b->steps->count;
-  tsi_index head = 0, tail = 0;                  /* of the queue, which is the list */
-  TSI_SCRATCH_ZERO(env, tsi_count, open, items); /* edges into the group from others */
+  tsi_index head = 0, tail = 0;                  /* Of the queue, which is the list itself. */
+  TSI_SCRATCH_ZERO(env, tsi_count, open, items); /* Edges into the group from other groups. */
   for (tsi_count e = 0; e < b->steps->edges; e++) {
     const tsi_edge *edge = &b->steps->edge[e];
     open[b->group[edge->item]] += b->group[edge->item] != b->group[edge->before];
@@ -230,10 +232,10 @@ static tristar_status list_items(const bundler *b, const tsi_adjacency *members,
   return TRISTAR_OK;
 }
 
-/* Fills edge: each once. */
+/* Fills edge, without repetitions. */
 static tristar_status list_edges(tsi_env *env, const bundler *b, const tsi_index *number,
                                  tsi_bundles *bundles) {
-  TSI_SCRATCH(env, tsi_index, seen, bundles->count); /* the last bundle that was found to wait for this one */
+  TSI_SCRATCH(env, tsi_index, seen, bundles->count); /* the last bundle found to wait for this one */
   TSI_TRY(TSI_ALLOC_IN(bundles, bundles->edge, b->steps->edges));
   for (tsi_index k = 0; k < bundles->count; k++) seen[k] = TSI_NONE;
   for (tsi_index k = 0; k < bundles->count; k++)
@@ -305,8 +307,8 @@ static tristar_status check_items(tsi_env *env, const tsi_bundles *bundles, cons
   return TRISTAR_OK;
 }
 
-/* Edges come in the order of the bundles that wait; each leads upwards and is there once. first[k]: the first
- * edge of bundle k. */
+/* Edges are sorted by the bundle that waits; each leads upwards and is listed once. first[k]: the first edge
+ * of bundle k. */
 static tristar_status check_edges(tsi_env *env, const tsi_bundles *bundles, tsi_count *first) {
   tsi_count e = 0;
   TSI_SCRATCH(env, tsi_index, seen, bundles->count);

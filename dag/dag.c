@@ -1,4 +1,4 @@
-/* Joins two sweeps to the DAG of a solve: see dag.h. */
+/* Combines two sweeps to the DAG of a solve: see dag.h. */
 #include "dag/dag.h"
 
 static double heaviest(const double *priority, const tsi_count *ptr, const tsi_index *list, tsi_index v) {
@@ -8,8 +8,8 @@ static double heaviest(const double *priority, const tsi_count *ptr, const tsi_i
   return most;
 }
 
-/* Heaviest remaining path of every task; a task costs at least one byte, so priorities strictly fall along
- * edges. order: scratch of as many entries as the larger sweep has nodes. */
+/* Priority: bytes on the heaviest path to the end. A task counts at least one byte, so priorities strictly
+ * decrease along edges. order: scratch for as many entries as the larger sweep has nodes. */
 static void set_priorities(tsi_dag *dag, tsi_index *order) {
   const tsi_sweep *f = dag->forward, *b = dag->backward;
   double *forward = dag->priority, *backward = dag->priority + f->nodes;

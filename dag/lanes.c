@@ -1,7 +1,7 @@
 /* See lanes.h. */
 #include "dag/lanes.h"
 
-/* Sorts steps into lanes, in the legal order. place[s]: of step s, counted in its lane. */
+/* Sorts steps into lanes, in the legal order. place[s]: position of step s in its lane. */
 static void fill_lanes(tsi_lanes *l, tsi_index steps, const tsi_index *order, const tsi_index *lane,
                        tsi_index *place) {
   for (int k = 0; k <= l->count; k++) l->first[k] = 0;
@@ -17,11 +17,11 @@ static void fill_lanes(tsi_lanes *l, tsi_index steps, const tsi_index *order, co
   for (tsi_index s = 0; s < steps; s++) place[s] -= l->first[lane[s]];
 }
 
-/* What a step knows of each lane when it runs: how many of its steps are through. Of the own lane it is all
- * before it. */
+/* For each step and lane: the number of steps of the lane that have certainly run when the step ends. In its
+ * own lane this includes the step and all steps before it. */
 typedef struct clocks {
   int lanes;
-  tsi_index *known; /* steps * lanes: when the step has ended */
+  tsi_index *known; /* steps * lanes */
 } clocks;
 
 static tsi_index *clock_of(const clocks *c, tsi_index step) {
@@ -36,15 +36,16 @@ static tsi_index step_of(const tsi_lanes *l, const tsi_lane_wait *wait) {
   return l->step[l->first[wait->lane] + wait->passed - 1];
 }
 
-/* Does any other wait say as much? */
+/* Does another wait imply wait k? */
 static bool is_implied(const clocks *c, const tsi_lanes *l, int count, const tsi_lane_wait *wait, int k) {
   for (int other = 0; other < count; other++)
     if (other != k && clock_of(c, step_of(l, &wait[other]))[wait[k].lane] >= wait[k].passed) return true;
   return false;
 }
 
-/* The waits of one step: for each lane the latest of its steps that the step waits for, and is not known to
- * be through by the steps before it, nor by other waits. Gives their number, at most lanes. */
+/* The waits of one step. For each lane: the latest of its steps that the step waits for, unless the steps
+ * before it in its lane, or other waits, imply that this step has run. Returns their number, at most
+ * lanes. */
 static int find_waits(const clocks *c, const tsi_lanes *l, const tsi_adjacency *before, const tsi_index *lane,
                       const tsi_index *place, tsi_index step, tsi_index *known, tsi_lane_wait *wait) {
   int count = 0;
@@ -68,7 +69,7 @@ static tristar_status fill_waits(tsi_env *env, tsi_lanes *l, tsi_index steps, co
   TSI_SCRATCH(env, clocks, c, 1);
   *c = (clocks){.lanes = l->count};
   TSI_TRY(TSI_ALLOC_ZERO_IN(c, c->known, all));
-  TSI_SCRATCH(env, tsi_lane_wait, wait, all); /* by step, room for `count` each */
+  TSI_SCRATCH(env, tsi_lane_wait, wait, all); /* By step, with memory for `count` waits each. */
   TSI_SCRATCH(env, tsi_index, waits, steps);
   for (tsi_index q = 0; q < steps; q++) {
     const tsi_index s = order[q];
@@ -107,7 +108,7 @@ tristar_status tsi_lanes_create(tsi_env *env, tsi_index steps, tsi_count edges, 
 
 /* ---- Check --------------------------------------------------------------------------------------------- */
 
-/* Waits are for steps that lanes have. */
+/* Waits refer to steps that the lanes have. */
 static tristar_status check_waits(tsi_env *env, const tsi_lanes *l, tsi_index steps) {
   const tsi_count all = l->wait_ptr[steps];
   if (l->wait_ptr[0] != 0)
@@ -126,7 +127,7 @@ static tristar_status check_waits(tsi_env *env, const tsi_lanes *l, tsi_index st
   return TRISTAR_OK;
 }
 
-/* Runs the lanes as one thread would, noting what each step knows by waits alone. */
+/* Runs the lanes as one thread would. Computes the clock of each step from the waits alone. */
 static tristar_status walk(tsi_env *env, const tsi_lanes *l, tsi_index steps, tsi_index *passed,
                            const clocks *c) {
   tsi_index done = 0, before;

@@ -9,7 +9,7 @@ static tristar_status check_edges(tsi_env *env, tsi_index items, tsi_count edges
   return TRISTAR_OK;
 }
 
-/* Fills level (items); gives the number of levels. */
+/* Fills level (items); returns the number of levels. */
 static tsi_index find_levels(tsi_index items, const tsi_adjacency *before, tsi_index *level) {
   tsi_index count = 0;
   for (tsi_index i = 0; i < items; i++) {
@@ -50,7 +50,7 @@ tristar_status tsi_levels_create(tsi_env *env, tsi_index items, tsi_count edges,
 tristar_status tsi_levels_check(tsi_env *env, const tsi_levels *levels, tsi_index items, tsi_count edges,
                                 const tsi_edge *edge) {
   TSI_SCRATCH(env, tsi_index, level, items);
-  TSI_SCRATCH_ZERO(env, bool, touches, items); /* the item waits for one of the level before its own */
+  TSI_SCRATCH_ZERO(env, bool, touches, items); /* The item waits for an item of the level before its own. */
   for (tsi_index i = 0; i < items; i++) level[i] = TSI_NONE;
   if (levels->ptr[0] != 0 || levels->ptr[levels->count] != items)
     TSI_FAIL(env, TRISTAR_ERR_INTERNAL, "levels hold %d of %d items", levels->ptr[levels->count], items);

@@ -1,13 +1,13 @@
-/* Level sets of a directed acyclic graph: item i is of level l if the longest path that leads to it has l
- * edges. No item of a level waits for another one of it, so a barrier between levels replaces all edges
- * (Anderson and Saad 1989).
+/* Level sets of a directed acyclic graph: the level of an item is the number of edges of the longest path
+ * that leads to it. Items of one level do not wait for each other, so a barrier between levels replaces all
+ * edges (Anderson and Saad 1989).
  *
- * Reads   a number of items and edges between them, in any order; an item waits for lower ones only.
+ * Reads   a number of items and edges between them, in any order; an item waits for lower items only.
  * Writes  a tsi_levels that owns its arrays.
  * Invariants (tsi_levels_check)
  *   - item[ptr[l]] .. item[ptr[l+1]-1] are the items of level l, ascending; each item is listed once
- *   - an edge leads from a lower level to a higher one, and an item of level l > 0 waits for one of level l-1
- */
+ *   - an edge leads from a lower level to a higher one; an item of level l > 0 waits for an item of level l -
+ *     1 */
 #pragma once
 
 #include "dag/adjacency.h"

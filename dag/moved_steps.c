@@ -1,7 +1,7 @@
-/* Steps that move b and x around a sweep: see moved_steps.h. */
+/* Steps that copy b and x before and after a sweep: see moved_steps.h. */
 #include "dag/moved_steps.h"
 
-/* Which steps of a sweep wait for none of it, and which none of it waits for. */
+/* Steps of a sweep that wait for another one of it, and steps that another one waits for. */
 typedef struct ends {
   bool *waits, *awaited; /* steps of the sweep */
 } ends;
@@ -75,7 +75,7 @@ tristar_status tsi_moved_steps_check(tsi_env *env, const tsi_steps *steps, const
   TSI_SCRATCH_ZERO(env, ends, e, 1);
   TSI_TRY(find_ends(sweep, e));
   TSI_TRY(TSI_ALLOC_ZERO(env, reads, sweep->count));
-  /* of each step of the sweep: edges from READ, to WRITE */
+  /* For each step of the sweep: number of edges from READ, and to WRITE. */
   TSI_SCRATCH_ZERO(env, tsi_index, writes, sweep->count);
   for (tsi_count k = 0; k < steps->edges; k++) {
     const tsi_edge edge = steps->edge[k];

@@ -1,13 +1,13 @@
-/* Edges of the DAG of a solve; legal orders of its tasks, for the serial replay that the tests use as an
- * oracle; its check. */
+/* Edges of the DAG of a solve; its check; legal orders of its tasks, for the serial replay that the tests use
+ * as an oracle. */
 #include "dag/dag.h"
 
 tsi_index tsi_dag_turn(const tsi_dag *dag, tsi_index v) {
   const tsi_sweep *f = dag->forward;
   const bool last = f->next_ptr[v] == f->next_ptr[v + 1];
-  if (dag->forward == dag->backward) return last ? v : TSI_NONE; /* a root has no slices */
+  if (dag->forward == dag->backward) return last ? v : TSI_NONE; /* A root has no slices. */
   if (v >= f->chunks) return f->slice_chunk[v - f->chunks];
-  return !last && f->next[f->next_ptr[v]] >= f->chunks ? TSI_NONE : v; /* its slices come later */
+  return !last && f->next[f->next_ptr[v]] >= f->chunks ? TSI_NONE : v; /* Its slices come later. */
 }
 
 void tsi_dag_for_each_edge(const tsi_dag *dag, void (*visit)(void *arg, tsi_index task, tsi_index before),
@@ -47,7 +47,7 @@ static uint64_t next_random(uint64_t *state) {
   return *state >> 33;
 }
 
-/* Chunks ascending (each before its slices), then the way back. */
+/* Chunks ascending (each before its slices), then the reverse for the backward sweep. */
 static void natural(const tsi_dag *dag, tsi_index *order) {
   const tsi_index forward = dag->forward->nodes, tasks = dag->tasks;
   tsi_sweep_order(dag->forward, order);

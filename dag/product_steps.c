@@ -8,7 +8,7 @@ double tsi_product_block_bytes(const tsi_product_steps_source *source, bool back
          (double)(source->scalar_bytes + sizeof(tsi_index));
 }
 
-/* Steps and levels in the making: every step is of the level that is open. */
+/* Steps and levels under construction: every new step belongs to the open level. */
 typedef struct builder {
   const tsi_product_steps_source *source;
   tsi_steps *steps;
@@ -82,7 +82,8 @@ typedef struct described {
   const tsi_steps *steps;
 } described;
 
-/* The rows of blocks first .. end - 1 that are set, or those that are added to, run by run. */
+/* Adds the rows of blocks first .. end - 1 that are set, or those that are added to, as runs of consecutive
+ * rows. */
 static void add_rows(tsi_access_lister *lister, tsi_access_mode mode, tsi_buffer_kind kind,
                      const tsi_products *products, tsi_index first, tsi_index end, bool add) {
   for (tsi_index b = first; b < end; b++) {
@@ -97,7 +98,7 @@ static void add_rows(tsi_access_lister *lister, tsi_access_mode mode, tsi_buffer
   }
 }
 
-/* A block reads what its panels' columns, and in the backward direction also the rows below them, hold. */
+/* A block reads the columns of the panels of its level; backward also the rows below these. */
 static void list_block(const tsi_product_steps_source *source, bool backward, tsi_index b,
                        tsi_access_lister *lister) {
   const tsi_products *products = source->products[backward], *forward = source->products[0];

@@ -1,4 +1,4 @@
-/* Lays out the sparse products of a partitioned inverse: see products.h. */
+/* Arranges the sparse products of a partitioned inverse: see products.h. */
 #include "dag/products.h"
 
 #include "runtime/base/sort.h"
@@ -18,20 +18,20 @@ tristar_status tsi_panel_levels(tsi_env *env, const tsi_symbolic *symbolic, cons
   return tsi_levels_create(env, panels->count, edges, edge, out);
 }
 
-/* What the layout is made from, and where it stands. */
+/* Input and state of the construction. */
 typedef struct layout {
   const tsi_symbolic *symbolic;
   const tsi_panels *panels;
   const tsi_levels *levels;
   tsi_products *products;
-  tsi_index *mark;   /* n: the latest level whose panels have this row below */
+  tsi_index *mark;   /* n: the latest level with a panel that has this row below */
   tsi_count *length; /* n: entries of this row in that level */
   tsi_count entries; /* so far */
   double entry_bytes, block_bytes;
 } layout;
 
-/* Marks the rows below the panels of a level and counts their entries; gives how many rows there are. list:
- * these rows; NULL: none is wanted. */
+/* Marks the rows below the panels of a level and counts their entries. Returns the number of these rows.
+ * list: receives them; may be NULL. */
 static tsi_index mark_below(layout *y, tsi_index level, tsi_index *list) {
   tsi_index count = 0;
   for (tsi_index q = y->levels->ptr[level]; q < y->levels->ptr[level + 1]; q++) {
@@ -61,7 +61,7 @@ static void add_row(layout *y, tsi_index row, tsi_count entries) {
   y->entries += entries;
 }
 
-/* Cuts the rows from `first` to the end so far. */
+/* Cuts the rows from `first` to the latest one into blocks. */
 static void cut_blocks(layout *y, tsi_count first, bool add) {
   tsi_products *products = y->products;
   tsi_count begin = first;
@@ -74,7 +74,7 @@ static void cut_blocks(layout *y, tsi_count first, bool add) {
   }
 }
 
-/* The rows of one level. */
+/* Adds the rows of one level. */
 static void add_level(layout *y, tsi_index level) {
   tsi_products *products = y->products;
   const tsi_count first = products->rows;
@@ -94,7 +94,7 @@ static void add_level(layout *y, tsi_index level) {
   cut_blocks(y, begin, true);
 }
 
-/* Rows and blocks to make room for. */
+/* Allocates rows and blocks. */
 static tristar_status allocate(tsi_env *env, layout *y) {
   tsi_products *products = y->products;
   tsi_count rows = y->symbolic->n, entries = 0;
@@ -140,7 +140,8 @@ tristar_status tsi_products_create(tsi_env *env, const tsi_symbolic *symbolic, c
   return TRISTAR_OK;
 }
 
-/* The rows of one stage. set[j]: column j is done; written[j]: the latest stage that wrote row j. */
+/* Verifies the rows of one stage. set[j]: column j has been set. written[j]: the latest stage that wrote row
+ * j. */
 static tristar_status check_stage(tsi_env *env, const tsi_products *products, tsi_index stage, tsi_index n,
                                   bool *set, tsi_index *written) {
   for (tsi_index b = products->block_ptr[stage]; b < products->block_ptr[stage + 1]; b++) {

@@ -1,30 +1,32 @@
 /* The partitioned inverse of a triangular factor F as sparse products, one for each level of the assembly
  * tree (Alvarado, Pothen, Schreiber 1993; as a solver: Yamazaki, Rajamanickam, Ellingwood, ICPP 2020).
  *
- * Panels of the same level do not update each other. With T the inverses of their diagonal blocks and R what
- * stands below these, a level of F x = b takes two products, of F' x = y one; t, x and y are arrays of n
- * rows:
+ * Panels of the same level do not update each other. T is the inverse of their diagonal blocks, R the rows
+ * below these blocks. A level takes two products for F x = b, and one for F' x = y. t, x and y are arrays of
+ * n rows:
  *
  *   forward, levels up      x_i = sum T_ij t_j             rows i of the level (t is b at first)
  *                           t_i -= sum (R T)_ij t_j        rows i below
  *   backward, levels down   x_i = sum T'_ij y_j - sum (R T)'_ij x_j
  *
- * All rows of a product may be computed at the same time: none that is written is read. The products of one
- * direction are one matrix by compressed rows, whose columns and values others fill in. Its entries are those
- * of F as stored.
+ * All rows of a product may be computed at the same time: a product reads no row that it writes. The products
+ * of one direction are one matrix by compressed rows; its columns and values are computed elsewhere. It has
+ * as many entries as F stores.
  *
- * Forward row order in a level: the columns of its panels, ascending, which are set; then the rows below that
- * any of its panels has, ascending, which are added to. The entries of such a row are those of the first
- * panel that has it, then those of the next. Backward: the columns of its panels.
+ * Forward, a level first has the columns of its panels, ascending; these rows are set. Then follow the rows
+ * below any of its panels, ascending; the product is added to these. The entries of such a row are the
+ * entries in the first panel that contains it, then in the next one. Backward, a level has the columns of its
+ * panels.
  *
  * Blocks cut the rows of a product into consecutive pieces of about `block_bytes`.
  *
  * Reads   tsi_symbolic, tsi_panels.
  * Writes  a tsi_products that owns its arrays and is immutable afterwards.
  * Invariants (tsi_products_check)
- *   - every column is set by exactly one row; no row below is a column of its level or of one done before
+ *   - exactly one row of the products sets each column; no row below is a column of its level or of an
+ *     earlier stage
  *   - no row is written twice in a level
- *   - blocks cut all rows in order, none is empty; those of stage l are block_ptr[l] .. block_ptr[l+1]-1 */
+ *   - blocks cut all rows in order, none is empty; stage l has the blocks block_ptr[l] .. block_ptr[l+1]-1 */
 #pragma once
 
 #include "dag/levels.h"
@@ -32,25 +34,26 @@
 
 typedef struct tsi_row_block {
   tsi_count first, end;
-  bool add; /* to what the rows hold; false: they are set */
+  bool add; /* true: the block adds to its rows; false: it sets them. */
 } tsi_row_block;
 
 typedef struct tsi_products {
   bool backward;
   tsi_count rows;
-  tsi_index *row; /* rows: which row of the vectors it makes */
+  tsi_index *row; /* rows: the row of the vectors that each row of the product computes */
   tsi_count *ptr; /* rows + 1: first entry of each row */
   tsi_index blocks;
   tsi_row_block *block;
-  tsi_index stages;     /* levels, in the order in which the direction takes them */
+  tsi_index stages;     /* levels, in the order of the direction */
   tsi_index *block_ptr; /* stages + 1 */
 } tsi_products;
 
-/* Levels of the panels: each waits for those whose first row below it has. Errors: MEMORY. */
+/* Levels of the panels: a panel waits for the panels whose first row below is one of its columns. Errors:
+ * MEMORY. */
 TRISTAR_CHECKED tristar_status tsi_panel_levels(tsi_env *env, const tsi_symbolic *symbolic,
                                                 const tsi_panels *panels, tsi_levels **out);
 
-/* entry_bytes: of an entry, its column included. Errors: MEMORY, TOO_LARGE. */
+/* entry_bytes: bytes of an entry, with its column number. Errors: MEMORY, TOO_LARGE. */
 TRISTAR_CHECKED tristar_status tsi_products_create(tsi_env *env, const tsi_symbolic *symbolic,
                                                    const tsi_panels *panels, const tsi_levels *levels,
                                                    bool backward, size_t entry_bytes, double block_bytes,
@@ -58,7 +61,7 @@ TRISTAR_CHECKED tristar_status tsi_products_create(tsi_env *env, const tsi_symbo
 TRISTAR_CHECKED tristar_status tsi_products_check(tsi_env *env, const tsi_products *products,
                                                   const tsi_symbolic *symbolic);
 
-/* Row i of panel p's rectangle, i < height(p), in the final ordering. */
+/* Row i of the rows of panel p below its diagonal block, i < height(p), in the final ordering. */
 static inline tsi_index tsi_panel_row(const tsi_symbolic *symbolic, const tsi_panels *panels, tsi_index p,
                                       tsi_index i) {
   const tsi_index s = panels->supernode[p], inside = symbolic->start[s + 1] - panels->start[p + 1];

@@ -3,15 +3,15 @@
 
 #include <stdlib.h>
 
-/* Is slice s of chunk k the one that the next chunk on the way to the root waits for? It must not wait for
- * others that its task would run with it. */
+/* Is slice s of chunk k the one that the next chunk on the path to the root waits for? Then it must not wait
+ * for other slices in the same task. */
 static bool is_urgent(const tsi_program_builder *b, tsi_index k, tsi_index s) {
   return b->writing && s == b->share->chunks->slice_ptr[k] && !b->layout->whole[b->share->chunk[k]];
 }
 
 /* ---- Forward ------------------------------------------------------------------------------------------ */
 
-/* Edges from the predecessors of a node of the forward sweep. */
+/* Adds edges from the predecessors of a node of the forward sweep. */
 static void add_forward_edges(tsi_program_builder *b, tsi_index node, tsi_index step) {
   const tsi_sweep *sweep = b->sweep;
   for (tsi_count e = sweep->prev_ptr[node]; e < sweep->prev_ptr[node + 1]; e++) {
@@ -25,8 +25,8 @@ static bool on_device(const tsi_program_builder *b, tsi_index k) {
   return b->source->on_device && b->source->on_device[k];
 }
 
-/* The steps of a chunk on a device, one after the other. Gives the first one; the last one is the latest of
- * all. */
+/* Adds the steps of a chunk on a device, one after the other. Returns the first one; the last one is the
+ * latest step of all. */
 static tsi_index add_on_device(tsi_program_builder *b, tsi_index k, bool backward, double priority) {
   static const tsi_step_kind kind[2][3] = {
       {TSI_STEP_READ, TSI_STEP_FORWARD_CHUNK, TSI_STEP_FORWARD_BORDER},
@@ -46,7 +46,8 @@ static void forward_on_device(tsi_program_builder *b, tsi_index k) {
   b->forward_x[k] = b->program->steps->count - 1;
 }
 
-/* A chunk's sum: on the anchor that solves it, or on its way there. */
+/* Adds the sum of a chunk: on the anchor, which solves it, or on a process on the path of the sum to the
+ * anchor. */
 static void gather_forward(tsi_program_builder *b, tsi_index k, tsi_count *row_of_level) {
   const tsi_index role = b->share->role[k], c = b->share->chunk[k];
   const tsi_participant_list *list = &b->source->participants->contributors;
@@ -163,7 +164,7 @@ static void backward_on_device(tsi_program_builder *b, tsi_index k) {
   if (b->sweep->next_ptr[k] == b->sweep->next_ptr[k + 1]) tsi_program_add_edge(b, step, b->forward_x[k]);
 }
 
-/* A chunk's sum of its rows, and on the anchor its x. Gives the step. */
+/* Adds the backward sum of a chunk, and on the anchor the computation of its x. Returns the step. */
 static tsi_index gather_backward(tsi_program_builder *b, tsi_index k, const tsi_index *stage) {
   const tsi_index role = b->share->role[k];
   const tsi_participant_list *list = &b->source->participants->holders;
@@ -188,9 +189,9 @@ static tsi_index gather_backward(tsi_program_builder *b, tsi_index k, const tsi_
   return step;
 }
 
-/* What this process did last for x of chunk k, which comes back. That it is later follows from what the other
- * processes wait for; with these edges the steps of each process show it on their own. sum: its part of the
- * sum of the chunk's rows; TSI_NONE: there is none. */
+/* Lets `step`, the arrival of x of chunk k, wait for the last steps of this process that x depends on. The
+ * waits of other processes imply this order; these edges make the steps of each process prove it on their
+ * own. sum: this process's part of the sum for the chunk; TSI_NONE: there is none. */
 static void wait_for_own(tsi_program_builder *b, tsi_index k, bool from_grid, tsi_index sum, tsi_index step) {
   const tsi_chunks *chunks = b->share->chunks;
   tsi_index slice = chunks->slice_ptr[k];
@@ -227,7 +228,7 @@ static void receive_backward(tsi_program_builder *b, tsi_index k, tsi_index sum,
   tsi_program_send_to_children(b, TSI_MESSAGE_BACKWARD_X, list, k, step);
 }
 
-/* x of all chunks above a level is known from here on: sends it to the grids that wait for it. */
+/* After x of all chunks above a level is computed: sends it to the grids that wait for it. */
 static void send_grid_x(tsi_program_builder *b, tsi_index level) {
   const tsi_index step = tsi_program_add_step(b, TSI_STEP_GRID_BACKWARD, level, b->top, 0);
   for (tsi_index k = 0; k < b->share->chunks->count; k++)
@@ -267,7 +268,7 @@ static void backward(tsi_program_builder *b, const tsi_index *stage) {
 
 /* ---- All ---------------------------------------------------------------------------------------------- */
 
-/* The chunk of off-row e of chunk c. It is behind c, in most cases not far: a search by growing steps. */
+/* The chunk of off-row e of chunk c. It is behind c, mostly nearby: a search with growing steps. */
 static tsi_index chunk_above(const tsi_chunks *chunks, tsi_index c, tsi_count e) {
   const tsi_index row = chunks->off[e];
   tsi_index step = 1;
@@ -276,7 +277,7 @@ static tsi_index chunk_above(const tsi_chunks *chunks, tsi_index c, tsi_count e)
   return first + tsi_find_range(chunks->column + first, end - first, row);
 }
 
-/* Past off-row e of chunk c, and all later ones in the same chunk, `above`: a search by growing steps. */
+/* The first off-row of chunk c after e that is not in chunk `above`: a search with growing steps. */
 static tsi_count pass_above(const tsi_chunks *chunks, tsi_index c, tsi_count e, tsi_index above) {
   const tsi_count end = chunks->off_ptr[c + 1];
   const tsi_index most = chunks->column[above + 1];
@@ -287,7 +288,7 @@ static tsi_count pass_above(const tsi_chunks *chunks, tsi_index c, tsi_count e, 
   return e + 1;
 }
 
-/* The heaviest of a weight over the chunks that chunk c has rows in; or raises theirs to `least`. */
+/* Returns the largest weight of the chunks that chunk c has rows in. Raises smaller weights to `least`. */
 static double heaviest_above(const tsi_chunks *chunks, tsi_index c, double *weight, double least) {
   double most = 0;
   for (tsi_count e = chunks->off_ptr[c]; e < chunks->off_ptr[c + 1];) {
@@ -299,8 +300,8 @@ static double heaviest_above(const tsi_chunks *chunks, tsi_index c, double *weig
   return most;
 }
 
-/* Weights of the heaviest ways through the chunks. A chunk has more than all that it has rows in on its way
- * to the root, and less on its way to a leaf. */
+/* Weights of the heaviest paths through the chunks. On its path to the root a chunk has a larger weight than
+ * all chunks that it has rows in; on its path to a leaf it has a smaller one. */
 static void weigh_ways(tsi_program_builder *b) {
   const tsi_chunks *chunks = b->layout->chunks;
   b->top = 0;
@@ -327,7 +328,7 @@ static void count_above(tsi_program_builder *b) {
   }
 }
 
-/* Counts all, or writes it. */
+/* Counts or writes the whole program. */
 static void run_pass(tsi_program_builder *b, tsi_index *stage, tsi_count *row_of_level) {
   tsi_program *program = b->program;
   program->steps->count = 0;
@@ -383,7 +384,7 @@ static tristar_status allocate_scratch(tsi_program_builder *b) {
   return TSI_ALLOC_IN(b, b->down, b->layout->chunks->count);
 }
 
-/* What has a size before anything is counted. */
+/* Allocates the arrays whose size is known before the first pass. */
 static tristar_status allocate_chunks(const tsi_program_builder *b) {
   tsi_program *program = b->program;
   const tsi_index chunks = b->share->chunks->count;

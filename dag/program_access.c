@@ -1,4 +1,4 @@
-/* What the steps of a program read and write: those of a sweep (access_sweep.h), and messages. */
+/* What the steps of a program read and write: accesses of sweeps (access_sweep.h), and messages. */
 #include "dag/access_sweep.h"
 #include "dag/program.h"
 
@@ -15,7 +15,7 @@ static tsi_index columns_of(const lister *of, tsi_index k) {
   return tsi_chunk_columns(of->sweeps.forward_chunks, k);
 }
 
-/* The sums for chunk k that have come. */
+/* The received sums for chunk k. */
 static void add_sums(const lister *of, const tsi_inbox_list *list, tsi_index k, tsi_access_lister *l) {
   for (tsi_index i = 0; i < list->count[k]; i++)
     add_inbox(TSI_ACCESS_R, list->row[list->first[k] + i], columns_of(of, k), l);
@@ -35,7 +35,7 @@ static void add_exchange(const lister *of, tsi_index stage, tsi_access_lister *l
     tsi_access_add_segment(&of->sweeps, TSI_ACCESS_RW, of->program->part[i], l);
 }
 
-/* What a step packs at its end. */
+/* The rows that a step packs at its end. */
 static void add_sends(const lister *of, tsi_index step, tsi_access_lister *l) {
   const tsi_program *program = of->program;
   for (tsi_index m = program->send_ptr[step]; m < program->send_ptr[step + 1]; m++) {

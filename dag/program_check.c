@@ -1,7 +1,7 @@
 /* Verifies the invariants of tsi_program that program.h states. */
 #include "dag/program.h"
 
-/* Messages of one direction: rows follow each other, steps ascend. */
+/* Verifies the messages of one direction: their rows follow each other, their steps ascend. */
 static tristar_status check_messages(tsi_env *env, const tsi_program *program, const tsi_message *message,
                                      tsi_index count, bool sent) {
   tsi_count row = 0;

@@ -3,7 +3,8 @@
 
 #include <stdlib.h>
 
-/* Where a step comes: by part of the solve, then by descending priority, then as it is listed. */
+/* Position of a step in the order: by part of the solve, then by descending priority, then in the order of
+ * the list. */
 typedef struct place {
   double priority;
   tsi_index part, step;
@@ -16,7 +17,8 @@ static int by_place(const void *a, const void *b) {
   return x->step < y->step ? -1 : 1;
 }
 
-/* The level at which a grid has a chunk: no level above the one at which it hands its sums on. */
+/* The level at which a grid works on a chunk: at most the level at which the grid sends its sums to another
+ * grid. */
 static tsi_index level_of(const tsi_layout *layout, const tsi_share *share, tsi_index k) {
   const tsi_index level = tsi_separator_level(layout->pz, layout->node[share->chunk[k]]);
   tsi_index own = 0;
@@ -24,7 +26,7 @@ static tsi_index level_of(const tsi_layout *layout, const tsi_share *share, tsi_
   return tsi_index_min(level, own);
 }
 
-/* The local chunk of a step; TSI_NONE: it has none. */
+/* The local chunk of a step; TSI_NONE: the step has none. */
 static tsi_index chunk_of(const tsi_share *share, const tsi_step *step) {
   const tsi_chunks *chunks = share->chunks;
   switch (step->kind) {
@@ -41,9 +43,9 @@ static tsi_index chunk_of(const tsi_share *share, const tsi_step *step) {
   }
 }
 
-/* Replicated: the forward sweep, the sums over the grids, the backward sweep. By level: forward, the chunks
- * of each level, then the message to the next grid; backward, the message to the grids of a level, then its
- * chunks. So a message between grids goes to a later part. */
+/* Replicated: the forward sweep, the sums over the grids, the backward sweep. Not replicated, by level:
+ * forward, the chunks of each level, then the message to the next grid; backward, the message to the grids of
+ * a level, then its chunks. So a message between grids arrives in a later part. */
 static tsi_index part_of(const tsi_layout *layout, const tsi_share *share, const tsi_step *step) {
   const tsi_index chunk = chunk_of(share, step), backward = 2 * layout->levels + 2;
   const bool forward = tsi_step_is_forward(step->kind);
@@ -60,7 +62,7 @@ static void list_places(const tsi_program *program, const tsi_layout *layout, co
   for (tsi_index s = 0; s < steps->count; s++)
     at[s] = (place){steps->step[s].priority, part_of(layout, share, &steps->step[s]), s};
   for (tsi_index m = 0; m < program->receives; m++) at[program->receive[m].step].part = TSI_INDEX_MAX;
-  for (tsi_count e = 0; e < steps->edges; e++) { /* an arrival comes just before who needs it first */
+  for (tsi_count e = 0; e < steps->edges; e++) { /* an arrival comes just before its first user */
     place *before = &at[steps->edge[e].before], needs = at[steps->edge[e].item];
     if (steps->step[before->step].kind != TSI_STEP_ARRIVAL) continue;
     needs.step = before->step;

@@ -1,4 +1,4 @@
-/* Steps and messages of a program, as they are appended: see program_builder.h. */
+/* Functions that append steps and messages to a program: see program_builder.h. */
 #include "dag/program_builder.h"
 
 /* ---- Appending ---------------------------------------------------------------------------------------- */
@@ -27,7 +27,7 @@ tsi_index tsi_program_columns_of(const tsi_program_builder *b, tsi_index k) {
   return tsi_chunk_columns(b->share->chunks, k);
 }
 
-/* A message without chunks yet. */
+/* A message that has no chunks yet. */
 static tsi_message new_message(const tsi_program_builder *b, tsi_message_kind kind, tsi_index number,
                                tsi_index peer, tsi_index step, tsi_count row) {
   return (tsi_message){kind, number, peer, 0, step, b->program->parts, 0, row, 0};
@@ -40,7 +40,7 @@ static void add_part(tsi_program_builder *b, tsi_message *message, tsi_index k) 
   message->rows += tsi_program_columns_of(b, k);
 }
 
-/* Sent by the last step. */
+/* Appends a message that the latest step sends. */
 static void finish_send(tsi_program_builder *b, const tsi_message *message) {
   tsi_program *program = b->program;
   if (b->writing) {
@@ -59,7 +59,7 @@ static void finish_receive(tsi_program_builder *b, const tsi_message *message) {
 
 /* ---- Messages in a grid ------------------------------------------------------------------------------- */
 
-/* This process's place in the tree of chunk c: 0 is the anchor. */
+/* Position of this process in the tree of chunk c: 0 is the anchor. */
 static tsi_index position_of(const tsi_program_builder *b, const tsi_participant_list *list, tsi_index c) {
   if (b->layout->row[c] + b->layout->px * b->layout->column[c] == b->share->process) return 0;
   tsi_count q = list->ptr[c];
@@ -86,7 +86,7 @@ static void send_chunk(tsi_program_builder *b, tsi_message_kind kind, tsi_index 
   finish_send(b, &message);
 }
 
-/* The ARRIVAL of a message about local chunk k. */
+/* Adds the ARRIVAL of a message about local chunk k. */
 static tsi_index receive_chunk(tsi_program_builder *b, tsi_message_kind kind, tsi_index k, tsi_index peer,
                                double priority) {
   const tsi_index step = tsi_program_add_step(b, TSI_STEP_ARRIVAL, b->program->receives, priority, 0);
@@ -149,7 +149,7 @@ tsi_index tsi_program_level_of(const tsi_program_builder *b, tsi_index k) {
   return tsi_separator_level(b->layout->pz, b->layout->node[b->share->chunk[k]]);
 }
 
-/* Adds all chunks above a level whose anchor this process is. */
+/* Adds all chunks above a level that this process anchors. */
 static void add_chunks_above(tsi_program_builder *b, tsi_message *message, tsi_index level) {
   for (tsi_index k = 0; k < b->share->chunks->count; k++)
     if ((b->share->role[k] & TSI_ROLE_ANCHOR) && tsi_program_level_of(b, k) > level) add_part(b, message, k);

@@ -28,7 +28,8 @@ static double overhead(const tsi_simulation *s, tsi_index from, tsi_index to) {
                                                      : s->cluster.overhead_seconds;
 }
 
-/* ---- What a step waits for ---------------------------------------------------------------------------- */
+/* ---- Waits of a step
+ * ------------------------------------------------------------------------------------ */
 
 static tristar_status create_rank(tsi_simulation *s, tsi_index number, double resident) {
   const tsi_world_rank *r = &s->world->rank[number];
@@ -83,15 +84,16 @@ tristar_status tsi_simulation_create(tsi_env *env, const tsi_world *world, const
   return TRISTAR_OK;
 }
 
-/* ---- What happens ------------------------------------------------------------------------------------- */
+/* ---- Events
+ * --------------------------------------------------------------------------------------------- */
 
-/* Stands for messages of collective calls, of a grid or of all. Steps of these kinds that work have no
- * seconds. */
+/* Does the step stand for the messages of a collective call, in a grid or among all ranks? Steps of these
+ * kinds that do work have no seconds. */
 static bool agrees(const tsi_world_step *step) {
   return (step->kind == TSI_STEP_EXCHANGE || step->kind == TSI_STEP_GRID_FORWARD) && step->seconds > 0;
 }
 
-/* Where its time counts. */
+/* The counter that its time is added to. */
 static double *place_of(const tsi_world_step *step, double *arithmetic, double message[2]) {
   return agrees(step) ? &message[step->kind == TSI_STEP_GRID_FORWARD] : arithmetic;
 }
@@ -101,7 +103,7 @@ static tsi_work work_of(const tsi_simulation *s, tsi_index r, tsi_index k) {
   const tsi_world_step *step = &s->world->rank[r].step[k];
   if (step->receive != TSI_NONE)
     return (tsi_work){.seconds = overhead(s, s->world->rank[r].receive[step->receive].peer, r)};
-  const double arithmetic = s->flops_per_byte / c->flops_per_second; /* seconds for a byte */
+  const double arithmetic = s->flops_per_byte / c->flops_per_second; /* Seconds per byte. */
   const double seconds = agrees(step) ? step->seconds : c->step_seconds + step->seconds;
   if (s->rank[r].cached)
     return (tsi_work){.seconds = seconds + step->bytes * fmax(1 / c->cached_bytes_per_second, arithmetic)};
@@ -114,7 +116,7 @@ static tristar_status begin_work(tsi_simulation *s, tsi_index r, tsi_index core,
   return s->clock->work(s->clock->context, r, work, core);
 }
 
-/* cause: what has just happened. */
+/* cause: the latest event. */
 static tristar_status begin_step(tsi_simulation *s, tsi_index r, tsi_index core, tsi_index step,
                                  tsi_index cause) {
   tsi_simulated_rank *own = &s->rank[r];
@@ -127,7 +129,7 @@ static tristar_status begin_step(tsi_simulation *s, tsi_index r, tsi_index core,
   return begin_work(s, r, core, &work);
 }
 
-/* One of those that the step waits for has happened. */
+/* One of the events that the step waits for has happened. */
 static tristar_status release(tsi_simulation *s, tsi_index r, tsi_index step, tsi_index cause) {
   tsi_simulated_rank *own = &s->rank[r];
   if (--own->waits[step] > 0) return TRISTAR_OK;
@@ -147,7 +149,7 @@ static tristar_status draw(tsi_simulation *s, tsi_index r, tsi_index core, tsi_i
   return own->waits[step] == 0 ? begin_step(s, r, core, step, cause) : TRISTAR_OK;
 }
 
-/* Free cores begin what is ready, or draw. */
+/* Free cores begin ready steps, or draw. */
 static tristar_status dispatch(tsi_simulation *s, tsi_index r, tsi_index cause) {
   tsi_simulated_rank *own = &s->rank[r];
   const tsi_index end = (r + 1) * s->cluster.cores;
@@ -184,7 +186,7 @@ static tristar_status end_step(tsi_simulation *s, tsi_index r, tsi_simulated_cor
   return dispatch(s, r, step);
 }
 
-/* Its work is through, or the overhead of a message. */
+/* The work of a core, or the overhead of a message, has ended. */
 static tristar_status core_happens(tsi_simulation *s, tsi_index number) {
   tsi_simulated_core *core = &s->core[number];
   const tsi_index r = number / s->cluster.cores;
@@ -235,7 +237,7 @@ typedef struct loggp {
   tsi_heap events; /* keys: negative times */
 } loggp;
 
-/* The rate of a core that reads: its share among the cores of its process that read when it begins. */
+/* The rate at which a core reads: its share among the cores of its process that read when it begins. */
 static double shared_rate(const tsi_simulation *s, tsi_index rank, const tsi_work *work, tsi_index item) {
   const double most = s->cluster.process_bytes_per_second;
   const double rate = fmin(work->rate, tsi_cluster_share(&s->cluster)), alone = work->bytes / rate;
@@ -307,7 +309,7 @@ static void add_overheads(const tsi_simulation *s, tsi_index r, tsi_index first,
   }
 }
 
-/* From the end back: each step to what it waited for. */
+/* Follows the causes of the steps from the end back to the start. */
 tsi_simulated_path tsi_simulation_path(const tsi_simulation *s) {
   tsi_simulated_path path = {0};
   tsi_index r = 0, step = TSI_CAUSE_START;
@@ -315,7 +317,7 @@ tsi_simulated_path tsi_simulation_path(const tsi_simulation *s) {
   for (tsi_index q = 0; q < s->world->ranks && step < 0; q++)
     for (tsi_index k = 0; k < s->world->rank[q].steps; k++)
       if (s->rank[q].end[k] == end) r = q, step = k;
-  tsi_index sent = step < 0 ? 0 : s->world->rank[r].step[step + 1].send; /* the last message in time */
+  tsi_index sent = step < 0 ? 0 : s->world->rank[r].step[step + 1].send; /* end of its messages */
   while (step >= 0) {
     const tsi_world_rank *program = &s->world->rank[r];
     const tsi_index cause = s->rank[r].cause[step], receive = program->step[step].receive;

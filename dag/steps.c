@@ -49,18 +49,18 @@ double tsi_steps_bytes(const tsi_steps *steps) {
   return bytes;
 }
 
-/* Bytes that a push moves for each row of its pair: two reads and a write, and the row's number. */
+/* Bytes that a push moves for each row of its pair: two reads, a write, and the row number. */
 #define PUSH_BYTES_PER_ROW 28.0
 
-/* Where the list stands. Edges are counted first, then listed. */
+/* State of the construction. The first pass counts the edges, the second one lists them. */
 typedef struct builder {
   const tsi_steps_source *source;
   const tsi_dag *dag;
   tsi_steps *steps;
-  tsi_index *number_of;    /* tasks: the step of each; TSI_NONE: it does not run. On a device: the last one */
-  tsi_index *first_of;     /* tasks: the same; on a device: the one that waits for others */
-  tsi_index *forward_push; /* pairs of the forward sweep: its step, by place in by_target */
-  tsi_index *backward_push; /* pairs of the backward sweep: its step */
+  tsi_index *number_of;     /* tasks: its step; TSI_NONE: it does not run. On a device: its last step */
+  tsi_index *first_of;      /* tasks: its step; on a device: the step that waits for other tasks */
+  tsi_index *forward_push;  /* pairs of the forward sweep, by position in by_target: their steps */
+  tsi_index *backward_push; /* pairs of the backward sweep: their steps */
   bool counting;
 } builder;
 
@@ -78,7 +78,7 @@ static void add_edge(builder *b, tsi_index item, tsi_index before) {
 
 /* ---- Steps -------------------------------------------------------------------------------------------- */
 
-/* The pushes into a chunk, in the order of their sources. Each is more urgent than the next. */
+/* Adds the pushes into a chunk, in the order of their sources. Each has a higher priority than the next. */
 static void add_forward_pushes(builder *b, tsi_index chunk) {
   const tsi_sweep *sweep = b->dag->forward;
   for (tsi_count q = sweep->target_ptr[chunk]; q < sweep->target_ptr[chunk + 1]; q++)
@@ -87,7 +87,7 @@ static void add_forward_pushes(builder *b, tsi_index chunk) {
                                   PUSH_BYTES_PER_ROW * sweep->pair[sweep->by_target[q]].count);
 }
 
-/* The copies of a chunk's x, as urgent as those that read them. */
+/* Adds the copies of a chunk's x, with a priority just above the steps that read them. */
 static void add_backward_pushes(builder *b, tsi_index chunk) {
   const tsi_sweep *sweep = b->dag->backward;
   for (tsi_count q = sweep->target_ptr[chunk]; q < sweep->target_ptr[chunk + 1]; q++) {
@@ -101,10 +101,10 @@ static void add_backward_pushes(builder *b, tsi_index chunk) {
 
 /* ---- On a device --------------------------------------------------------------------------------------- */
 
-#define STEPS_ON_DEVICE 4 /* of a chunk in one direction, at most */
+#define STEPS_ON_DEVICE 4 /* Most steps of a chunk in one direction. */
 
-/* The steps of a chunk in one direction, in their order. Returns how many; *waits: the one that waits for
- * others. */
+/* Lists the steps of a chunk in one direction, in their order. Returns their number. *waits: the step that
+ * waits for other tasks. */
 static int kinds_on_device(const tsi_steps_source *source, bool backward, tsi_step_kind kind[STEPS_ON_DEVICE],
                            int *waits) {
   int count = 0;
@@ -171,7 +171,7 @@ static void add_dag_edge(void *arg, tsi_index task, tsi_index before) {
 }
 
 /* Calls add_edge for the step of a pair and each task that makes (forward) or reads (backward) its rows: the
- * chunk, or those of its slices. */
+ * chunk, or its slices. */
 static void join_pair(builder *b, const tsi_sweep *sweep, const tsi_chunks *chunks, tsi_index tasks,
                       const tsi_sweep_pair *pair, tsi_index push, bool backward) {
   const tsi_index c = pair->source, end = pair->first + pair->count;
@@ -215,7 +215,7 @@ static void add_backward_push_edges(builder *b) {
     add_edge(b, b->number_of[tasks + sweep->slice_chunk[k]], b->number_of[tasks + sweep->chunks + k]);
 }
 
-/* Counts the edges, or lists them. */
+/* Counts or lists the edges. */
 static void add_edges(builder *b) {
   b->steps->edges = 0;
   if (!b->source->push) {
@@ -290,7 +290,7 @@ tristar_status tsi_steps_list_accesses(tsi_env *env, const tsi_steps *steps, con
   return tsi_access_list_create(env, steps->count, list_step, &of, out);
 }
 
-/* How many arguments each kind has. */
+/* Number of arguments of each kind. */
 static void count_kinds(const tsi_steps_source *source, tsi_count count[TSI_STEP_KINDS]) {
   const tsi_sweep *f = source->dag->forward, *b = source->dag->backward;
   memset(count, 0, TSI_STEP_KINDS * sizeof *count);
@@ -313,7 +313,7 @@ static void count_kinds(const tsi_steps_source *source, tsi_count count[TSI_STEP
     }
 }
 
-/* Steps of these kinds that there are not, as their chunks do not work on a device. */
+/* Number of missing steps of these kinds: chunks that do not work on a device lack them. */
 static tsi_count count_missing(const tsi_steps_source *source, const tsi_count count[TSI_STEP_KINDS]) {
   static const tsi_step_kind moves[] = {TSI_STEP_READ, TSI_STEP_WRITE, TSI_STEP_FORWARD_BORDER,
                                         TSI_STEP_BACKWARD_BORDER};

@@ -4,24 +4,24 @@
 /* ---- Edges --------------------------------------------------------------------------------------------- */
 
 /* The edges of a sweep, transitively reduced: next_ptr, next, prev_ptr, prev, edges. The transitive reduction
- * of a DAG is unique (Aho, Garey, Ullman 1972). Nodes are visited from the last one to the first, so that the
- * edges of their successors are reduced already. A node's targets are taken in ascending order; a target that
- * an earlier one leads to is dropped. In an elimination tree the first target has the others as targets, too,
- * and no search is made. Other searches stay below the highest target. */
+ * of a DAG is unique (Aho, Garey, Ullman 1972). Nodes are visited from the last to the first, so the edges of
+ * their successors are already reduced. The targets of a node are taken in ascending order, and a target that
+ * an earlier one leads to is dropped. In an elimination tree the first target also has the other targets, and
+ * no search is made. Other searches end at the highest target. */
 
-/* Steps that the reduction may take for each edge, on average; later edges are then kept as they are, which
- * costs time but is correct. Structures of direct solvers need a few. */
+/* Limit of the steps of the reduction, per edge on average. Beyond it, edges are kept unreduced, which costs
+ * time but is correct. Structures of direct solvers need a few steps per edge. */
 #define STEPS_PER_EDGE 1000
 
 typedef struct reducer {
   tsi_sweep *sweep;
-  tsi_index *count; /* nodes: edges kept of each node, from next_ptr on */
-  tsi_index *mark;  /* nodes: the last node that reached it */
+  tsi_index *count; /* nodes: number of edges kept, from next_ptr on */
+  tsi_index *mark;  /* nodes: the last node from which it was reached */
   tsi_index *stack; /* nodes */
-  tsi_count steps;  /* left */
+  tsi_count steps;  /* Steps left until the limit. */
 } reducer;
 
-/* Rows first .. end-1 of its chunk's off-rows that a node makes. */
+/* Off-rows first .. end-1 of its chunk that a node makes. */
 static void rows_of(const tsi_sweep *sweep, const tsi_chunks *chunks, tsi_index v, tsi_index *first,
                     tsi_index *end) {
   const tsi_index c = v < sweep->chunks ? v : sweep->slice_chunk[v - sweep->chunks];
@@ -33,7 +33,7 @@ static void rows_of(const tsi_sweep *sweep, const tsi_chunks *chunks, tsi_index 
   if (k + 1 < chunks->slice_ptr[c + 1]) *end = chunks->slice_row[k + 1];
 }
 
-/* The targets of a node, ascending; to may be NULL. Returns how many. */
+/* The targets of a node, ascending; to may be NULL. Returns their number. */
 static tsi_index targets_of(const tsi_sweep *sweep, const tsi_chunks *chunks, tsi_index v, tsi_index *to) {
   const tsi_index c = v < sweep->chunks ? v : sweep->slice_chunk[v - sweep->chunks];
   tsi_index first, end, count = 0;
@@ -52,7 +52,7 @@ static tsi_index targets_of(const tsi_sweep *sweep, const tsi_chunks *chunks, ts
   return count;
 }
 
-/* Marks all that `from` leads to, up to chunk `last`. */
+/* Marks all nodes that `from` leads to, up to chunk `last`. */
 static void reach(reducer *r, tsi_index from, tsi_index last, tsi_index stamp) {
   const tsi_sweep *sweep = r->sweep;
   tsi_index depth = 0;
@@ -71,7 +71,7 @@ static void reach(reducer *r, tsi_index from, tsi_index last, tsi_index stamp) {
   }
 }
 
-/* Are those of the `count` targets that are not marked also targets of chunk c? All ascend. */
+/* Are the unmarked ones of the `count` targets also targets of chunk c? All ascend. */
 static bool has_targets(reducer *r, tsi_index c, const tsi_index *target, tsi_index count, tsi_index stamp) {
   const tsi_sweep_pair *pair = r->sweep->pair;
   tsi_count q = r->sweep->source_ptr[c];
@@ -85,7 +85,7 @@ static bool has_targets(reducer *r, tsi_index c, const tsi_index *target, tsi_in
   return true;
 }
 
-/* Keeps those targets of v that no other one leads to. */
+/* Keeps the targets of v that no other target leads to. */
 static void reduce(reducer *r, tsi_index v) {
   tsi_index *next = r->sweep->next + r->sweep->next_ptr[v];
   const tsi_index all = r->count[v];
@@ -102,7 +102,7 @@ static void reduce(reducer *r, tsi_index v) {
   r->count[v] = kept;
 }
 
-/* Closes the gaps that dropped edges left. */
+/* Closes the gaps of dropped edges. */
 static void compact(reducer *r) {
   tsi_sweep *sweep = r->sweep;
   tsi_count at = 0;
@@ -156,7 +156,7 @@ static tristar_status list_edges(tsi_env *env, tsi_sweep *sweep, const tsi_chunk
 
 /* ---- Pairs, bytes, depths ------------------------------------------------------------------------------ */
 
-/* Cuts the off-rows of every chunk by owner. With sweep->pair NULL only counts. */
+/* Cuts the off-rows of every chunk by owner. If sweep->pair is NULL, only counts. */
 static void list_pairs(tsi_sweep *sweep, const tsi_chunks *chunks, const tsi_index *owner) {
   tsi_count count = 0;
   for (tsi_index c = 0; c < chunks->count; c++) {
@@ -187,7 +187,7 @@ static void weigh_nodes(tsi_sweep *sweep, const tsi_chunks *chunks, const tsi_pa
                         size_t scalar_bytes) {
   for (tsi_index c = 0; c < sweep->chunks; c++) {
     tsi_count entries = 0;
-    if (chunks->entries) { /* each has its column's number */
+    if (chunks->entries) { /* Each entry has a column number. */
       sweep->bytes[c] = (double)chunks->entries[c] * (double)(scalar_bytes + sizeof(tsi_index));
       continue;
     }

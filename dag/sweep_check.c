@@ -23,7 +23,7 @@ static tristar_status check_pairs(tsi_env *env, const tsi_sweep *sweep, const ts
   return TRISTAR_OK;
 }
 
-/* Every pair once in by_target, grouped by target, sources ascending. */
+/* Verifies that by_target lists every pair once, grouped by target, with ascending sources. */
 static tristar_status check_by_target(tsi_env *env, const tsi_sweep *sweep) {
   TSI_SCRATCH_ZERO(env, bool, seen, sweep->pairs);
   if (sweep->target_ptr[0] != 0 || sweep->target_ptr[sweep->chunks] != sweep->pairs)
@@ -41,7 +41,7 @@ static tristar_status check_by_target(tsi_env *env, const tsi_sweep *sweep) {
   return TRISTAR_OK;
 }
 
-/* Marks with stamp all nodes that edges lead to from `from`. */
+/* Marks with `stamp` all nodes that can be reached from `from`. */
 static void reach(const tsi_sweep *sweep, tsi_index from, tsi_index stamp, tsi_index *mark,
                   tsi_index *stack) {
   tsi_index depth = 0;
@@ -57,7 +57,7 @@ static void reach(const tsi_sweep *sweep, tsi_index from, tsi_index stamp, tsi_i
   }
 }
 
-/* Every pair's target is reached from the nodes that make the pair's rows. */
+/* Verifies that the target of every pair can be reached from the nodes that make the pair's rows. */
 static tristar_status check_complete(tsi_env *env, const tsi_sweep *sweep, const tsi_chunks *chunks) {
   TSI_SCRATCH(env, tsi_index, mark, sweep->nodes);
   TSI_SCRATCH(env, tsi_index, stack, sweep->nodes);
@@ -82,7 +82,7 @@ static tristar_status check_complete(tsi_env *env, const tsi_sweep *sweep, const
   return TRISTAR_OK;
 }
 
-/* Edges go upwards; prev lists the same ones as next. */
+/* Verifies that edges lead upwards, and that prev lists the same edges as next. */
 static tristar_status check_edges(tsi_env *env, const tsi_sweep *sweep) {
   TSI_SCRATCH(env, tsi_index, left, sweep->nodes); /* incoming edges not yet seen */
   for (tsi_index v = 0; v < sweep->nodes; v++)

@@ -24,8 +24,8 @@ typedef struct counter {
   tsi_index *owner; /* columns: the chunk */
   tsi_tree tree;
   tsi_traffic *traffic;
-  tsi_pairs *pairs; /* NULL: not asked for */
-  tsi_count *above; /* of the grid at work, processes x (levels + 1): columns anchored above a level */
+  tsi_pairs *pairs; /* NULL: not requested. */
+  tsi_count *above; /* For the current grid, processes x (levels + 1): columns anchored above a level. */
 } counter;
 
 static void add(tsi_traffic_count *count, tsi_count rows) {
@@ -48,7 +48,7 @@ static void add_message(const counter *co, tsi_traffic_class kind, tsi_index fro
 
 /* ---- In a grid ---------------------------------------------------------------------------------------- */
 
-/* The trees of chunk c: a message down and one up for each member but the anchor. */
+/* Counts the messages of the tree of chunk c: one down and one up for each member except the anchor. */
 static void count_tree(const counter *co, const tsi_participant_list *list, tsi_index c, tsi_index z) {
   const tsi_layout *layout = co->layout;
   const tsi_index *process = list->process + list->ptr[c];
@@ -69,7 +69,7 @@ static tsi_count chunk_entries(const counter *co, tsi_index c) {
   return entries;
 }
 
-/* Who holds what of chunk c in grid z. */
+/* Counts the entries of chunk c that each process of grid z stores. */
 static void count_entries(const counter *co, tsi_index c, tsi_index z) {
   const tsi_layout *layout = co->layout;
   const tsi_chunks *chunks = layout->chunks;
@@ -117,7 +117,7 @@ static void find_above(const counter *co, tsi_index z) {
   }
 }
 
-/* Messages of grid z with the grids above it; so each pair of grids is met once. */
+/* Counts messages between grid z and higher grids, so that each pair of grids is visited once. */
 static void count_between(const counter *co, tsi_index z) {
   const tsi_layout *layout = co->layout;
   const tsi_index grid = layout->px * layout->py;
@@ -126,7 +126,8 @@ static void count_between(const counter *co, tsi_index z) {
     for (tsi_index l = 0; l < layout->levels; l++) {
       const tsi_index bit = 1 << l, here = process + grid * z, there = process + grid * (z + bit);
       const tsi_count rows = above_of(co, process)[l];
-      /* replicated: all pairs that differ in bit l; else those whose upper one is an odd multiple of it */
+      /* Replicated: all pairs that differ in bit l. Otherwise: pairs whose upper grid is an odd multiple of
+       * it. */
       if ((z & bit) != 0 || (!layout->replicated && (z & (bit - 1)) != 0) || rows == 0) continue;
       add_message(co, TSI_TRAFFIC_GRIDS, here, there, rows);
       add_message(co, TSI_TRAFFIC_GRIDS, there, here, rows);
@@ -135,7 +136,7 @@ static void count_between(const counter *co, tsi_index z) {
 
 /* ---- All ---------------------------------------------------------------------------------------------- */
 
-/* Counts everything into co->traffic, which is made here, and co->pairs. */
+/* Counts everything into co->traffic, which it creates, and co->pairs. */
 static tristar_status count_all(tsi_env *env, counter *co) {
   tristar_status status = TRISTAR_OK;
   const tsi_layout *layout = co->layout;

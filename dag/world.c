@@ -88,8 +88,8 @@ tristar_status tsi_world_draw(tsi_env *env, tsi_world *world, const tsi_program 
   return tsi_program_list_draws(env, program, layout, share, r->draw);
 }
 
-/* Processes take what they receive in ascending order of rank, and what a process sends is sorted by the rank
- * that receives it: so what each process sends is met in its order. */
+/* Receivers are visited in ascending order of rank, and the messages of a sender are sorted by receiver: so
+ * the messages of each sender are met in their order. */
 tristar_status tsi_world_join(tsi_env *env, tsi_world *world) {
   tsi_count received = 0;
   TSI_SCRATCH_ZERO(env, tsi_index, met, world->ranks);

@@ -5,9 +5,9 @@
 
 #include "dag/factor/factorization_builder.h"
 
-#define SUBTREE_SHARE (1.0 / 100) /* of the work, for one bottom step */
-#define RANGE_SHARE (1.0 / 4)     /* of the largest subtree in one step, for what else joins it */
-#define NEGLIGIBLE_WORK 1e5       /* less than a task costs */
+#define SUBTREE_SHARE (1.0 / 100) /* Share of all work for one bottom step. */
+#define RANGE_SHARE (1.0 / 4)     /* Share of the work limit up to which supernodes join a range. */
+#define NEGLIGIBLE_WORK 1e5       /* Less work than a task costs. */
 
 typedef tsi_factorization_builder builder;
 
@@ -30,7 +30,7 @@ static void weigh(builder *b) {
   b->limit = fmax(total * SUBTREE_SHARE, b->options.task_work);
 }
 
-/* Of the whole tree, of which there may be a part. */
+/* Takes the weights of the whole tree, of which the DAG may have only a part. */
 static void take_weights(builder *b, const tsi_front_weights *weights) {
   const tsi_symbolic *symbolic = b->dag->symbolic;
   if (weights == NULL)
@@ -58,7 +58,7 @@ tristar_status tsi_factorization_weigh(tsi_env *env, const tsi_symbolic *symboli
 
 /* ---- Ranges ------------------------------------------------------------------------------------------- */
 
-/* The open range becomes a step. */
+/* Makes the open range a step. */
 static void add_range(builder *b) {
   const tsi_supernode_range *open = &b->open;
   const tsi_front_step part = {
@@ -73,13 +73,13 @@ static void add_range(builder *b) {
   b->open.first = TSI_NONE;
 }
 
-/* Is it worth the while to let supernodes of so much work, the next ones, join the open range? */
+/* May supernodes with this work, the next ones, join the open range? */
 static bool has_room(const builder *b, double work) {
   return b->open.first != TSI_NONE && b->open.work + work <= RANGE_SHARE * b->limit;
 }
 
-/* Subtree first .. s joins its siblings. A tree that waits for nothing would have to wait with roots that do.
- */
+/* Does subtree first .. s join its siblings? A tree that waits for nothing should not wait because of roots
+ * that do. */
 static bool joins_siblings(const builder *b, tsi_index s) {
   const tsi_index *parent = b->dag->symbolic->parent;
   if (!has_room(b, b->subtree[s]) || parent[b->open.last] != parent[s]) return false;
@@ -90,14 +90,14 @@ static bool has_children(const builder *b, tsi_index s) {
   return b->dag->child_ptr[s] < b->dag->child_ptr[s + 1];
 }
 
-/* Front s joins its children if they are all in the range. */
+/* Does front s join its children? They must all be in the range. */
 static bool joins_children(const builder *b, tsi_index s) {
   return has_children(b, s) && has_room(b, tsi_factorization_work(b, s)) &&
          b->dag->child[b->dag->child_ptr[s]] >= b->open.first;
 }
 
-/* Puts supernodes first .. last into the open range, or closes that and opens one. What need not wait does
- * not make a range that does more urgent: that could be more than what it waits for. */
+/* Adds supernodes first .. last to the open range, or closes it and opens a new one. Supernodes that need not
+ * wait do not raise the priority of a range that waits: it could exceed the priority of a predecessor. */
 static void put(builder *b, tsi_index first, tsi_index last, double work, bool joins, bool waits) {
   if (joins) {
     b->open.last = last;
@@ -112,7 +112,7 @@ static void put(builder *b, tsi_index first, tsi_index last, double work, bool j
 static bool is_light(const builder *b, tsi_index s) {
   return b->subtree[s] <= b->limit;
 }
-/* May the subtree of s be one step? */
+/* Can the subtree of s be one step? */
 static bool is_subtree(const builder *b, tsi_index s) {
   return is_light(b, s) && !b->mixed[s];
 }
@@ -136,7 +136,7 @@ tristar_status tsi_factorization_find_tiled(tsi_env *env, const tsi_symbolic *sy
 
 static void add_supernodes(builder *b) {
   const tsi_symbolic *symbolic = b->dag->symbolic;
-  tsi_index first = 0; /* of the subtree that is being walked */
+  tsi_index first = 0; /* The first supernode of the current subtree. */
   b->steps = b->edges = 0;
   b->tiled = 0;
   tsi_factorization_begin_messages(b);
@@ -146,7 +146,7 @@ static void add_supernodes(builder *b) {
     if (!tsi_factorization_has(b->dag, s)) {
       add_range(b);
     } else if (is_subtree(b, s)) {
-      if (parent != TSI_NONE && is_subtree(b, parent)) continue; /* inside a larger one */
+      if (parent != TSI_NONE && is_subtree(b, parent)) continue; /* part of a larger one */
       put(b, first, s, b->subtree[s], joins_siblings(b, s), false);
     } else if (is_tiled(b, s)) {
       add_range(b);
@@ -179,7 +179,7 @@ void tsi_factorization_list_children(tsi_factorization *dag) {
   ptr[0] = 0;
 }
 
-/* Which subtrees are not this process's alone. */
+/* Finds the subtrees with supernodes of other processes. */
 static tristar_status find_mixed(builder *b) {
   const tsi_symbolic *symbolic = b->dag->symbolic;
   const tsi_index *owner = b->dag->owner;

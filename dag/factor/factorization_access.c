@@ -1,7 +1,7 @@
 /* What the steps of a factorization read and write: see factorization.h. */
 #include "dag/factor/factorization.h"
 
-/* What the accesses are listed for. */
+/* The DAG and the receiver of the accesses. */
 typedef struct lister {
   const tsi_factorization *dag;
   tsi_access_lister *to;
@@ -12,7 +12,7 @@ static void add(lister *l, tsi_access_mode mode, tsi_buffer_kind kind, tsi_index
   tsi_access_add(l->to, mode, kind, item, first, end);
 }
 
-/* Tiles along a side of a supernode's complement. */
+/* Number of tiles along a side of a supernode's complement. */
 static tsi_count complement_tiles(const tsi_factorization *dag, tsi_index s) {
   const tsi_symbolic *symbolic = dag->symbolic;
   return (symbolic->row_ptr[s + 1] - symbolic->row_ptr[s] + dag->tile - 1) / dag->tile;
@@ -23,7 +23,7 @@ static void add_complement(lister *l, tsi_access_mode mode, tsi_index s) {
   add(l, mode, TSI_BUFFER_COMPLEMENT, s, 0, tiles * tiles);
 }
 
-/* Rows of the complement of s that `rank` has. */
+/* Adds the rows of the complement of s that `rank` has. */
 static void add_own_complement(lister *l, tsi_access_mode mode, tsi_index s, tsi_index rank) {
   const tsi_count tiles = complement_tiles(l->dag, s);
   const tsi_front_tiles t = tsi_factorization_tiles(l->dag, s);
@@ -36,7 +36,7 @@ static void add_own_complement(lister *l, tsi_access_mode mode, tsi_index s, tsi
       add(l, mode, TSI_BUFFER_COMPLEMENT, s, i * tiles, (i + 1) * tiles);
 }
 
-/* Complements of the children of s before supernode `end`. */
+/* Adds the complements of the children of s before supernode `end`. */
 static void add_children(lister *l, tsi_access_mode mode, tsi_index s, tsi_index end) {
   const tsi_factorization *dag = l->dag;
   for (tsi_index k = dag->child_ptr[s]; k < dag->child_ptr[s + 1] && dag->child[k] < end; k++)
@@ -47,12 +47,12 @@ static void add_pivots(lister *l, tsi_access_mode mode, tsi_index first, tsi_ind
   if (l->dag->method != TRISTAR_METHOD_LLT) add(l, mode, TSI_BUFFER_PIVOT, 0, first, end);
 }
 
-/* Columns of the front that hold U. */
+/* Adds columns of the front with U. */
 static void add_upper(lister *l, tsi_access_mode mode, tsi_index s, tsi_index first, tsi_index end) {
   if (tsi_factorization_has_upper(l->dag)) add(l, mode, TSI_BUFFER_FRONT_COLUMNS, s, first, end);
 }
 
-/* What a range leaves behind are the complements that somebody else assembles. */
+/* A range writes the complements that other steps assemble. */
 static void list_range(lister *l, const tsi_front_step *part) {
   const tsi_factorization *dag = l->dag;
   const tsi_index *parent = dag->symbolic->parent, *start = dag->symbolic->start, *panel = dag->panels->first;
@@ -65,8 +65,8 @@ static void list_range(lister *l, const tsi_front_step *part) {
   add(l, TSI_ACCESS_W, TSI_BUFFER_PANEL, 0, panel[part->first], panel[part->last + 1]);
 }
 
-/* LU: entries of U stand with the rows of the supernode, whatever their column. A shared front is assembled
- * by rows. */
+/* LU: entries of U are stored with the rows of the supernode, whatever their column. A shared front is
+ * assembled by rows. */
 static void list_assemble(lister *l, const tsi_front_step *part, const tsi_front_tiles *t) {
   const bool lu = l->dag->method == TRISTAR_METHOD_LU, rows = tsi_factorization_shares(l->dag, part->first);
   const tsi_index s = part->first, column = l->dag->symbolic->start[s];
@@ -80,7 +80,7 @@ static void list_assemble(lister *l, const tsi_front_step *part, const tsi_front
     add(l, TSI_ACCESS_W, TSI_BUFFER_FRONT, s, part->column, part->column_end);
 }
 
-/* This process's rows of a front, by one of their names. */
+/* Adds this process's rows of a front, by one of their names. */
 static void add_stripes(lister *l, tsi_access_mode mode, tsi_buffer_kind kind, tsi_index s,
                         const tsi_front_tiles *t) {
   if (!tsi_factorization_shares(l->dag, s)) {
@@ -107,7 +107,7 @@ static void list_panel(lister *l, tsi_step_kind kind, const tsi_front_step *part
   const tsi_index s = part->first, p = part->panel;
   const tsi_index o = tsi_front_tile_begin(t, p - t->panel), end = tsi_front_tile_end(t, p - t->panel);
   const bool ldlt = l->dag->method == TRISTAR_METHOD_LDLT;
-  const bool own = tsi_factorization_has_tile(l->dag, s, p - t->panel); /* else pivots come with the stripe */
+  const bool own = tsi_factorization_has_tile(l->dag, s, p - t->panel); /* else the stripe has the pivots */
   if (kind == TSI_STEP_FRONT_DIAGONAL) {
     add(l, TSI_ACCESS_RW, TSI_BUFFER_FRONT_ROWS, s, o, end);
     add_upper(l, TSI_ACCESS_R, s, o, end);
@@ -136,7 +136,7 @@ static void list_schur(lister *l, const tsi_front_step *part, const tsi_front_ti
     add(l, TSI_ACCESS_R, TSI_BUFFER_FRONT_ROWS, s, w + part->column, w + part->column_end);
 }
 
-/* All panels and the complement. */
+/* Adds all panels and the complement. */
 static void list_device(lister *l, tsi_index s, const tsi_front_tiles *t) {
   add(l, TSI_ACCESS_RW, TSI_BUFFER_FRONT_ROWS, s, 0, t->f);
   add_upper(l, TSI_ACCESS_RW, s, 0, t->f);
@@ -144,7 +144,7 @@ static void list_device(lister *l, tsi_index s, const tsi_front_tiles *t) {
   add_pivots(l, TSI_ACCESS_W, t->panel, t->panel + t->inner);
 }
 
-/* Of a shared front: what a stripe has of all panels up to its own. */
+/* A shared front: the part of a stripe in all panels up to its own. */
 static void list_pack_stripe(lister *l, const tsi_front_step *part, const tsi_front_tiles *t) {
   const tsi_index k = tsi_front_tile_of(t, part->row), before = tsi_index_min(k, t->inner);
   add(l, TSI_ACCESS_R, TSI_BUFFER_FRONT_ROWS, part->first, part->row, part->row_end);
@@ -185,7 +185,7 @@ static void list_tiled(lister *l, tsi_step_kind kind, const tsi_front_step *part
   }
 }
 
-/* What has come with the last piece of a message. */
+/* Adds the rows of a message when its last piece arrives. */
 static void list_arrival(lister *l, const tsi_front_message *message) {
   const tsi_front_parcel *parcel = &l->dag->in[message->parcel];
   if (message->piece + 1 < message->pieces) return;
@@ -199,7 +199,7 @@ static void list_arrival(lister *l, const tsi_front_message *message) {
     add_own_complement(l, TSI_ACCESS_W, parcel->supernode, parcel->peer);
 }
 
-/* What is received in pieces counts as received in all of them: who reads it waits for the last one. */
+/* Rows that arrive in pieces count as received with the last piece: readers wait for it. */
 static void list_step(const void *arg, tsi_index k, tsi_access_lister *to) {
   const tsi_factorization *dag = arg;
   const tsi_front_step *part = &dag->part[k];

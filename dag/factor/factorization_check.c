@@ -1,24 +1,23 @@
 /* Verifies the invariants of tsi_factorization that factorization.h states. */
 #include "dag/factor/factorization.h"
 
-/* The steps of tiled front `tiled` have places base[tiled] .. base[tiled + 1] - 1: open, assembled, close,
- * that of a device, the pieces (a shared front: its tiles), then for each panel its diagonal block, its
- * packing and its tiles below and to the right, then the tiles of the complement, then the packing of the
- * tiles of a shared front.
- */
+/* The steps of tiled front `tiled` have places base[tiled] .. base[tiled + 1] - 1, in this order: open,
+ * assembled, close, device; the pieces (a shared front: its tiles); for each panel its diagonal block, its
+ * packing and its tiles below and to the right; the tiles of the complement; the packing of the tiles of a
+ * shared front. */
 typedef struct checker {
   tsi_env *env;
   const tsi_factorization *dag;
-  tsi_index *opened, *done; /* by supernode: its steps; TSI_NONE: none yet */
-  tsi_index *came;          /* by supernode: the latest arrival of its complement */
-  tsi_index arrived;        /* messages */
+  tsi_index *opened, *done; /* supernodes: the steps that open and complete it; TSI_NONE: none yet */
+  tsi_index *came;          /* supernodes: the latest arrival of its complement */
+  tsi_index arrived;        /* Number of messages that have arrived. */
   tsi_count *base;          /* tiled fronts + 1 */
-  bool *seen;               /* by place */
-  tsi_index *mark;          /* by step: the latest one found to wait for it */
+  bool *seen;               /* places: a step has it */
+  tsi_index *mark;          /* steps: the latest step that was found to wait for it */
 } checker;
 
 #define ENDS 3           /* open, assembled, close */
-#define FIRST (ENDS + 1) /* place, after that of a device */
+#define FIRST (ENDS + 1) /* place after the one of `device` */
 
 static tsi_count places_to_assemble(const tsi_front_tiles *t) {
   return tsi_index_max(tsi_front_pieces(t), t->count);
@@ -33,15 +32,15 @@ static tsi_count places_of(const tsi_front_tiles *t) {
   return places_before_packing(t) + t->count;
 }
 
-/* The tile first .. end-1; TSI_NONE: there is none like that. */
+/* The tile first .. end-1; TSI_NONE: there is none. */
 static tsi_index tile_of(const tsi_front_tiles *t, tsi_index first, tsi_index end) {
   for (tsi_index k = 0; k < t->count; k++)
     if (tsi_front_tile_begin(t, k) == first) return tsi_front_tile_end(t, k) == end ? k : TSI_NONE;
   return TSI_NONE;
 }
 
-/* The place of a tile below (side 0) or right (side 1) of a panel; the diagonal block and packing have those
- * of the panel's own tile. -1: nothing such is to be done. */
+/* The place of a tile below (side 0) or right (side 1) of a panel. The diagonal block and the packing have
+ * the places of the panel's own tile. -1: there is no such step. */
 static tsi_count place_in_panel(const tsi_front_tiles *t, tsi_index panel, int side, tsi_index tile) {
   const tsi_index p = panel - t->panel;
   if (p < 0 || p >= t->inner || tile == TSI_NONE || tile < p) return -1;
@@ -56,7 +55,8 @@ static tsi_count place_in_complement(const tsi_front_tiles *t, const tsi_front_s
          (tsi_count)(i - t->inner) * (t->count - t->inner) + j - t->inner;
 }
 
-/* Of a step of a shared front that works on its own stripes, or packs any. */
+/* The place of a step of a shared front that assembles a stripe of this process or packs any stripe; -1:
+ * none. */
 static tsi_count place_in_stripes(const checker *c, tsi_step_kind kind, const tsi_front_step *part,
                                   const tsi_front_tiles *t) {
   const tsi_index tile = tile_of(t, part->row, part->row_end);
@@ -66,7 +66,7 @@ static tsi_count place_in_stripes(const checker *c, tsi_step_kind kind, const ts
   return tsi_factorization_has_tile(c->dag, part->first, tile) ? FIRST + tile : -1;
 }
 
-/* Does a shared front leave this step to this process? */
+/* Does this process run this step of a shared front? */
 static bool is_own(const checker *c, tsi_step_kind kind, const tsi_front_step *part,
                    const tsi_front_tiles *t) {
   const tsi_index s = part->first;
@@ -77,13 +77,13 @@ static bool is_own(const checker *c, tsi_step_kind kind, const tsi_front_step *p
   return tsi_factorization_has_tile(c->dag, s, tsi_front_tile_of(t, row));
 }
 
-/* A step that a front on a device does not have. */
+/* Is it a step that a front on a device does not have? */
 static bool is_on_cores(tsi_step_kind kind) {
   return kind == TSI_STEP_FRONT_DIAGONAL || kind == TSI_STEP_FRONT_BELOW || kind == TSI_STEP_FRONT_RIGHT ||
          kind == TSI_STEP_FRONT_SCHUR;
 }
 
-/* Of a step among those of its front; -1: it is none of them. */
+/* The place of a step in its front; -1: there is no such step. */
 static tsi_count find_place(const checker *c, tsi_step_kind kind, const tsi_front_step *part) {
   const tsi_front_tiles t = tsi_factorization_tiles(c->dag, part->first);
   const bool lu = c->dag->method == TRISTAR_METHOD_LU;
@@ -129,7 +129,7 @@ static tsi_count place_of(const checker *c, tsi_step_kind kind, const tsi_front_
   return place >= FIRST && !is_own(c, kind, part, &t) ? -1 : place;
 }
 
-/* How many steps of a shared front this process has, but for arrivals. */
+/* Number of steps of a shared front on this process, without arrivals. */
 static tsi_count steps_of_stripes(const checker *c, tsi_index s) {
   const tsi_front_tiles t = tsi_factorization_tiles(c->dag, s);
   const bool lu = c->dag->method == TRISTAR_METHOD_LU;
@@ -143,7 +143,7 @@ static tsi_count steps_of_stripes(const checker *c, tsi_index s) {
   return steps;
 }
 
-/* How many steps a tiled front of one process has. */
+/* Number of steps of a tiled front of one process. */
 static tsi_count steps_of(const tsi_front_tiles *t, bool lu, bool on_device) {
   const tsi_count inner = t->inner, outer = t->count - inner;
   if (on_device) return ENDS + 1 + tsi_front_pieces(t) + inner;
@@ -169,7 +169,7 @@ static tristar_status allocate(checker *c) {
   return TSI_ALLOC_ZERO_IN(c, c->seen, c->base[dag->tiled_count]);
 }
 
-/* What does this message bring, or take? scalars: as they should be. */
+/* Does this process send or receive such a parcel, with the right number of scalars? */
 static bool is_parcel(const tsi_factorization *dag, const tsi_front_parcel *parcel, tsi_index from,
                       tsi_index to) {
   const tsi_index s = parcel->supernode, parent = dag->symbolic->parent[s];
@@ -193,15 +193,15 @@ static bool is_parcel(const tsi_factorization *dag, const tsi_front_parcel *parc
          parcel->scalars == (part ? tsi_part_scalars(dag->teams, s, from, to) : 0);
 }
 
-/* Messages that a parcel is. */
+/* Number of messages of a parcel. */
 static tsi_index pieces_of(const tsi_factorization *dag, const tsi_front_parcel *parcel, tsi_index from,
                            tsi_index to) {
   return parcel->kind == TSI_PARCEL_STRIPE ? tsi_front_pieces_of(parcel->scalars)
                                            : tsi_factorization_pieces(dag, parcel->supernode, from, to);
 }
 
-/* Is message m one of a parcel that goes from here to its peer, or (receive) the other way, and does it
- * follow the one before? */
+/* Does message m belong to a parcel from here to its peer, or (receive) from its peer to here? Does it follow
+ * the message before? */
 static bool fits(const tsi_factorization *dag, bool receive, tsi_index m) {
   const tsi_front_message *message = receive ? &dag->receive[m] : &dag->send[m];
   const tsi_front_parcel *parcels = receive ? dag->in : dag->out;
@@ -219,7 +219,7 @@ static bool fits(const tsi_factorization *dag, bool receive, tsi_index m) {
   return message->piece == 0 && (m == 0 || message[-1].piece + 1 == message[-1].pieces);
 }
 
-/* A piece of what comes from who has it, to whom it goes. */
+/* Verifies that a piece arrives from a process that has it, and that this process needs it. */
 static tristar_status check_arrival(checker *c, tsi_index k) {
   const tsi_factorization *dag = c->dag;
   const tsi_front_step *part = &dag->part[k];
@@ -235,7 +235,7 @@ static tristar_status check_arrival(checker *c, tsi_index k) {
   return TRISTAR_OK;
 }
 
-/* A range takes supernodes that nobody else does. */
+/* Verifies that no other step factors the supernodes of a range. */
 static tristar_status check_range(checker *c, tsi_index k) {
   const tsi_front_step *part = &c->dag->part[k];
   if (part->first < 0 || part->last < part->first || part->last >= c->dag->symbolic->count)
@@ -249,7 +249,7 @@ static tristar_status check_range(checker *c, tsi_index k) {
   return TRISTAR_OK;
 }
 
-/* A step of a tiled front that is there once. */
+/* Verifies that a step of a tiled front is there once. */
 static tristar_status check_tiled(checker *c, tsi_index k) {
   const tsi_factorization *dag = c->dag;
   const tsi_step_kind kind = dag->steps->step[k].kind;
@@ -269,7 +269,7 @@ static tristar_status check_tiled(checker *c, tsi_index k) {
   return TRISTAR_OK;
 }
 
-/* Messages that leave this process, or (receive) come. */
+/* Number of messages that this process sends, or (receive) receives. */
 static tsi_count count_messages(const tsi_factorization *dag, bool receive) {
   tsi_count all = 0;
   for (tsi_index s = 0; dag->owner && s < dag->symbolic->count; s++) {
@@ -293,8 +293,8 @@ static tsi_count count_messages(const tsi_factorization *dag, bool receive) {
   return all;
 }
 
-/* The step after which what a parcel takes is complete: `close`, or of a stripe, that which factors its
- * panel, or the last one on its rows. */
+/* Is the parcel complete after this step? It must be the last step of the supernode. For a stripe: the step
+ * that factors its panel, or the last one on its rows. */
 static bool is_complete(const checker *c, const tsi_front_parcel *parcel, tsi_index step) {
   const tsi_factorization *dag = c->dag;
   const tsi_front_step *part = &dag->part[step];
@@ -307,8 +307,8 @@ static bool is_complete(const checker *c, const tsi_front_parcel *parcel, tsi_in
          (inside || part->row == tsi_front_tile_begin(&t, parcel->tile));
 }
 
-/* What leaves does so in all its pieces, after the step that completes it; all that comes has its arrivals.
- */
+/* Verifies that this process sends all pieces after the step that completes them, and that each received
+ * message has an arrival. */
 static tristar_status check_sends(const checker *c) {
   const tsi_factorization *dag = c->dag;
   const tsi_count leave = count_messages(dag, false), come = count_messages(dag, true);
@@ -326,7 +326,7 @@ static tristar_status check_sends(const checker *c) {
   return TRISTAR_OK;
 }
 
-/* Each supernode, and each tile, is taken once. */
+/* Verifies that each supernode and each tile has one step. */
 static tristar_status check_steps(checker *c) {
   const tsi_factorization *dag = c->dag;
   const bool lu = dag->method == TRISTAR_METHOD_LU;
@@ -368,7 +368,8 @@ static tristar_status check_edges(const checker *c) {
   return TRISTAR_OK;
 }
 
-/* What opens a supernode waits for what completes its children. Supernodes of a range are consecutive. */
+/* Verifies that the step that opens a supernode waits for the steps that complete its children. Supernodes of
+ * a range are consecutive. */
 static tristar_status check_children(checker *c) {
   const tsi_factorization *dag = c->dag;
   TSI_OWNED tsi_adjacency *before = NULL;

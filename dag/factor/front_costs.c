@@ -1,30 +1,30 @@
-/* What the steps of a factorization take on a core: see front_costs.h. */
+/* Costs of the steps of a factorization on a core: see front_costs.h. */
 #include "dag/factor/front_costs.h"
 
 #include "dag/simulate.h"
 
-/* Operations of large products that take as long as one of a step. */
-#define RANGE_FLOPS 2.6    /* small fronts, one after the other */
-#define TILE_FLOPS 1.7     /* a triangular solve with many columns, and products with few */
-#define DIAGONAL_FLOPS 1.7 /* LU, LDLT: pivots are sought */
-#define INVERSE_FLOPS 3.0  /* of a diagonal block */
-/* Times that an entry is read or written. */
+/* Operations of large products that take as long as one operation of a step. */
+#define RANGE_FLOPS 2.6    /* Small fronts, one after the other. */
+#define TILE_FLOPS 1.7     /* A triangular solve with many columns, and products with few columns. */
+#define DIAGONAL_FLOPS 1.7 /* LU, LDLT, with a search for pivots. */
+#define INVERSE_FLOPS 3.0  /* The inverse of a diagonal block. */
+/* Number of times that an entry is read or written. */
 #define ASSEMBLE_TIMES 3.0
-#define ADD_TIMES 2.4 /* of a small front: those of its children */
+#define ADD_TIMES 2.4 /* Small fronts: entries of the children. */
 #define PACK_TIMES 4.0
-/* Seconds that the calls of a small front take: L L^T, others. */
+/* Seconds for the calls of a small front: L L^T; other methods. */
 #define FRONT_SECONDS 0.4e-6
 #define PIVOTED_SECONDS 1.3e-6
 
 typedef struct cost {
-  double flops, seconds, entries; /* seconds: of calls */
+  double flops, seconds, entries; /* seconds: calls */
 } cost;
 
 static double rows_below(const tsi_symbolic *symbolic, tsi_index s) {
   return (double)(symbolic->row_ptr[s + 1] - symbolic->row_ptr[s]);
 }
 
-/* A small front, whole. */
+/* Adds a whole small front. */
 static void add_front(const tsi_factorization *dag, tsi_index s, cost *c) {
   const tsi_symbolic *symbolic = dag->symbolic;
   const double w = symbolic->start[s + 1] - symbolic->start[s], m = rows_below(symbolic, s);
@@ -41,7 +41,7 @@ static double cube(double a) {
   return a * a * a;
 }
 
-/* Columns of a front; of a shared one rows. */
+/* Entries of the columns of a front; of the rows of a shared front. */
 static double assembled_entries(const tsi_factorization *dag, const tsi_front_step *part,
                                 const tsi_front_tiles *t) {
   if (!tsi_factorization_shares(dag, part->first)) return (double)(part->column_end - part->column) * t->f;
@@ -49,7 +49,7 @@ static double assembled_entries(const tsi_factorization *dag, const tsi_front_st
   return (double)(part->row_end - part->row) * (lu ? t->f : part->row_end);
 }
 
-/* A panel; of a shared front a stripe. */
+/* Adds the packing of a panel; of a shared front: of a stripe. */
 static void add_pack(const tsi_factorization *dag, const tsi_front_step *part, const tsi_front_tiles *t,
                      cost *c) {
   const double streams = dag->method == TRISTAR_METHOD_LU ? 2 : 1;

@@ -1,7 +1,7 @@
-/* What a factorization sends and receives: complements, parts of them, stripes. See factorization_builder.h.
+/* Messages of a factorization: complements, parts of them, stripes. See factorization_builder.h.
  *
- * Tags count the messages from one process to another: first those with complements, in the order of their
- * supernodes, then those with stripes. */
+ * Tags count the messages from one process to another: first messages with complements, in the order of their
+ * supernodes, then messages with stripes. */
 #include "dag/factor/factorization_builder.h"
 
 typedef tsi_factorization_builder builder;
@@ -17,7 +17,7 @@ tsi_index tsi_factorization_pieces(const tsi_factorization *dag, tsi_index s, ts
 
 /* ---- Tags --------------------------------------------------------------------------------------------- */
 
-/* All messages with the complement of s: those from and to this process are numbered. */
+/* Numbers the messages with the complement of s that this process sends or receives. */
 static void number_complement(builder *b, tsi_index s) {
   const tsi_factorization *dag = b->dag;
   const tsi_index parent = dag->symbolic->parent[s], rank = dag->rank;
@@ -70,7 +70,7 @@ void tsi_factorization_begin_messages(builder *b) {
 
 /* ---- Parcels ------------------------------------------------------------------------------------------ */
 
-/* Its messages belong to the step that was added last. */
+/* Adds the messages of a parcel to the latest step. */
 static void add_sends(builder *b, const tsi_front_parcel *parcel, tsi_index pieces, tsi_index tag) {
   if (b->writing) b->dag->out[b->outs] = *parcel;
   for (tsi_index piece = 0; piece < pieces; piece++, b->sends++)
@@ -85,7 +85,7 @@ static void add_sends(builder *b, const tsi_front_parcel *parcel, tsi_index piec
   b->outs++;
 }
 
-/* Adds an arrival for each of its messages. */
+/* Adds an arrival for each message of a parcel. */
 static void add_receives(builder *b, const tsi_front_parcel *parcel, tsi_index pieces, tsi_index tag) {
   if (b->writing) b->dag->in[b->ins] = *parcel;
   for (tsi_index piece = 0; piece < pieces; piece++, b->receives++) {
@@ -107,7 +107,7 @@ static void add_receives(builder *b, const tsi_front_parcel *parcel, tsi_index p
   b->ins++;
 }
 
-/* What s leaves, from one process to another. */
+/* The complement of s, or the part of it, from one process to another. */
 static tsi_front_parcel parcel_of(const tsi_factorization *dag, tsi_index s, tsi_index from, tsi_index to) {
   const bool part = tsi_front_leaves_parts(dag->teams, s);
   return (tsi_front_parcel){.kind = part ? TSI_PARCEL_PART : TSI_PARCEL_WHOLE,
@@ -153,7 +153,7 @@ void tsi_factorization_send(builder *b, tsi_index first, tsi_index last) {
   }
 }
 
-/* skip: of the scalars of the stripe. */
+/* skip: number of scalars of the stripe that are not sent. */
 static tsi_front_parcel stripe_parcel(const builder *b, tsi_index s, tsi_index k, tsi_index peer,
                                       tsi_count skip) {
   const tsi_front_tiles t = tsi_factorization_tiles(b->dag, s);

@@ -1,14 +1,14 @@
-/* Shares fronts out: see front_owners.h.
+/* Distributes fronts: see front_owners.h.
  *
- * A job is a subtree that is whole on a process, or a front above them. It goes by the supernode at its root.
- */
+ * A job is a subtree that is whole on a process, or a front above such subtrees. Its number is the supernode
+ * at its root. */
 #include "dag/factor/front_owners.h"
 
 #include <math.h>
 #include <stdlib.h>
 
 typedef struct job {
-  double urgency; /* flops from its begin to the end of the root */
+  double urgency; /* Flops from the begin of the job to the end of the root. */
   tsi_index root;
 } job;
 
@@ -17,23 +17,23 @@ typedef struct chooser {
   const tsi_front_structure *fronts;
   const tsi_symbolic *symbolic;
   tsi_index *owner;
-  double *flops;              /* supernodes: of the job that ends there, when all below are added */
-  double *urgency;            /* supernodes that are roots of jobs */
-  double *subtree;            /* the same: flops of the job and of those below it */
-  double *end;                /* the same: when it is factored */
-  tsi_index *child, *sibling; /* jobs below a front: the first one, the next one; TSI_NONE */
+  double *flops;   /* supernodes: flops of the job with this root, after the flops below it are added */
+  double *urgency; /* supernodes that are roots of jobs */
+  double *subtree; /* supernodes that are roots of jobs: flops of the job and of the jobs below it */
+  double *end;     /* the same: the end of its factorization */
+  tsi_index *child, *sibling; /* Jobs below a front: the first one, the next one; TSI_NONE: none. */
   bool *tiled;                /* supernodes */
-  tsi_index *begin, *finish;  /* supernodes: those who have it: begin .. finish - 1 */
-  tsi_index *low, *high;      /* supernodes that are roots of jobs: those who have fronts below it, or it */
-  bool shared;                /* some front is */
-  double *done;               /* processes: when they are through with what they have */
-  double *load;               /* processes: flops of whole subtrees, and of the fronts that they got */
-  double share;               /* of each process, if all had as much */
+  tsi_index *begin, *finish;  /* supernodes: processes begin .. finish - 1 have it */
+  tsi_index *low, *high;      /* roots of jobs: lowest, highest process with fronts in the subtree */
+  bool shared;                /* Some front is shared. */
+  double *done;               /* processes: the end of their present jobs */
+  double *load;               /* processes: flops of whole subtrees, and of assigned fronts */
+  double share;               /* The load of each process, if all had the same. */
   job *job;
   tsi_index jobs;
 } chooser;
 
-/* The one that the first column of s is in. */
+/* The chunk with the first column of s. */
 static tsi_index chunk_of(const chooser *c, tsi_index s) {
   return tsi_chunk_of(c->layout->chunks, c->symbolic->start[s]);
 }
@@ -42,13 +42,14 @@ static bool is_whole(const chooser *c, tsi_index s) {
   return c->layout->whole[chunk_of(c, s)];
 }
 
-/* The rows of a whole chunk are in whole chunks of the same process, or in spread ones. */
+/* Is s the root of a job? The rows of a whole chunk are in whole chunks of the same process, or in spread
+ * chunks. */
 static bool is_root(const chooser *c, tsi_index s) {
   const tsi_index parent = c->symbolic->parent[s];
   return parent == TSI_NONE || !is_whole(c, parent) || !is_whole(c, s);
 }
 
-/* Jobs, and which are whose children. */
+/* Lists the jobs and their children. */
 static void list_jobs(chooser *c) {
   const tsi_symbolic *symbolic = c->symbolic;
   for (tsi_index s = 0; s < symbolic->count; s++) {
@@ -77,21 +78,22 @@ static void list_jobs(chooser *c) {
   }
 }
 
-/* A job below another one comes first: it has more to the root, or as much, and a lower number. */
+/* A job is before the jobs above it: its path to the root has more flops, or as many, and its number is
+ * lower. */
 static int compare_jobs(const void *a, const void *b) {
   const job *x = a, *y = b;
   if (x->urgency != y->urgency) return x->urgency > y->urgency ? -1 : 1;
   return (x->root > y->root) - (x->root < y->root);
 }
 
-/* When the children of a front are factored. */
+/* The time at which all children of a front are factored. */
 static double ready(const chooser *c, tsi_index s) {
   double last = 0;
   for (tsi_index k = c->child[s]; k != TSI_NONE; k = c->sibling[k]) last = fmax(last, c->end[k]);
   return last;
 }
 
-/* Who has the child that leaves most to the front; TSI_NONE: it has no children. */
+/* The owner of the child with the largest complement; TSI_NONE: the front has no children. */
 static tsi_index owner_below(const chooser *c, tsi_index s) {
   const tsi_count *row_ptr = c->symbolic->row_ptr;
   tsi_index largest = c->child[s];
@@ -100,7 +102,7 @@ static tsi_index owner_below(const chooser *c, tsi_index s) {
   return largest == TSI_NONE ? TSI_NONE : c->owner[largest];
 }
 
-/* The processes that have the node of s: first .. end - 1. */
+/* The processes first .. end - 1 have the node of s. */
 static tsi_index node_of(const chooser *c, tsi_index s, tsi_index *end) {
   const tsi_layout *layout = c->layout;
   const tsi_index node = layout->node[chunk_of(c, s)], grid = layout->px * layout->py;
@@ -109,7 +111,7 @@ static tsi_index node_of(const chooser *c, tsi_index s, tsi_index *end) {
   return first;
 }
 
-/* Of those a process that is through with its front first. */
+/* Chooses one of these processes that completes its front first. */
 static tsi_index choose(const chooser *c, tsi_index s) {
   tsi_index end;
   const tsi_index first = node_of(c, s, &end), below = owner_below(c, s);
@@ -127,7 +129,7 @@ static tsi_index choose(const chooser *c, tsi_index s) {
 
 /* ---- Teams -------------------------------------------------------------------------------------------- */
 
-/* Who has fronts below s, or, once it is known, s itself. */
+/* Finds the range of processes with fronts below s, or, once s has an owner, in the subtree of s. */
 static void find_hull(chooser *c, tsi_index s) {
   c->low[s] = c->high[s] = c->owner[s];
   for (tsi_index k = c->child[s]; k != TSI_NONE; k = c->sibling[k]) {
@@ -136,7 +138,7 @@ static void find_hull(chooser *c, tsi_index s) {
   }
 }
 
-/* What a process of a team takes for its part of a front, in flops. */
+/* Time of a member of a team for its part of a front, in flops. */
 static double part_flops(const chooser *c, tsi_index s, tsi_index size) {
   const tsi_symbolic *symbolic = c->symbolic;
   const double w = symbolic->start[s + 1] - symbolic->start[s],
@@ -151,16 +153,16 @@ static double last_done(const chooser *c, tsi_index begin, tsi_index end) {
   return last;
 }
 
-/* A team for a front of a process, if that pays. */
+/* Chooses a team for a front of a process, if it is faster. */
 static void choose_team(const chooser *c, tsi_index s) {
   tsi_index last, begin = 0;
   const tsi_index first = node_of(c, s, &last), owner = c->owner[s];
   const tsi_front_tiles t = tsi_front_tiles_of(c->symbolic, c->fronts->panels, c->fronts->options->tile, s);
-  const bool any = c->low[s] == TSI_NONE; /* there is nothing below it */
+  const bool any = c->low[s] == TSI_NONE; /* No process has a front below it. */
   const tsi_index from = any ? first : tsi_index_max(first, tsi_index_min(c->low[s], owner)),
                   to = any ? last : tsi_index_min(last, tsi_index_max(c->high[s], owner) + 1);
   const double part = floor(c->subtree[s] / c->share + 0.5);
-  tsi_index size = tsi_index_min(to - from, t.count); /* each has a tile */
+  tsi_index size = tsi_index_min(to - from, t.count); /* Each member has a tile. */
   if (part < size) size = (tsi_index)part;
   if (!c->tiled[s] || size < 2) return;
   double best = INFINITY;
@@ -177,7 +179,7 @@ static void choose_team(const chooser *c, tsi_index s) {
 
 /* ---- All ---------------------------------------------------------------------------------------------- */
 
-/* The owner of a front is known, and its team. */
+/* Schedules front s on its owner or its team. */
 static void place(chooser *c, tsi_index s) {
   const tsi_index begin = c->begin[s], end = c->finish[s];
   const bool team = end - begin > 1;
@@ -189,7 +191,7 @@ static void place(chooser *c, tsi_index s) {
   c->shared = c->shared || team;
 }
 
-/* Nothing is done; what is whole has its owner. */
+/* Resets the schedule. Whole subtrees have their owners. */
 static void begin_schedule(chooser *c) {
   for (tsi_index r = 0; r < tsi_layout_ranks(c->layout); r++) c->done[r] = c->load[r] = 0;
   for (tsi_index s = 0; s < c->symbolic->count; s++) {
@@ -203,7 +205,7 @@ static void begin_schedule(chooser *c) {
   }
 }
 
-/* Gives when the last job has ended. */
+/* Returns the end of the last job. */
 static double schedule(chooser *c, bool sharing) {
   double path = 0;
   begin_schedule(c);
@@ -224,7 +226,7 @@ static double schedule(chooser *c, bool sharing) {
   return path;
 }
 
-/* With teams if it takes no longer with them: they save memory. */
+/* Uses teams if they take no longer: they save memory. */
 static double choose_best(chooser *c) {
   qsort(c->job, (size_t)c->jobs, sizeof *c->job, compare_jobs);
   const double without = schedule(c, false), with = schedule(c, true);

@@ -1,29 +1,29 @@
-/* Owners of fronts: which process of a layout factors which supernode, and which of them a team factors.
+/* Owners of fronts: the process of a layout that factors each supernode, or the team that does.
  *
- * Job. Fronts of subtrees that the layout has whole on a process are that process's: no message is sent
- * inside them. The others, spread in the solve, are shared out among the processes of all grids that have
- * their node, by a list schedule (Topcuoglu, Hariri and Wu, "Performance-effective and low-complexity task
- * scheduling for heterogeneous computing", 2002): a subtree, or a front above them, whose path to the root
- * has the most arithmetic comes first; a front goes to a process that is through with it first. Of several it
- * is the one that has the largest child, unless that has got its share of the arithmetic, else the one that
- * has least.
+ * Job. If the layout has a whole subtree on one process, this process factors its fronts: no message is sent
+ * inside the subtree. The other fronts, which are spread in the solve, are distributed among the processes of
+ * all grids that have their node, by a list schedule (Topcuoglu, Hariri and Wu, "Performance-effective and
+ * low-complexity task scheduling for heterogeneous computing", 2002). The subtree, or front above them, with
+ * the most arithmetic on its path to the root is scheduled first; a front is assigned to a process that would
+ * complete it first. Of several, the owner of the largest child is chosen, unless it has its share of the
+ * arithmetic; otherwise the process with the least arithmetic.
  *
- * A front that is cut into tiles is shared (front_teams.h) if a team is through with it before that process
- * would be: as many processes as its subtree has of the arithmetic, in proportion (Pothen and Sun, "A mapping
- * algorithm for parallel sparse Cholesky factorization", 1993), from among those between the first and the
- * last one that have fronts below it. Each has its part of the front's arithmetic, and what travels takes
- * time. The process that was chosen packs the panels. If the last front is factored later with teams than
- * without, there are none.
+ * A tiled front is shared (front_teams.h) if a team completes it earlier than this process alone. The size of
+ * the team is the share of the processes that corresponds to the arithmetic of the front's subtree (Pothen
+ * and Sun, "A mapping algorithm for parallel sparse Cholesky factorization", 1993). Its members are between
+ * the first and the last process that have fronts below it. Each member has its part of the front's
+ * arithmetic, and messages take time. The chosen process packs the panels. If teams delay the end of the last
+ * front, none is used.
  *
  * Reads   tsi_layout, tsi_symbolic, tsi_panels.
  * Writes  owner[s], teams, and the arithmetic until the last front is factored. They depend on the arguments
- * alone, so that all processes find the same ones. */
+ * alone, so all processes compute the same ones. */
 #pragma once
 
 #include "dag/factor/factorization.h"
 #include "partition/layout/layout.h"
 
-/* What the fronts of a factor are. */
+/* The fronts of a factor. */
 typedef struct tsi_front_structure {
   const tsi_symbolic *symbolic;
   const tsi_panels *panels;
@@ -31,8 +31,8 @@ typedef struct tsi_front_structure {
   const tsi_factorization_options *options;
 } tsi_front_structure;
 
-/* owner: supernodes. *teams: NULL if no front is
- * shared; it borrows symbolic and panels. path: in flops; may be NULL. Errors: MEMORY. */
+/* owner: supernodes. *teams: NULL if no front is shared; it borrows symbolic and panels. path: flops until
+ * the last front is factored; may be NULL. Errors: MEMORY. */
 TRISTAR_CHECKED tristar_status tsi_front_owners_choose(tsi_env *env, const tsi_layout *layout,
                                                        const tsi_front_structure *fronts, tsi_index *owner,
                                                        tsi_front_teams **teams, double *path);

@@ -1,12 +1,12 @@
 /* See front_part.h. */
 #include "dag/factor/front_part.h"
 
-/* Has the process this front, or stripes of it? */
+/* Does the process have this front, or stripes of it? */
 static bool is_own(const tsi_front_whole *whole, tsi_index rank, tsi_index s) {
   return whole->owner[s] == rank || (whole->teams && tsi_front_is_member(whole->teams, s, rank));
 }
 
-/* Fronts of the process, shared ones, all above, and the children of these. */
+/* Chooses the fronts of the process, shared fronts, their ancestors, and the children of all of these. */
 static void choose(const tsi_front_whole *whole, tsi_index rank, bool *wanted) {
   const tsi_symbolic *symbolic = whole->fronts->symbolic;
   for (tsi_index s = 0; s < symbolic->count; s++) { /* parents come later */
@@ -14,13 +14,13 @@ static void choose(const tsi_front_whole *whole, tsi_index rank, bool *wanted) {
     wanted[s] = wanted[s] || is_own(whole, rank, s) || tsi_front_is_shared(whole->teams, s);
     if (wanted[s] && parent != TSI_NONE) wanted[parent] = true;
   }
-  for (tsi_index s = 0; s < symbolic->count; s++) { /* what a child of these adds has no children yet */
+  for (tsi_index s = 0; s < symbolic->count; s++) { /* an added child adds none: its children come earlier */
     const tsi_index parent = symbolic->parent[s];
     if (parent != TSI_NONE && wanted[parent]) wanted[s] = true;
   }
 }
 
-/* The part of what there is of all supernodes. */
+/* Takes the arrays of the part from the arrays of all supernodes. */
 static tristar_status take_fronts(tsi_env *env, const tsi_front_whole *whole, tsi_front_part *part) {
   const tsi_front_structure *fronts = whole->fronts;
   const tsi_index count = part->tree->symbolic->count;
@@ -50,7 +50,7 @@ static tristar_status take_fronts(tsi_env *env, const tsi_front_whole *whole, ts
                                 fronts->options->tile, begin, end, &part->teams);
 }
 
-/* The next range, unless it goes on. begin NULL: it is counted only. */
+/* Adds a range, unless it continues the last one. begin NULL: only counts. */
 static void add_range(tsi_front_part *part, tsi_index begin, tsi_index who, tsi_index *last) {
   if (part->ranges > 0 && *last == who) return;
   if (part->begin) part->begin[part->ranges] = begin;
@@ -99,7 +99,7 @@ void tsi_front_part_destroy(tsi_env *env, tsi_front_part *part) {
   *part = (tsi_front_part){.column = NULL};
 }
 
-/* Supernode s of the part is the same as in the whole tree. */
+/* Verifies that supernode s of the part is the same as in the whole tree. */
 static tristar_status check_supernode(tsi_env *env, const tsi_front_part *part, const tsi_front_whole *whole,
                                       tsi_index s) {
   const tsi_symbolic *here = part->tree->symbolic, *there = whole->fronts->symbolic;

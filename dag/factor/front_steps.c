@@ -1,8 +1,8 @@
 /* Steps of a factorization, their work, and the edges between them: see factorization_builder.h. */
 #include "dag/factor/factorization_builder.h"
 
-#define ENTRY_WORK 4   /* to clear, assemble and pack an entry, for the most part in caches */
-#define FRONT_WORK 1e4 /* all calls that a front takes */
+#define ENTRY_WORK 4   /* Work to clear, assemble and pack an entry, mostly in caches. */
+#define FRONT_WORK 1e4 /* Work of all calls for a front. */
 
 typedef tsi_factorization_builder builder;
 
@@ -24,7 +24,7 @@ tsi_index tsi_factorization_add_step(builder *b, tsi_step_kind kind, tsi_index u
   const tsi_index number = (tsi_index)b->steps++;
   if (!b->writing) return number;
   b->dag->part[number] = *part;
-  /* what its tree has but for what is below; within a front earlier steps come first by their edges */
+  /* The work of its tree without the descendants of its front. Inside a front the edges order the steps. */
   const double priority = b->tree[urgent] - b->subtree[urgent] + tsi_factorization_work(b, urgent) + 1;
   b->dag->steps->step[number] = (tsi_step){.kind = kind, .argument = number, .priority = priority};
   return number;
@@ -35,7 +35,7 @@ void tsi_factorization_add_edge(builder *b, tsi_index item, tsi_index before) {
   b->edges++;
 }
 
-/* Consecutive children are often done by the same step; what comes of one has an arrival for each piece. */
+/* Consecutive children often have the same last step. A received complement has an arrival for each piece. */
 void tsi_factorization_wait_for_children(builder *b, tsi_index first, tsi_index last, tsi_index item) {
   const tsi_factorization *dag = b->dag;
   tsi_index before = TSI_NONE;

@@ -1,4 +1,4 @@
-/* Shares fronts out, and says what travels: see front_teams.h. */
+/* Distributes tiles of fronts, and describes what is sent: see front_teams.h. */
 #include "dag/factor/front_teams.h"
 
 /* ---- Tiles -------------------------------------------------------------------------------------------- */
@@ -36,7 +36,8 @@ double tsi_front_stripe_work(const tsi_front_tiles *t, tristar_method method, ts
   return rows * w * (w + 2.0 * (method == TRISTAR_METHOD_LU ? (t->f - w) / 2 : o - w + rows / 2));
 }
 
-/* From the last tile, which mostly has most to do, to the first: each goes to who has least so far. */
+/* From the last tile, which mostly has the most work, to the first: each is assigned to the process with the
+ * least work so far. */
 static void share_front(const tsi_front_teams *teams, tsi_index s, double *load) {
   const tsi_front_tiles t = tsi_front_teams_tiles(teams, s);
   const tsi_index begin = teams->begin[s], size = teams->end[s] - begin;
@@ -136,7 +137,7 @@ tsi_index tsi_front_stripe_owner(const tsi_front_teams *teams, tsi_index s, tsi_
 
 /* ---- Parts -------------------------------------------------------------------------------------------- */
 
-/* The first row of the child's complement that falls on row `row` of the parent's front, or behind. */
+/* The first row of the child's complement at row `row` of the parent's front, or behind it. */
 static tsi_index find_row(const tsi_symbolic *symbolic, tsi_index child, tsi_index row) {
   const tsi_index parent = symbolic->parent[child];
   const tsi_index w = symbolic->start[parent + 1] - symbolic->start[parent];
@@ -147,7 +148,7 @@ static tsi_index find_row(const tsi_symbolic *symbolic, tsi_index child, tsi_ind
   return tsi_row_below(symbolic, child, wanted);
 }
 
-/* Tiles of the parent; one that is not shared counts as one. */
+/* Number of tiles of the parent; a parent that is not shared counts as one. */
 static tsi_index tiles_above(const tsi_part_walk *w) {
   return tsi_front_is_shared(w->teams, w->teams->symbolic->parent[w->child]) ? w->above.count : 1;
 }
@@ -173,7 +174,7 @@ tsi_part_walk tsi_part_begin(const tsi_front_teams *teams, tsi_index child, tsi_
   return w;
 }
 
-/* Rows first .. end-1 of the complement that are in a strip of the child: its tiles behind its supernode. */
+/* The rows first .. end-1 of the complement that are in a strip of the child, a tile behind its supernode. */
 static bool cut_rows(const tsi_part_walk *w, tsi_index first, tsi_index end, tsi_part_block *block) {
   const bool shared = tsi_front_is_shared(w->teams, w->child);
   const tsi_index k = w->below.inner + w->strip;

@@ -1,8 +1,8 @@
-/* The steps of one front that is cut into tiles: see factorization.h. */
+/* The steps of one tiled front: see factorization.h. */
 #include "dag/factor/factorization_builder.h"
 
-#define OPEN_WORK 1e6         /* of `open`, which allocates */
-#define PACK_COLUMN_WORK 2560 /* to pack a row of a panel */
+#define OPEN_WORK 1e6         /* Work of `open`, which allocates. */
+#define PACK_COLUMN_WORK 2560 /* Work to pack a row of a panel. */
 
 typedef tsi_front_cut cut;
 
@@ -55,7 +55,7 @@ void tsi_front_cut_close(const cut *c, tsi_index first) {
 
 /* ---- Of one process ----------------------------------------------------------------------------------- */
 
-/* Opens the front and assembles it in column pieces; the step after all of them. */
+/* Opens the front and assembles it in column pieces. Returns the step after all of them. */
 static tsi_index add_assembly(const cut *c) {
   const tsi_front_tiles *t = &c->t;
   const tsi_index pieces = tsi_front_pieces(t), open = tsi_front_cut_open(c);
@@ -111,8 +111,8 @@ static void add_schur(const cut *c, tsi_index i, tsi_index j) {
     tsi_front_cut_after(c, step, c->below[t->inner + j]);
 }
 
-/* After the last steps on all later tiles: those of the tiles behind the supernode, which come after all of
- * its panels, or else that of its last panel. */
+/* The packing of a panel comes after the last steps on all later tiles: the steps of tiles behind the
+ * supernode, which come after all its panels, or, if there are no such tiles, the step of its last panel. */
 static void add_pack(const cut *c, tsi_index panel) {
   const tsi_front_tiles *t = &c->t;
   const tsi_index step =
@@ -125,7 +125,7 @@ static void add_pack(const cut *c, tsi_index panel) {
   }
 }
 
-/* The complement's tiles, packing, and the end of a front. */
+/* Adds the tiles of the complement, the packing, and the end of a front. */
 static void add_end(const cut *c) {
   const tsi_index outer = c->t.count - c->t.inner, first = (tsi_index)c->b->steps;
   for (tsi_index i = 0; i < outer; i++)
@@ -134,7 +134,7 @@ static void add_end(const cut *c) {
   tsi_front_cut_close(c, first);
 }
 
-/* All between assembly and packing as one step, which everything else waits for. */
+/* Adds all work between assembly and packing as one step. The packing waits for it. */
 static void add_device(const cut *c, tsi_index assembled) {
   const tsi_index first = tsi_front_cut_add(
       c, TSI_STEP_FRONT_DEVICE,

@@ -1,12 +1,12 @@
 /* This process's steps of a front that a team shares: see factorization.h. */
 #include "dag/factor/factorization_builder.h"
 
-#define PACK_ENTRY_WORK 10 /* to pack an entry */
+#define PACK_ENTRY_WORK 10 /* Work to pack an entry. */
 
 typedef struct sharing {
   tsi_front_cut cut;
   bool packs;
-  tsi_index pack; /* the latest; TSI_NONE: none yet */
+  tsi_index pack; /* The latest packing; TSI_NONE: none yet. */
 } sharing;
 
 typedef tsi_front_cut cut;
@@ -15,8 +15,8 @@ static bool has(const cut *c, tsi_index k) {
   return tsi_factorization_has_tile(c->b->dag, c->s, k);
 }
 
-/* The stripe is complete, on this process or another one: columns of a tile behind the supernode, LU, are
- * what `right` has made. */
+/* Lets a step wait until stripe k is complete, on this process or another one. LU: `right` is the last step
+ * on the columns of a tile behind the supernode. */
 static void after_stripe(const cut *c, tsi_index item, tsi_index k) {
   if (has(c, k)) {
     tsi_front_cut_after(c, item, c->lu && k >= c->t.inner ? c->right[k] : c->below[k]);
@@ -25,7 +25,7 @@ static void after_stripe(const cut *c, tsi_index item, tsi_index k) {
   for (tsi_index q = 0; q < c->right[k]; q++) tsi_front_cut_after(c, item, c->below[k] + q);
 }
 
-/* Opens the front and assembles its stripes; the step after all of them. */
+/* Opens the front and assembles its stripes. Returns the step after all of them. */
 static tsi_index add_assembly(const cut *c) {
   const tsi_front_tiles *t = &c->t;
   const tsi_index open = tsi_front_cut_open(c);
@@ -45,12 +45,12 @@ static tsi_index add_assembly(const cut *c) {
   return assembled;
 }
 
-/* A stripe of another process arrives. */
+/* Adds the arrivals of a stripe of another process. */
 static void add_arrival(const cut *c, tsi_index k) {
   c->below[k] = tsi_factorization_receive_stripe(c->b, c->s, k, &c->right[k]);
 }
 
-/* One after the other: they write the same panels. */
+/* Packing steps run one after the other: they write the same panels. */
 static void add_pack(sharing *of, tsi_index k) {
   const cut *c = &of->cut;
   if (!of->packs) return;
@@ -66,7 +66,7 @@ static void add_pack(sharing *of, tsi_index k) {
   of->pack = step;
 }
 
-/* A tile of this process. */
+/* Adds the work on a tile of this process. */
 static void add_tile(const cut *c, bool right, tsi_index panel, tsi_index k) {
   tsi_index *latest = right ? &c->right[k] : &c->below[k];
   const tsi_index step = tsi_front_cut_tile(c, right, panel, k);
@@ -114,7 +114,7 @@ static void add_schur(const cut *c, tsi_index i, tsi_index j) {
   if (i != j || c->lu) after_stripe(c, step, j);
 }
 
-/* Rows behind the supernode, and the end of the front. */
+/* The rows behind the supernode, and the end of the front. */
 static void add_end(sharing *of, tsi_index assembled) {
   const cut *c = &of->cut;
   const tsi_front_tiles *t = &c->t;
