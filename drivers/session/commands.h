@@ -1,4 +1,4 @@
-/* The subcommands: each gets its settings, does its work, gives an exit status. */
+/* The subcommands. Each function runs one with its settings and returns the exit status. */
 #pragma once
 
 #include "drivers/session/options.h"
@@ -17,7 +17,7 @@ int tsi_command_simulate(const tsi_settings *settings);
 int tsi_command_schur(const tsi_settings *settings);
 int tsi_command_inverse(const tsi_settings *settings);
 int tsi_command_batch(const tsi_settings *settings);
-/* solve.c: what is wrong with its words, with --layout or without. An exit status. */
+/* solve.c: checks the options of `tristar solve`, with --layout or without. Returns an exit status. */
 int tsi_solve_check_words(const tsi_settings *settings);
 /* info_layout.c: `tristar info MATRIX --layout`. */
 int tsi_info_layout(const tsi_settings *settings);

@@ -6,9 +6,9 @@
 #include <stdio.h>
 #include <unistd.h>
 
-enum { ERROR_SIZE = 8000 }; /* a message with a path or two; what is longer is cut */
+enum { ERROR_SIZE = 8000 }; /* fits a message with two paths; longer messages are cut */
 
-/* There is one terminal, whichever thread writes to it: hence a lock and a flag of the whole program. */
+/* All threads share one terminal, so the lock and the flags are global. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static bool progress_shown, muted;
 
@@ -23,7 +23,7 @@ tristar_log_level tsi_console_level(bool verbose) {
 
 void tsi_console_log(void *arg, tristar_log_level level, const char *text) {
   const bool *verbose = arg;
-  /* of errors the caller tells what matters; the log says where they came from */
+  /* The caller prints errors itself; their log entries only add the place in the source. */
   if ((level == TRISTAR_LOG_INFO || level == TRISTAR_LOG_ERROR) && !*verbose) return;
   pthread_mutex_lock(&lock);
   clear_line();
@@ -57,13 +57,13 @@ void tsi_console_error(const char *format, ...) {
   char text[ERROR_SIZE];
   int length;
   if (muted) return;
-  fflush(stdout); /* what was printed before comes first, where both streams are one file */
+  fflush(stdout); /* keeps the order of the output if both streams are one file */
   va_start(args, format);
   length = vsnprintf(text, sizeof text, format, args);
   va_end(args);
   pthread_mutex_lock(&lock);
   clear_line();
-  /* One call, one write: mpiexec mixes what processes write, and both streams of each. */
+  /* One call makes one write: mpiexec interleaves the writes of processes and streams. */
   fprintf(stderr, "tristar: %s%s\n", text, length < ERROR_SIZE ? "" : " ...");
   pthread_mutex_unlock(&lock);
 }

@@ -19,13 +19,13 @@
 
 #define PATH_SIZE 4096
 
-/* Cores that this process may use. */
+/* Returns the number of cores that this process may use. */
 static int count_cores(void) {
   cpu_set_t cores;
   return sched_getaffinity(0, sizeof cores, &cores) == 0 ? CPU_COUNT(&cores) : 1;
 }
 
-/* Rank 0 warns for all. */
+/* Only rank 0 prints warnings. */
 static void warn(const char *text) {
   bool verbose = false;
   if (tsi_launched().rank == 0) tsi_console_log(&verbose, TRISTAR_LOG_WARNING, text);
@@ -59,8 +59,7 @@ static void choose_workers(const tsi_settings *settings) {
 void tsi_environment_restart(char **argv) {
   const char *took, *better;
   char program[PATH_SIZE];
-  const ssize_t length =
-      readlink("/proc/self/exe", program, sizeof program - 1); /* by its name, which ps shows */
+  const ssize_t length = readlink("/proc/self/exe", program, sizeof program - 1); /* the true name, for ps */
   if (length <= 0 || !tsi_blas_mistaken(&took, &better) || setenv("OPENBLAS_CORETYPE", better, 1) != 0)
     return;
   program[length] = '\0';
@@ -69,8 +68,8 @@ void tsi_environment_restart(char **argv) {
 
 /* ---- The folder of performance models ------------------------------------------------------------------ */
 
-/* A folder of this user alone, in that of temporary files: made, or there from an earlier run. False: it is
- * not to be had. */
+/* Makes a folder that only this user can access, in the folder of temporary files; an earlier run may have
+ * made it. Returns false if this fails. */
 static bool private_folder(char *path, size_t size) {
   struct stat info;
   const char *temporary = getenv("TMPDIR");
@@ -82,15 +81,15 @@ static bool private_folder(char *path, size_t size) {
          (info.st_mode & 077) == 0;
 }
 
-/* Puts a private folder in the place of one that does not serve. A calibration that is there stays in use. */
+/* Replaces an unusable folder by a private one. An existing calibration stays in use. */
 static void replace_folder(tsi_settings *settings) {
   char home[PATH_SIZE], calibration[PATH_SIZE];
   const bool calibrated = tsi_variable(TSI_VARIABLE_CALIBRATION) == NULL &&
                           tsi_calibration_path(calibration, sizeof calibration) &&
                           access(calibration, R_OK) == 0;
-  if (!private_folder(home, sizeof home)) return; /* the library says what is wrong */
+  if (!private_folder(home, sizeof home)) return; /* the library reports the defect */
   if (calibrated) (void)setenv("TRISTAR_CALIBRATION", calibration, 1);
-  (void)unsetenv("STARPU_PERF_MODEL_DIR"); /* both would come before STARPU_HOME */
+  (void)unsetenv("STARPU_PERF_MODEL_DIR"); /* both would overrule STARPU_HOME */
   (void)unsetenv("XDG_CACHE_HOME");
   (void)setenv("STARPU_HOME", home, 1);
   const size_t used = strlen(settings->environment);

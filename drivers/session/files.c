@@ -19,8 +19,8 @@ const char *tsi_output_name(const char *path) {
   return tsi_file_is_standard(path) ? "standard output" : path;
 }
 
-/* Makes the file and removes it again. That somebody else makes it meanwhile does no harm; no more does a
- * link that leads nowhere: opening the file will tell. */
+/* Makes the file and removes it again. If the file exists by then, or is a dangling link, this is no error:
+ * tsi_output_open reports the problem. */
 static int try_to_make(const char *path) {
   const int descriptor = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
   if (descriptor < 0) return errno == EEXIST ? 0 : errno;
@@ -28,7 +28,7 @@ static int try_to_make(const char *path) {
   return unlink(path) == 0 ? 0 : errno;
 }
 
-/* Opens it without changing it. */
+/* Opens the file without changing it. */
 static int try_to_open(const char *path) {
   const int descriptor = open(path, O_WRONLY | O_APPEND | O_CLOEXEC);
   if (descriptor < 0) return errno;
@@ -57,7 +57,7 @@ int tsi_output_problem(const char *path) {
   if (stat(path, &info) != 0) return errno == ENOENT ? try_to_make(path) : errno;
   if (S_ISDIR(info.st_mode)) return EISDIR;
   if (S_ISREG(info.st_mode)) return try_to_open(path);
-  return access(path, W_OK) == 0 ? 0 : errno; /* who reads a pipe would take its first end for the last */
+  return access(path, W_OK) == 0 ? 0 : errno; /* opening and closing a pipe would end its reader's input */
 }
 
 FILE *tsi_output_open(const char *path, tsi_output_file *output) {

@@ -7,7 +7,7 @@
 #include "drivers/session/console.h"
 #include "drivers/session/options.h"
 
-/* A number from `least` on; -1: the variable is not set, or holds none. */
+/* Returns the value of a variable; -1 if it is not set or not a number >= least. */
 static int number_of(const char *name, int least) {
   char *end;
   const char *text = getenv(name);

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define EXTENT_MOST (1 << 20) /* of px, py, pz: what the library takes together */
+#define EXTENT_MOST (1 << 20) /* maximum of px, py and pz; the library's maximum of their product */
 
 static const char *const algorithm_names[] = {"replicated", "levelwise", "2d"};
 static const char *const map_names[] = {"subtree", "cyclic"};
@@ -15,7 +15,7 @@ static int given(int choice) {
   return choice < 0 ? 0 : choice;
 }
 
-/* Reads digits up to `end`; 0: there are none, or the number is too large. */
+/* Reads digits up to the character `end`; returns 0 if there are none or the number is too large. */
 static int scan_extent(const char **at, char end) {
   long long value = 0;
   const char *c = *at;
@@ -35,7 +35,7 @@ const char *tsi_tree_name(tristar_message_tree tree) {
   return tree_names[tree];
 }
 
-/* What is wrong with the words; "": nothing. */
+/* Reads the layout. Writes an error message to `wrong`, or "". */
 static void scan_layout(const tsi_settings *settings, tristar_layout *layout, char *wrong, size_t size) {
   const char *at = settings->layout;
   *wrong = '\0';

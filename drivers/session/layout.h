@@ -1,10 +1,10 @@
-/* The words of a layout on the command line: --layout, --algo, --map, and the shape of message trees. */
+/* The layout on the command line: --layout, --algo, --map, and the shape of message trees. */
 #pragma once
 
 #include "drivers/session/session.h"
 #include "tristar_layout.h"
 
-/* Reads them; --layout auto gives px = 0. Says what is wrong. Gives an exit status. */
+/* Reads these options; --layout auto sets px = 0. Prints an error if one is wrong. Returns an exit status. */
 int tsi_layout_read(const char *command, const tsi_settings *settings, tristar_layout *layout);
 
 const char *tsi_algorithm_name(const tsi_settings *settings);

@@ -12,10 +12,10 @@ typedef struct tsi_list {
   int count;
 } tsi_list;
 
-/* Takes the words of --option TEXT apart. Gives an exit status; a message tells what is wrong. */
+/* Splits TEXT of --option into words. Returns an exit status; prints a message on failure. */
 int tsi_list_split(const char *command, const char *option, const char *text, tsi_list *list);
 
-/* The same for numbers from 1 to maximum; numbers: TSI_LIST_MAX. "all" is the number `all`, where that is not
- * 0; as it may be there by its number too, a number counts once. */
+/* Does the same for numbers from 1 to maximum; `numbers` has TSI_LIST_MAX entries. If `all` is not 0, the
+ * word "all" means that number. Repeated numbers are stored once. */
 int tsi_list_numbers(const char *command, const char *option, const char *text, int64_t maximum, int64_t all,
                      int64_t *numbers, int *count);

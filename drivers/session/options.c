@@ -37,7 +37,7 @@ int tsi_check_rhs(const char *command, const tsi_settings *settings) {
   return tsi_usage_error(command, "--nrhs and --rhs exclude each other: their number is that of the file");
 }
 
-#define INDENT 31 /* of what words and options mean */
+#define INDENT 31 /* column of the meanings of words and options */
 
 static void print_words(const tsi_word *words) {
   if (words == NULL) return;
@@ -208,15 +208,15 @@ static void set_defaults(const tsi_command *command, tsi_settings *settings) {
   settings->first_core = settings->first_device = -1;
 }
 
-/* Of what was not given to `tristar bench`: it depends on --quick. */
+/* Sets the defaults of `tristar bench` that depend on --quick. */
 static void complete_bench(tsi_settings *settings) {
   if (settings->repeat == 0) settings->repeat = settings->quick ? 3 : 11;
   if (settings->limit < 0) settings->limit = settings->quick ? 60 : 600;
   if (settings->bench_ordering < 0) settings->bench_ordering = settings->quick;
 }
 
-/* Is the option for solves with factors alone? Options of other subcommands with its name and its field are
- * the same option. */
+/* Is the option only for solves with factors? Rows of other subcommands with the same name and field are the
+ * same option. */
 static bool wants_factors(const tsi_option_row *option) {
   unsigned commands = 0;
   for (const tsi_option_row *row = tsi_option_rows; row->name != NULL; row++)
@@ -224,8 +224,8 @@ static bool wants_factors(const tsi_option_row *option) {
   return (commands & TSI_SOLVE) && !(commands & TSI_TRISOLVE);
 }
 
-/* The rows of the command as getopt_long takes them; val is the number of the row plus FIRST, which is beyond
- * all characters. */
+/* Converts the rows of the command for getopt_long. val is the number of the row plus FIRST, which exceeds
+ * every character. */
 enum { FIRST = 256 };
 
 static void list_options(const tsi_command *command, struct option *options) {
@@ -238,16 +238,17 @@ static void list_options(const tsi_command *command, struct option *options) {
   memset(&options[count], 0, sizeof options[count]);
 }
 
-/* Which of the rows is a file of this kind; NULL: none, or not given, or another word of the same option. */
+/* Returns the file that a row's option was given. NULL: the row is of another kind, of another command or an
+ * older word of an option, or the option was not given. */
 static const char *file_of(const tsi_command *command, const tsi_option_row *row, tsi_option_kind kind,
                            const tsi_settings *settings) {
   if (row->kind != kind || !(row->commands & command->bit) || row->help == NULL) return NULL;
   return *(const char *const *)((const char *)settings + row->offset);
 }
 
-/* Standard input can be read once, and by this process alone. */
+/* Standard input can be read only once, and only by this process. */
 static int check_inputs(const tsi_command *command, const tsi_settings *settings) {
-  const char *reader = NULL; /* of standard input */
+  const char *reader = NULL; /* the option or operand that reads standard input */
   for (int k = 0; k < settings->operand_count && strstr(command->operands, "MATRIX") != NULL; k++)
     if (tsi_file_is_standard(settings->operands[k])) reader = "MATRIX";
   if (reader != NULL && command->bit == TSI_BENCH)
@@ -268,7 +269,7 @@ static int check_inputs(const tsi_command *command, const tsi_settings *settings
 }
 
 static int list_outputs(const tsi_command *command, tsi_settings *settings) {
-  const char *writer = NULL; /* to standard output */
+  const char *writer = NULL; /* the option that writes to standard output */
   for (const tsi_option_row *row = tsi_option_rows; row->name != NULL; row++) {
     const char *path = file_of(command, row, OUTPUT, settings);
     if (path == NULL || settings->output_count == TSI_OUTPUTS_MAX) continue;

@@ -28,9 +28,9 @@ static const char *const maps[] = {"subtree", "cyclic", NULL};
 static const char *const trees[] = {"binary", "flat", NULL};
 static const char *const transports[] = {"auto", "direct", "starpu_mpi", "one_sided", NULL};
 static const char *const gpus[] = {"A100",   "H100", "GH200", "H200",
-                                   "MI250X", "V100", NULL}; /* as runtime/machine/devices.c has them */
+                                   "MI250X", "V100", NULL}; /* in the order of runtime/machine/devices.c */
 static const char *const platforms[] = {"a100", "h100", "gh200", "mi250x",
-                                        NULL}; /* as drivers/session/platform.c has them */
+                                        NULL}; /* in the order of drivers/session/platform.c */
 static const char *const networks[] = {"loggp", "simgrid", NULL};
 static const char *const engines[] = {"auto", "serial", "tasks", NULL};
 static const char *const polls[] = {"open", "all", NULL};

@@ -23,16 +23,15 @@ typedef enum tsi_option_kind {
 typedef struct tsi_option_row {
   const char *name; /* without "--" */
   tsi_option_kind kind;
-  size_t offset; /* of its field in tsi_settings */
+  size_t offset; /* offset of its field in tsi_settings; SIZE_MAX: --help */
   unsigned commands;
-  const char *value; /* what the help calls the value */
-  const char *help;  /* NULL: an older word for another row, which the help leaves out */
+  const char *value; /* name of the value in the help */
+  const char *help;  /* NULL: an older word for another row; the help omits it */
   int64_t minimum, maximum;
-  const char *const
-      *choices; /* NULL-terminated; enumerators of tristar.h that count from 0: in their order */
+  const char *const *choices; /* NULL-terminated; words of an enum of tristar.h are in its order, from 0 */
 } tsi_option_row;
 
 enum { TSI_OPTION_ROWS_MOST = 256 };
 
-/* The last row has no name. */
+/* The table; its last row has no name. */
 extern const tsi_option_row tsi_option_rows[];

@@ -12,10 +12,10 @@
 #include "drivers/session/signals.h"
 #include "runtime/solve/device_choice.h"
 
-#define HOST "tristar" /* what StarPU takes this machine for */
+#define HOST "tristar" /* name of the simulated machine for StarPU */
 
-/* What one core reads; of the bandwidth of main memory, what all cores reach; what StarPU takes for a task:
- * assumed. */
+/* Assumed: bytes per second that one core reads, the share of the memory bandwidth that all cores reach, and
+ * StarPU's overhead of a task. */
 #define CORE_BANDWIDTH 12e9
 #define MEMORY_REACHED 0.8
 #define TASK_NANOSECONDS 2000
@@ -58,8 +58,7 @@ static double bus_bandwidth(const node *n) {
   return TSI_DEVICE_BUS_REACHED * n->device->bus;
 }
 
-/* SimGrid's configuration as StarPU itself writes it: messages share nothing but links, and have no overhead.
- */
+/* Writes SimGrid's configuration as StarPU writes it: messages share only links, and have no overhead. */
 static void write_machine(FILE *file, const node *n) {
   fputs("<?xml version='1.0'?>\n<!DOCTYPE platform SYSTEM \"https://simgrid.org/simgrid.dtd\">\n"
         "<platform version=\"4.1\">\n<config id=\"General\">\n"
@@ -97,7 +96,7 @@ static void write_machine(FILE *file, const node *n) {
   fputs("</zone>\n</platform>\n", file);
 }
 
-/* From each memory to each: of a bus, and of two buses one after the other. */
+/* Writes a value for each pair of memories: `bus` for one bus, `two` for two buses in a row. */
 static void write_matrix(FILE *file, const node *n, double bus, double two) {
   for (int from = 0; from <= n->devices; from++)
     for (int to = 0; to <= n->devices; to++)
@@ -185,7 +184,7 @@ static int name_files(const tsi_platform_folder *folder, const node *n) {
 
 /* ---- The end ------------------------------------------------------------------------------------------- */
 
-/* What is to be removed, files first, for the handler of signals, which belongs to the whole program. */
+/* Paths to be removed, files first. Global because the signal handler needs them. */
 static char made[FILES + FOLDERS + 1][sizeof((tsi_platform_folder *)0)->path + 40];
 static volatile sig_atomic_t is_made;
 

@@ -1,4 +1,4 @@
-/* The four scalar types: what the program has to know about each, and conversion between them. */
+/* The four scalar types: their properties, and conversion between them. */
 #pragma once
 
 #include <stdbool.h>
@@ -9,26 +9,26 @@
 
 typedef struct tsi_precision {
   tristar_scalar scalar;
-  const char *letter; /* as --precision takes it */
+  const char *letter; /* word of --precision */
   const char *text;
-  int width; /* real numbers in a value: 1, or 2: real and imaginary part */
+  int width; /* real numbers in a value: 1, or 2 if complex */
   size_t bytes;
   double epsilon;
-  double tolerance;     /* of --tolerance, unless given */
-  double trusted_error; /* with a larger backward error the factors are useless */
+  double tolerance;     /* default of --tolerance */
+  double trusted_error; /* if the backward error is larger, the factors are useless */
 } tsi_precision;
 
 const tsi_precision *tsi_precision_of(tristar_scalar scalar);
 
-/* Floating-point operations of a multiplication and an addition of values. */
+/* Returns the floating-point operations of one multiplication and one addition of values. */
 double tsi_precision_flops(const tsi_precision *precision);
 
-/* to[k] = from[k], k = 0 .. count-1; zero imaginary parts are added, and imaginary parts dropped, as the
- * types ask for it. Gives the first k that is too large for the type of `to`, otherwise count. */
+/* to[k] = from[k], k = 0 .. count-1. Adds zero imaginary parts, or drops imaginary parts, if the types differ
+ * in this. Returns the first k whose value is too large for the type of `to`, otherwise count. */
 int64_t tsi_precision_convert(const tsi_precision *from_type, const void *from, const tsi_precision *to_type,
                               void *to, int64_t count);
 
 bool tsi_precision_is_zero(const tsi_precision *type, const void *values, int64_t k);
 
-/* Are the values real, be their type complex or not? */
+/* Are all values real? Their type may be complex. */
 bool tsi_precision_all_real(const tsi_precision *type, const void *values, int64_t count);

@@ -13,7 +13,7 @@
 static bool is_saved(const char *path) {
   char begin[sizeof TRISTAR_SAVED_MAGIC - 1];
   FILE *file = fopen(path, "rbe");
-  if (file == NULL) return false; /* whoever reads it next says why */
+  if (file == NULL) return false; /* the next function that reads the file reports the error */
   const size_t found = fread(begin, 1, sizeof begin, file);
   fclose(file);
   return found == sizeof begin && memcmp(begin, TRISTAR_SAVED_MAGIC, sizeof begin) == 0;

@@ -37,7 +37,7 @@ bool tsi_session_fail(tsi_session *s, tristar_status status, const char *format,
   return false;
 }
 
-/* Does the message name the subject: `FILE:...`, `cannot open FILE: ...`, `"gen:..."`? */
+/* Does the message contain the subject, as in `FILE:...`, `cannot open FILE: ...`, `"gen:..."`? */
 static bool names(const char *message, const char *subject) {
   const size_t length = strlen(subject);
   for (const char *at = strstr(message, subject); at != NULL; at = strstr(at + 1, subject))
@@ -50,7 +50,7 @@ bool tsi_session_check(tsi_session *s, tristar_status status, const char *subjec
   if (status == TRISTAR_OK) return true;
   if (status == TRISTAR_ERR_CANCELLED && tsi_interrupted())
     return tsi_session_fail(s, status, "%s: interrupted", subject);
-  tristar_get_error(s->ts, text, sizeof text); /* without a context: of its creation */
+  tristar_get_error(s->ts, text, sizeof text); /* without a context: the error of its creation */
   if (*text == '\0') snprintf(text, sizeof text, "%s", tristar_status_name(status));
   char *place = strstr(text, " [TRISTAR_ERR_"); /* for developers: function, file and line */
   if (place != NULL && !s->settings->verbose) *place = '\0';
@@ -65,7 +65,7 @@ bool tsi_session_check(tsi_session *s, tristar_status status, const char *subjec
   return tsi_session_fail(s, status, "%s: %s", subject, text);
 }
 
-/* The files that are to be written, before there is anything to write. */
+/* Checks that the output files are writable, before the work begins. */
 static bool try_outputs(tsi_session *s) {
   for (int k = 0; k < s->settings->output_count; k++) {
     const char *path = s->settings->outputs[k];
@@ -153,8 +153,8 @@ bool tsi_session_keep_columns(tsi_session *s, const char *subject, tristar_scala
   return true;
 }
 
-/* Does a row or a column of the matrix lose all of its entries to a precision whose numbers do not go so far
- * down? Then it would be called singular. */
+/* Fails if all entries of a row or a column underflow to zero in the new precision: the matrix would then be
+ * reported as singular. */
 static bool keep_lines(tsi_session *s, const void *given) {
   enum { GIVEN = 1, KEPT = 2 };
   const tsi_precision *from = tsi_precision_of(s->view.scalar);
@@ -182,7 +182,7 @@ static bool keep_lines(tsi_session *s, const void *given) {
                           s->precision->text);
 }
 
-/* Brings the values to --precision. */
+/* Converts the values to --precision. */
 static bool take_precision(tsi_session *s) {
   const tristar_scalar held = s->view.scalar;
   const int64_t *ptr = s->view.ptr, entries = ptr[s->view.cols];
@@ -199,9 +199,8 @@ static bool take_precision(tsi_session *s) {
     s->view.values = s->values;
     s->view.scalar = s->precision->scalar;
   }
-  /* Cholesky serves Hermitian matrices, and of complex type these are not the symmetric ones. Where all
-   * values are real, they are both: a symmetric matrix of real values is declared Hermitian, so that it keeps
-   * the factorization that it has in real arithmetic. */
+  /* Cholesky needs a Hermitian matrix. A complex symmetric matrix with only real values is also Hermitian. It
+   * is declared Hermitian, so that it has the same factorization as in real arithmetic. */
   if (s->precision->width == 2 && s->view.symmetry == TRISTAR_SYMMETRIC &&
       tsi_precision_all_real(s->precision, s->view.values, entries))
     s->view.symmetry = TRISTAR_HERMITIAN;
@@ -218,7 +217,7 @@ bool tsi_session_read(tsi_session *s) {
   }
   tristar_matrix_get_view(s->matrix, &s->view);
   if (s->settings->laplacian && !take_laplacian(s)) return false;
-  if (s->view.rows != s->view.cols) /* first of all that is wrong with it */
+  if (s->view.rows != s->view.cols) /* reported before all other defects */
     return tsi_session_fail(s, TRISTAR_ERR_RECTANGULAR,
                             "%s: the matrix is not square: %lld rows, %lld columns", s->name,
                             (long long)s->view.rows, (long long)s->view.cols);
@@ -278,7 +277,8 @@ tristar_analysis_options tsi_session_analysis_options(const tsi_session *s) {
   return options;
 }
 
-/* Ctrl-C ends what the library does. It then also writes lines of progress during long calls of METIS. */
+/* Ctrl-C cancels calls of the library. With this function the library also writes progress during long calls
+ * of METIS. */
 static int stop(void *arg, const tristar_progress_point *point) {
   (void)arg;
   (void)point;
@@ -323,7 +323,7 @@ bool tsi_session_factor(tsi_session *s) {
   s->factored = true;
   s->factor_s = tsi_now() - begin - s->f.start_seconds;
   tsi_console_clear();
-  /* METHOD_AUTO can turn from Cholesky to LU: the factor then has an analysis of its own */
+  /* METHOD_AUTO may replace Cholesky by LU; the factor then has its own analysis. */
   tristar_analysis_get_stats(tristar_factor_get_analysis(s->factor), &s->a);
   return true;
 }

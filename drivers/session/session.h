@@ -1,11 +1,11 @@
-/* The way from the name of a matrix to a plan, shared by the subcommands.
+/* The steps from the name of a matrix to a plan, shared by the subcommands.
  *
  * Reads   tsi_settings.
  * Writes  a tsi_session: the objects, their statistics, times in seconds; the first failure.
  * Invariants
- *   - a function that gives false has set status and message; the later functions are not to be called then
- *   - a describes the analysis that the factor was made with, once there is a factor
- *   - tsi_session_close releases everything, whatever was reached */
+ *   - a function that returns false has set status and message; do not call the later functions then
+ *   - once there is a factor, field a has the statistics of the factor's analysis
+ *   - tsi_session_close releases everything, also after a failure */
 #pragma once
 
 #include "drivers/session/options.h"
@@ -17,26 +17,26 @@
 
 typedef struct tsi_session {
   const tsi_settings *settings;
-  const char *path; /* of the matrix, or gen:KIND:K */
-  const char *name; /* what messages call it */
-  int rank, ranks;  /* of a command on ranks (drivers/command/on_ranks.h) */
+  const char *path; /* file of the matrix, or gen:KIND:K */
+  const char *name; /* name of the matrix in messages */
+  int rank, ranks;  /* rank and number of ranks of a command on ranks (drivers/command/on_ranks.h) */
   tristar_t *ts;
   tristar_matrix_t *matrix;
-  tristar_view view;              /* its values: of the matrix, or `values` */
-  void *values;                   /* converted to another precision; NULL: not */
-  const tsi_precision *precision; /* of view.values */
-  bool single_factors;            /* --precision sd, cz: of a double matrix */
-  int leaf_parts;                 /* of the analysis to come; 0: no separator tree */
-  int64_t *schur, schur_count;    /* of the analysis to come; not freed with the session */
+  tristar_view view;              /* view of the matrix; its values may be `values` */
+  void *values;                   /* values converted to another precision; NULL: not converted */
+  const tsi_precision *precision; /* type of view.values */
+  bool single_factors;            /* --precision sd, cz: single factors of a double matrix */
+  int leaf_parts;                 /* option of the next analysis; 0: no separator tree */
+  int64_t *schur, schur_count;    /* options of the next analysis; not freed with the session */
   tristar_analysis_t *analysis;
   tristar_factor_t *factor;
   tristar_plan_t *plan;
   tristar_analysis_stats a;
   tristar_factor_stats f;
-  bool saved;    /* plan, factor and matrix are of files (saved.h) */
-  bool factored; /* f is there: of factor, or of one on many processes */
+  bool saved;    /* plan, factor and matrix were loaded from files (saved.h) */
+  bool factored; /* f is set: statistics of `factor` or of a factor on many processes */
   tristar_plan_stats p;
-  bool forecasted; /* forecast is there */
+  bool forecasted; /* forecast is set */
   tristar_forecast forecast;
   double read_s, analyze_s, factor_s, plan_s;
   tristar_status status;
@@ -44,63 +44,66 @@ typedef struct tsi_session {
   char message[640];
 } tsi_session;
 
-/* Fails after Ctrl-C that no call of the library has noticed. */
+/* Fails if the user pressed Ctrl-C but no call of the library noticed it. */
 bool tsi_session_goes_on(tsi_session *s);
-/* Creates the context. path: of the matrix; or another name, for messages. Fails if a file that is to be
- * written cannot be. */
+/* Creates the context. path: file of the matrix, or another name for messages. Fails if an output file is not
+ * writable. */
 bool tsi_session_open(tsi_session *s, const tsi_settings *settings, const char *path);
-/* Reads or generates the matrix; takes its Laplacian and converts its values if that is asked for. */
+/* Reads or generates the matrix. Replaces it by its Laplacian and converts its values, if options request it.
+ */
 bool tsi_session_read(tsi_session *s);
-/* Converts `count` values of the type `scalar` to the session's precision. subject: the file that they are
- * from. Fails if imaginary parts would be lost or a value is too large. */
+/* Converts `count` values of the type `scalar` to the session's precision. subject: their file, for messages.
+ * Fails if imaginary parts would be lost or a value is too large. */
 bool tsi_session_convert(tsi_session *s, const char *subject, tristar_scalar scalar, const void *values,
                          int64_t count, void *converted);
-/* Fails where the conversion has made zeros of all values of a column that has others. */
+/* Fails if the conversion turned all values of a column into zeros, but not all were zeros before. */
 bool tsi_session_keep_columns(tsi_session *s, const char *subject, tristar_scalar scalar, const void *values,
                               int64_t rows, int64_t columns, const void *converted);
-/* The order of elimination that the analysis took: the number of its word of --ordering, its name in text. */
+/* Return the ordering that the analysis used: the number of its word in --ordering; its name for reports. */
 int tsi_session_taken_ordering(const tsi_session *s);
 const char *tsi_session_ordering(const tsi_session *s);
-/* Does --ordering come with a separator tree where one is needed? */
+/* Does the ordering of --ordering return a separator tree? */
 bool tsi_session_makes_tree(const tsi_session *s);
-/* How it is analyzed, but for a variant. */
+/* Returns the options of the analysis without those of a variant. */
 tristar_analysis_options tsi_session_analysis_options(const tsi_session *s);
 bool tsi_session_analyze(tsi_session *s);
-/* After the analysis: what factorization, plan and solves will take. Not required: some options have no
- * forecast. */
+/* After the analysis: forecasts the cost of factorization, plan and solves. Some options have no forecast;
+ * this is a failure only if required is true. */
 bool tsi_session_forecast(tsi_session *s, int64_t nrhs, bool required);
 bool tsi_session_factor(tsi_session *s);
 /* nrhs: right-hand sides per solve. */
 bool tsi_session_plan(tsi_session *s, int64_t nrhs);
-/* Warns if StarPU has another number of workers than was asked for. */
+/* Warns if StarPU has another number of workers than --workers. */
 void tsi_session_check_workers(const tsi_session *s, int workers);
-/* --op: what the library calls it, what is solved, what a report adds to the time. */
+/* --op: the enumerator, the letter, the system as text, the addition to the time in reports. */
 typedef struct tsi_op {
   tristar_op op;
   const char *letter, *system, *text;
 } tsi_op;
 const tsi_op *tsi_session_op(const tsi_session *s);
-/* Bytes of an entry of the factor as solves read it. */
+/* Returns the bytes that a solve reads per entry of the factor. */
 double tsi_session_entry_bytes(const tsi_session *s);
-/* --tolerance, or --accuracy, or what the precision has. */
+/* Returns --tolerance, or else --accuracy, or else the default of the precision. */
 double tsi_session_tolerance(const tsi_session *s);
-/* Tells the failure, if there is one, on stderr; destroys everything; gives the exit status. */
+/* Prints the failure, if any, on stderr; destroys everything; returns the exit status. */
 int tsi_session_close(tsi_session *s);
 
-/* Records a failure that the program itself found; gives false. */
+/* Records a failure that the program itself found; returns false. */
 __attribute__((format(printf, 3, 4))) bool tsi_session_fail(tsi_session *s, tristar_status status,
                                                             const char *format, ...);
-/* Records the failure of a library call, if status is one. subject: the file or matrix that it is about.
- * Gives true for TRISTAR_OK. */
+/* Records the failure of a library call, if status is one. subject: the file or matrix, for the message.
+ * Returns true for TRISTAR_OK. */
 bool tsi_session_check(tsi_session *s, tristar_status status, const char *subject);
-/* The same of a factorization; names the option for singular matrices. */
+/* Does the same for a factorization; the message names the option for singular matrices. */
 bool tsi_session_check_factor(tsi_session *s, tristar_status status);
 
-/* Is there a generator of this name (length characters)? If not, says so with the list of the names. */
+/* Is there a generator of this name (length characters)? If not, records a failure that lists the names. */
 bool tsi_known_generator(tsi_session *s, const char *name, size_t length);
 
 double tsi_now(void); /* seconds */
-/* CPU workers that StarPU will have: --workers, STARPU_NCPU or the cores of this process. */
+/* Returns the number of CPU workers that StarPU will have: --workers, STARPU_NCPU or the cores of this
+ * process. */
 int tsi_expected_workers(const tsi_settings *settings);
-/* Cores that will share work without tasks: the same without the limit that StarPU was compiled with. */
+/* Returns the number of cores that will share work without tasks: the same, but without StarPU's compiled
+ * limit. */
 int tsi_expected_cores(const tsi_settings *settings);

@@ -4,7 +4,7 @@
 #include <signal.h>
 #include <stddef.h>
 
-/* The handler's, which belongs to the whole program. */
+/* Function of the handler; global, as signal handlers have no argument for it. */
 static void (*volatile before_end)(void);
 
 static void end(int number) {

@@ -31,8 +31,8 @@ static bool has_inverse(const tristar_view *v, int64_t k) {
   return 1 / hypot(value[0], value[1]) <= (single ? (double)FLT_MAX : DBL_MAX);
 }
 
-/* A triangular solve multiplies with the inverses of the diagonal entries. A factorization scales rows first,
- * so that it can do where one of these is out of range. */
+/* A triangular solve multiplies by the inverses of the diagonal entries. If one of them is out of range, a
+ * factorization can still succeed, because it scales rows first. */
 static bool diagonal_has_inverses(const tristar_view *v, const tsi_found_triangle *found) {
   for (int64_t i = 0; i < v->cols; i++) {
     const int64_t row = found->row_order ? found->row_order[i] : i,
@@ -43,7 +43,7 @@ static bool diagonal_has_inverses(const tristar_view *v, const tsi_found_triangl
   return true;
 }
 
-/* --on-demand is for the comparison with solvers that factor. */
+/* --on-demand always factors: it serves comparisons with solvers that factor. */
 bool tsi_goes_without_factors(const tsi_session *s, tsi_found_triangle *found) {
   if (s->settings->wants_factors || s->settings->on_demand || s->single_factors ||
       !find_triangle(s->ts, &s->view, found))

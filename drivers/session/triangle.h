@@ -1,22 +1,22 @@
-/* Is the matrix of a session triangular, so that nothing has to be factored?
+/* Decides whether the matrix of a session is triangular, so that a solve needs no factorization.
  *
- * Reads   a session that has read its matrix.   Writes  how the matrix is triangular. */
+ * Reads   a session that has read its matrix.   Writes  the kind of triangle and its permutations. */
 #pragma once
 
 #include "drivers/session/session.h"
 
-/* How a matrix is triangular. */
+/* A triangular matrix: its shape and, if permuted, its permutations. */
 typedef struct tsi_found_triangle {
   tristar_shape shape;
-  int64_t *row_order, *column_order; /* n; PERMUTED: else NULL. To be freed */
+  int64_t *row_order, *column_order; /* n entries each if shape is PERMUTED, else NULL; owned */
 } tsi_found_triangle;
 
-/* Does `tristar solve` solve with this matrix without factoring it? The matrix is then triangular, if need be
- * after permutations, the inverses of its diagonal entries are in range, and no option needs factors. solve,
- * info and plot share this decision. *found owns memory only where the result is true. */
+/* Does `tristar solve` need no factorization of this matrix? Conditions: the matrix is triangular, perhaps
+ * after permutations; the inverses of its diagonal entries are in range; no option needs factors. solve, info
+ * and plot share this decision. *found owns memory only if the result is true. */
 bool tsi_goes_without_factors(const tsi_session *s, tsi_found_triangle *found);
-/* The same question of `tristar bench`, which always factors: is the matrix such a triangle? */
+/* Is the matrix such a triangle? For `tristar bench`, which always factors. */
 bool tsi_is_triangle(tristar_t *ts, const tristar_view *view);
-/* "lower triangular: nothing is factored" and the like. */
+/* Returns "lower triangular: nothing is factored" or a similar text. */
 const char *tsi_triangle_text(const tsi_found_triangle *found);
 void tsi_triangle_free(tsi_found_triangle *found);

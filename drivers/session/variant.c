@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* What a word sets. Words of the same field contradict each other. */
+/* The option that a word sets. Words of the same option contradict each other. */
 typedef enum field { MERGE, SCHEDULING, UPDATES, GRANULARITY, KERNEL, INVERSE } field;
 
 static const struct {
@@ -36,11 +36,12 @@ bool tsi_variant_word(int i, const char **word, const char **meaning) {
   return true;
 }
 
-/* A word of version 0.1, which is not listed. */
+/* A word of version 0.1; lists of words omit it. */
 #define OLDER "inverse-off"
 #define NEWER "inverse-partitioned"
 
-/* The row of the word at *at, which moves behind it; -1: unknown. *length: of the word. */
+/* Returns the row of the word at *at, or -1 if it is unknown. Moves *at behind the word; *length is its
+ * length. */
 static int next_row(const char **at, int *length) {
   const char *word = *at;
   *length = (int)strcspn(word, "+");

@@ -1,4 +1,4 @@
-/* Variants of a solve by their words: WORD[+WORD...], as --variant and --variants take them.
+/* Variants of a solve: WORD[+WORD...], the values of --variant and --variants.
  *
  * Reads   the words.   Writes  fields of the options of analysis and plan. */
 #pragma once
@@ -8,12 +8,12 @@
 
 #include "tristar.h"
 
-/* The i-th word, from 0, and what it means; false if there is no i-th. meaning may be NULL. */
+/* Returns the i-th word, from 0, and its meaning; false if there is no i-th word. meaning may be NULL. */
 bool tsi_variant_word(int i, const char **word, const char **meaning);
 
-/* What is wrong with a variant, into message: an unknown word, or two that contradict each other. False: it
- * is right. */
+/* Is the variant wrong? Then writes an error message: an unknown word, or two words that contradict each
+ * other. */
 bool tsi_variant_wrong(const char *variant, char *message, size_t size);
 
-/* Sets what the words say; variant NULL: nothing. The variant is right. */
+/* Sets the options of a correct variant; variant NULL: none. */
 void tsi_variant_apply(const char *variant, tristar_analysis_options *analysis, tristar_plan_options *plan);

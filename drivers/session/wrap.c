@@ -7,7 +7,7 @@
 
 #define LINE_LENGTH 100
 
-/* Prints the words of a text. column: how many characters the current line has already; indent: the column
+/* Prints the words of a text. column: number of characters that the current line already has; indent: column
  * where further lines begin. */
 static void wrap(const char *text, int column, int indent) {
   const char *end = text + strcspn(text, "\n");

@@ -1,7 +1,7 @@
-/* Help texts in lines of at most 100 characters. */
+/* Prints help texts in lines of at most 100 characters. */
 #pragma once
 
-/* Prints paragraphs, each of which is a line of the text. */
+/* Prints paragraphs; each line of the text is one paragraph. */
 void tsi_wrap_paragraphs(const char *text);
-/* Prints a word and, from column `indent` on, what it means; the word begins in the third column. */
+/* Prints a word from the third column on, and its meaning from column `indent` on. */
 void tsi_wrap_entry(const char *word, const char *meaning, int indent);
