@@ -1,4 +1,4 @@
-/* `tristar batch`: systems of one pattern, a file each. */
+/* `tristar batch`: solves systems with one pattern; each is in a file. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,7 +9,7 @@
 #include "tristar_batch.h"
 
 typedef struct batch_run {
-  int64_t count, entries; /* systems; values of each */
+  int64_t count, entries; /* number of systems; values per system */
   char *values;           /* count x entries, in the session's precision */
   tristar_dense b, x;     /* b: own_b columns for each system; x: nrhs */
   int64_t nrhs, own_b;    /* own_b 0: all systems have the same b */
@@ -61,7 +61,8 @@ static bool read_systems(tsi_session *s, batch_run *r) {
   return true;
 }
 
-/* As many columns of --rhs as systems: one for each. Else all systems have all columns. */
+/* If --rhs has as many columns as there are systems, each system has one. Else all systems have all columns.
+ */
 static bool make_vectors(tsi_session *s, batch_run *r) {
   if (!tsi_rhs_make(s, &r->b)) return false;
   r->own_b = s->settings->rhs != NULL && r->b.cols == r->count ? 1 : 0;
@@ -69,7 +70,7 @@ static bool make_vectors(tsi_session *s, batch_run *r) {
   return tsi_dense_make(s, s->view.rows, r->count * r->nrhs, &r->x);
 }
 
-/* Gives false if a system failed; all others have their solutions. */
+/* Returns false if a system failed; the others are solved all the same. */
 static bool run_batch(tsi_session *s, batch_run *r) {
   const int64_t n = s->view.rows;
   tristar_batch_options options;
@@ -87,7 +88,7 @@ static bool run_batch(tsi_session *s, batch_run *r) {
       r->x.values, n, r->nrhs * n, r->error, r->status);
   r->batch_s = tsi_now() - begin;
   tristar_batch_get_stats(r->batch, &r->stats);
-  int64_t first = 0; /* that failed */
+  int64_t first = 0; /* first system that failed */
   while (first < r->count && r->status[first] == TRISTAR_OK) first++;
   return tsi_session_check(s, status, first < r->count ? file_of(s, first) : s->name);
 }
@@ -142,7 +143,7 @@ static void add_json(const tsi_session *s, const batch_run *r, cJSON *object) {
   }
 }
 
-/* Writes the solutions of the systems that have some, also if others failed. */
+/* Writes the solutions of all systems that did not fail. */
 static bool write_solutions(tsi_session *s, batch_run *r) {
   const tristar_status failed = s->status;
   const size_t each = (size_t)(s->view.rows * r->nrhs) * s->precision->bytes;

@@ -1,4 +1,4 @@
-/* `tristar calibrate`: measures the machine and keeps the figures for all later plans. */
+/* `tristar calibrate`: measures the machine and saves the figures for all later plans. */
 #include <stdio.h>
 
 #include "drivers/session/commands.h"
@@ -17,7 +17,7 @@ static void print_quality(const tsi_calibration_quality *q) {
   if (!q->trusted) tsi_report("", "not to be trusted: calibrate again when nothing else runs");
 }
 
-/* GPUs and their buses, which StarPU measures when it first starts on a machine that has them. */
+/* Prints GPUs and their buses. StarPU measures the buses when it first starts on a machine with GPUs. */
 static void print_devices(void) {
   const int devices = tsi_devices_count(NULL);
   if (devices == 0)
@@ -45,7 +45,7 @@ static void add_devices(cJSON *object) {
   }
 }
 
-/* floor_before: the least chunk of plans until now. */
+/* floor_before: minimum chunk of plans before this calibration. */
 static void print_report(const tristar_calibration *c, const tsi_calibration_quality *q,
                          double floor_before) {
   tsi_report_machine("machine", c);

@@ -1,8 +1,8 @@
 /* `tristar solve MATRIX --layout PXxPYxPZ` under mpiexec: a factor spread over processes.
  *
- * All ranks read rows of the matrix, and factor it together: no rank has all of it. Where that cannot be (a
- * file that is not read in parts) rank 0 reads and analyzes it. Rank 0 has b and x, judges x and reports.
- * What fails on any rank is reported by rank 0 once, and all ranks end with the same status. */
+ * All ranks read rows of the matrix and factor it together; no rank has all rows. If a file cannot be read in
+ * parts, rank 0 reads and analyzes the matrix. Rank 0 has b and x, checks x and reports. If any rank fails,
+ * rank 0 reports it once, and all ranks end with the same status. */
 #include "drivers/command/solve.h"
 
 #include <stdlib.h>
@@ -33,17 +33,17 @@ int tsi_solve_distributed(const tsi_settings *settings) {
 #include "tristar_dmatrix_mpi.h"
 
 typedef struct solution {
-  tsi_settings *settings; /* those of the session */
+  tsi_settings *settings; /* settings of the session */
   tristar_layout layout;
-  bool chosen;                         /* rank 0: the layout is one of ours */
-  tristar_layout_prediction predicted; /* then */
-  bool by_rows;                        /* all ranks have rows of the matrix, not rank 0 all of them */
+  bool chosen;                         /* rank 0: the library chose the layout */
+  tristar_layout_prediction predicted; /* prediction for this choice */
+  bool by_rows;                        /* each rank has rows of the matrix; else rank 0 has all rows */
   tsi_solved_system in;
   tsi_pivots pivots;                /* with --inverse-diagonal */
-  int64_t solves;                   /* plain ones so far */
-  double *sweep;                    /* repeat: seconds of the sweeps of plain solves */
-  double sweep_s;                   /* the median */
-  tristar_distributed_stats *stats; /* ranks, on rank 0 */
+  int64_t solves;                   /* number of plain solves so far */
+  double *sweep;                    /* seconds of the sweeps of each of the --repeat plain solves */
+  double sweep_s;                   /* median of sweep */
+  tristar_distributed_stats *stats; /* rank 0: one per rank */
 } solution;
 
 /* ---- Solving ------------------------------------------------------------------------------------------- */
@@ -72,8 +72,8 @@ static tristar_distributed_options options_of(const tsi_session *s, const soluti
   return options;
 }
 
-/* The factor is there, and its time, of which the start of StarPU is no part; rank 0 has what reports say of
- * the whole factor. */
+/* Records the new factor and its time without the start of StarPU. Rank 0 gets the statistics of the whole
+ * factor. */
 static bool note_factor(tsi_session *s, solution *z) {
   tristar_distributed_stats own;
   if (!tsi_session_check(s, tristar_distributed_get_stats(z->in.distributed, &own), s->name)) return false;
@@ -85,7 +85,7 @@ static bool note_factor(tsi_session *s, solution *z) {
   return tsi_session_check(s, tristar_distributed_get_factor_stats(z->in.distributed, &s->f, &s->a), s->name);
 }
 
-/* On all ranks. */
+/* Collective. Factors the rows of all ranks. */
 static bool factor_rows(tsi_session *s, solution *z, tristar_dmatrix_t **matrix) {
   const int64_t n = s->view.rows;
   MPI_Bcast(&z->in.nrhs, 1, MPI_INT64_T, 0, MPI_COMM_WORLD);
@@ -107,7 +107,7 @@ static bool factor_rows(tsi_session *s, solution *z, tristar_dmatrix_t **matrix)
   return true;
 }
 
-/* Do the words that are given fit the layout of a saved factor? */
+/* Do the given options agree with the layout of a saved factor? */
 static bool fits(const tsi_settings *settings, const tristar_layout *given, const tristar_layout *saved) {
   const bool grids =
       given->px == 0 || (given->px == saved->px && given->py == saved->py && given->pz == saved->pz);
@@ -117,7 +117,7 @@ static bool fits(const tsi_settings *settings, const tristar_layout *given, cons
          (settings->message_tree < 0 || given->message_tree == saved->message_tree);
 }
 
-/* On all ranks. */
+/* Collective. Loads a saved factor. */
 static bool load(tsi_session *s, solution *z) {
   tristar_distributed_options options = options_of(s, z);
   tristar_distributed_stats own;
@@ -154,7 +154,7 @@ static bool load(tsi_session *s, solution *z) {
   return made;
 }
 
-/* On all ranks. */
+/* Collective. Factors the matrix of rank 0. */
 static bool factor(tsi_session *s, solution *z) {
   MPI_Bcast(&z->in.nrhs, 1, MPI_INT64_T, 0, MPI_COMM_WORLD);
   const tristar_distributed_options options = options_of(s, z);
@@ -173,7 +173,7 @@ static bool check_file(tsi_session *s) {
              : tsi_session_check_load(s);
 }
 
-/* Loads a saved factor; or reads, analyzes and factors, by rows on all ranks if that can be. */
+/* Loads a saved factor, or reads, analyzes and factors the matrix, if possible by rows on all ranks. */
 static bool make_factor(tsi_session *s, solution *z) {
   tristar_dmatrix_t *matrix = NULL;
   if (!tsi_rank_0_says(s->rank > 0 || check_file(s))) return false;
@@ -187,11 +187,11 @@ static bool make_factor(tsi_session *s, solution *z) {
   return z->by_rows || (tsi_rank_0_says(s->rank > 0 || analyze_on_rank_0(s, z)) && factor(s, z));
 }
 
-/* A tsi_solve_once: timed as rank 0 sees it, to whose checksum all ranks agree. */
+/* A tsi_solve_once. The time and the checksum are from rank 0; all ranks receive its checksum. */
 static bool solve_once(void *context, double *seconds, uint64_t *checksum) {
   solution *z = context;
   const tsi_session *s = z->in.s;
-  const int64_t number = z->solves++ - (s->settings->repeat > 1); /* after the warm-up */
+  const int64_t number = z->solves++ - (s->settings->repeat > 1); /* -1: warm-up */
   tristar_distributed_stats stats;
   MPI_Barrier(MPI_COMM_WORLD); /* rank 0 may have been busy with the checksum */
   if (!tsi_solved_system_solve(&z->in)) return false;
@@ -212,7 +212,7 @@ static bool solve_plain(tsi_session *s, solution *z) {
 
 /* ---- What came out ------------------------------------------------------------------------------------- */
 
-/* Of a tristar_distributed_stats. */
+/* Lists the figures of a tristar_distributed_stats. */
 static int list_figures(const void *of_rank, tsi_rank_figure figure[TSI_RANK_FIGURES_MOST]) {
   const tristar_distributed_stats *s = of_rank;
   const tsi_rank_figure list[] = {
@@ -247,14 +247,14 @@ static tsi_rank_records records_of(const tsi_session *s, const solution *z) {
   return (tsi_rank_records){s->ranks, z->stats, sizeof *z->stats, list_figures};
 }
 
-/* Processes that hold nothing of the factor. */
+/* Returns the number of processes without a share of the factor. */
 static int count_idle(const tsi_session *s, const solution *z) {
   int idle = 0;
   for (int r = 0; r < s->ranks; r++) idle += z->stats[r].factor_bytes == 0;
   return idle;
 }
 
-/* What ranks solve on devices: lines of the report. */
+/* Prints the lines of the report about devices of ranks. */
 static void report_devices(int ranks, const tristar_distributed_stats *stats) {
   const char *name = "devices";
   for (int r = 0; r < ranks; r++) {
@@ -274,7 +274,7 @@ static void report_devices(int ranks, const tristar_distributed_stats *stats) {
   }
 }
 
-/* How long solves would take in layouts that one may try first. */
+/* Prints predicted times of solves in other common layouts. */
 static void print_rivals(const tristar_layout_prediction *p) {
   const struct {
     const char *what;
@@ -360,13 +360,13 @@ static bool write_results(tsi_session *s, solution *z) {
   return s->settings->svg == NULL || tsi_processes_svg(s, &z->layout, s->ranks, z->stats);
 }
 
-/* With --save. */
+/* Saves the factor if --save is given. */
 static bool save(tsi_session *s, const solution *z) {
   const char *prefix = s->settings->save;
   return prefix == NULL || tsi_session_check(s, tristar_distributed_save(z->in.distributed, prefix), prefix);
 }
 
-/* With --inverse-diagonal. On all ranks. */
+/* Collective. Computes the diagonal of the inverse if --inverse-diagonal is given. */
 static bool find_diagonal(tsi_session *s, solution *z) {
   tristar_dense diagonal = {0};
   if (s->settings->inverse_diagonal == NULL) return true;
@@ -403,7 +403,7 @@ static bool run(tsi_session *s, void *state) {
   return ok;
 }
 
-/* The words that are wrong only under mpiexec, or only without. */
+/* Checks the options that are wrong only under mpiexec, or only without mpiexec. */
 static int check_words(tsi_settings *settings, int ranks, void *state) {
   solution *z = state;
   const int status = tsi_check_layout("solve", settings, ranks, &z->layout);

@@ -1,4 +1,4 @@
-/* `tristar env`: environment variables, and what StarPU makes of them here, with warnings.
+/* `tristar env`: prints environment variables and the resulting configuration of StarPU, with warnings.
  *
  * Reads   the environment; StarPU, which it starts.   Writes  a report or JSON.
  * Invariant: TriStar's own variables are those of tristar_get_variable; the others are listed here. */
@@ -65,7 +65,7 @@ __attribute__((format(printf, 2, 3))) static void warn(warning_list *list, const
 
 /* ---- What may be wrong --------------------------------------------------------------------------------- */
 
-/* A slip of the pen: set, but looked at by nobody. */
+/* Finds misspelled variables: those that are set, but unknown. */
 static void find_unknown(warning_list *list) {
   const char *name;
   for (char **entry = environ; *entry != NULL; entry++) {
@@ -77,7 +77,7 @@ static void find_unknown(warning_list *list) {
   }
 }
 
-/* What keeps StarPU from being started. */
+/* Adds a defect that prevents the start of StarPU. */
 static void add_defect(void *arg, const char *text) {
   warn(arg, "%s", text);
 }
@@ -223,8 +223,7 @@ static cJSON *make_json(tsi_session *s, const tristar_starpu_info *info, const w
   return object;
 }
 
-/* If StarPU cannot start or has no worker, everything else is printed all the same; the exit status is 1
- * then. */
+/* If StarPU cannot start or has no worker, the report has everything else, and the exit status is 1. */
 int tsi_command_env(const tsi_settings *settings) {
   tsi_session session, *s = &session;
   tristar_starpu_info info = {.scheduler = "", .driver = ""};

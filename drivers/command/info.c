@@ -1,4 +1,4 @@
-/* `tristar info`: what a solve with a matrix consists of, and how long it should take. */
+/* `tristar info`: describes a solve with a matrix and predicts its time. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -52,14 +52,14 @@ static void print_widths(const histogram *h) {
   }
 }
 
-/* A solve that reads the factor once in each direction from memory. */
+/* Prediction for a solve that reads the factor from memory once in each direction. */
 typedef struct prediction {
   double seconds;
-  bool path;         /* the heaviest path takes them, not the whole factor */
-  double task_share; /* that the cost of tasks would have of a solve */
+  bool path;         /* the heaviest path is the bound, not the whole factor */
+  double task_share; /* share of the time that tasks cost */
 } prediction;
 
-/* At the bandwidth that was just measured. */
+/* Predicts with the bandwidth measured just now. */
 static prediction predict(const tsi_session *s, const tsi_bandwidth *bandwidth,
                           const tristar_calibration *c) {
   const tsi_costs costs = {.one = 1e9 * bandwidth->one,
@@ -72,7 +72,7 @@ static prediction predict(const tsi_session *s, const tsi_bandwidth *bandwidth,
                       .task_share = tasks > 0 ? tasks / (tasks + seconds) : 0};
 }
 
-/* Why the chunks are as large as they are, and on what machine. */
+/* Prints the reason for the size of chunks, and the machine. */
 static void print_granularity(const tsi_session *s, const tristar_calibration *c) {
   const char *task = tsi_text_seconds(1e-6 * c->task_microseconds);
   char from[sizeof c->path + 40] = "defaults; `tristar calibrate` measures this machine";
@@ -134,7 +134,7 @@ static cJSON *make_json(const tsi_session *s, const tsi_bandwidth *bandwidth, co
   return object;
 }
 
-/* With --forecast: from the analysis alone. */
+/* With --forecast: reports the forecast, which needs only the analysis. */
 static int forecast_only(tsi_session *s) {
   const bool ok = tsi_session_analyze(s) && tsi_session_forecast(s, 1, true);
   if (ok && !s->settings->to_stdout) {

@@ -1,9 +1,9 @@
-/* `tristar info MATRIX --ranks N`: what N processes would send while they make a sparse approximate inverse
- * and iterate with it, counted from the matrix and the inverse of one process.
+/* `tristar info MATRIX --ranks N`: counts the messages of N processes that make a sparse approximate inverse
+ * and iterate with it. The counts are derived from the matrix and the inverse of one process.
  *
- * A model problem with K points a side of a cube is cut into boxes, px x py x pz of them, the nearest to a
- * cube; rows are numbered box by box, the unknowns of a point together. Other matrices are cut into blocks of
- * rows.
+ * A model problem on a cube with K points per side is cut into px x py x pz boxes, shaped as close to a cube
+ * as possible. Rows are numbered box by box; the unknowns of a point stay together. Other matrices are cut
+ * into blocks of rows.
  *
  * Reads   the matrix.   Writes  a table, JSON. */
 #include <math.h>
@@ -17,13 +17,13 @@
 #include "drivers/report/rank_figures.h"
 #include "runtime/iterate/precond/fsai_traffic.h"
 
-/* How rows are shared. */
+/* Distribution of the rows. */
 typedef struct cut {
   int ranks;
-  int px, py, pz;  /* boxes; px 0: blocks of rows */
-  int32_t points;  /* of a side of the cube */
-  int32_t *start;  /* ranks + 1: the first row of each */
-  int32_t *number; /* of each row, box by box */
+  int px, py, pz;  /* number of boxes in each direction; px 0: blocks of rows */
+  int32_t points;  /* points per side of the cube */
+  int32_t *start;  /* ranks + 1 entries: first row of each rank */
+  int32_t *number; /* new number of each row, box by box */
 } cut;
 
 typedef struct counted {
@@ -33,19 +33,19 @@ typedef struct counted {
   tristar_precond_t *precond;
   tristar_precond_stats m;
   tsi_fsai_rank *rank;
-  double seconds; /* that the inverse took here */
+  double seconds; /* time to make the inverse on this process */
 } counted;
 
-/* ---- Who has which rows -------------------------------------------------------------------------------- */
+/* ---- Owners of rows ------------------------------------------------------------------------------------ */
 
-/* The largest divisor of n up to its k-th root. */
+/* Returns the largest divisor of n up to its k-th root. */
 static int divisor_below_root(int n, int k) {
   int divisor = (int)(pow(n, 1.0 / k) + 1e-9);
   while (n % divisor != 0) divisor--;
   return divisor;
 }
 
-/* K of gen:KIND:K, where the rows are those of a cube with so many points a side; 0: they are not. */
+/* Returns K of gen:KIND:K if the rows belong to a cube with so many points per side, else 0. */
 static int32_t find_points(const tsi_session *s) {
   const char *colon = strrchr(s->path, ':');
   const double points = colon != NULL && strncmp(s->path, "gen:", 4) == 0 ? atof(colon + 1) : 0;
@@ -61,7 +61,7 @@ static void choose_boxes(cut *c) {
   if (c->px > c->points) c->px = 0;
 }
 
-/* The part of a side that a point is in. */
+/* Returns the part of a side that contains a point. */
 static int part_of(int32_t point, int32_t points, int parts) {
   return (int)(((int64_t)point * parts + parts - 1) / points);
 }
@@ -75,7 +75,7 @@ static int owner_of(const cut *c, int64_t n, int64_t row) {
   return (z * c->py + y) * c->px + x;
 }
 
-/* Numbers rows by owner, those of each in their order. */
+/* Numbers rows by owner; rows of an owner keep their order. */
 static bool cut_rows(counted *t) {
   tsi_session *s = t->s;
   cut *c = &t->cut;
@@ -194,9 +194,9 @@ static void print_report(const counted *t) {
   tsi_rank_figures_print("What a process sends", &records);
 }
 
-/* The most of any process: of the set-up, and of an iteration. */
+/* Adds the maximum over processes, for the set-up and for an iteration. */
 static void add_most(cJSON *object, const counted *t) {
-  static const int numbers[] = {1, 2, 7, 8}; /* in list_figures */
+  static const int numbers[] = {1, 2, 7, 8}; /* positions in list_figures */
   tsi_rank_figure figure[TSI_RANK_FIGURES_MOST];
   double most[TSI_RANK_FIGURES_MOST] = {0};
   char key[64];

@@ -8,9 +8,9 @@
 #include "drivers/session/console.h"
 #include "runtime/process/predict.h"
 
-#define SINGLE_MOST 256 /* GPUs of a single grid; larger ones take long to simulate */
-#define LINES_MOST 16   /* GPUs that the report lists */
-#define ROOM 0.9        /* the part of its memory that a GPU may use */
+#define SINGLE_MOST 256 /* maximum number of GPUs in a single grid; larger grids take long to simulate */
+#define LINES_MOST 16   /* maximum number of GPUs in the report */
+#define ROOM 0.9        /* share of its memory that a GPU may use */
 
 /* ---- Simulations -------------------------------------------------------------------------------------- */
 
@@ -54,7 +54,7 @@ static tristar_status simulate(tsi_session *s, int64_t nrhs, const tristar_layou
   return status;
 }
 
-/* The fastest shape of a single grid of so many GPUs. */
+/* Finds the fastest shape of a single grid of so many GPUs. */
 static tristar_status simulate_grid(const tsi_session *s, int64_t nrhs, int count, tristar_layout layout,
                                     const tsi_info_gpus *r, tsi_info_grid *best) {
   layout.pz = 1;

@@ -1,7 +1,7 @@
-/* `tristar info MATRIX --gpu NAME --layout`: the time of a solve that GPUs run with each other, by the
- * simulator of dag/simulate.h on nodes of that GPU.
+/* `tristar info MATRIX --gpu NAME --layout`: predicts the time of a solve on many GPUs by the simulator of
+ * dag/simulate.h on nodes of that GPU.
  *
- * A header of its own because counts need no model, and its figures no counts.
+ * A header of its own because info_layout.c counts without a model, and these predictions need no counts.
  *
  * Reads   an analysis, the table of devices.   Writes  a report; lines on stdout; JSON. */
 #pragma once
@@ -13,13 +13,13 @@ enum { TSI_INFO_GPUS_POINTS = 21 }; /* powers of two up to 2^20 */
 
 typedef struct tsi_info_gpu {
   int node;
-  double solve, wait;       /* seconds in which a block works, and in which none does */
-  double forward, backward; /* seconds */
-  double messages, bytes;   /* that it sends */
-  double factor_bytes;      /* that it reads in both sweeps */
+  double solve, wait;       /* seconds in which a block works; seconds in which none does */
+  double forward, backward; /* seconds of the sweeps */
+  double messages, bytes;   /* messages and bytes that the GPU sends */
+  double factor_bytes;      /* bytes of the factor that it reads in both sweeps */
 } tsi_info_gpu;
 
-/* The fastest shape of a single grid, or of one with this number of GPUs and the grids of the layout. */
+/* The fastest shape of a single grid with a number of GPUs, and its time. */
 typedef struct tsi_info_grid {
   tristar_layout layout;
   double seconds;
@@ -28,11 +28,11 @@ typedef struct tsi_info_grid {
 typedef struct tsi_info_gpus {
   tsi_cluster cluster;
   tristar_simulated solve; /* ranks 0: nothing was predicted */
-  tsi_info_gpu *gpu;       /* solve.ranks */
+  tsi_info_gpu *gpu;       /* solve.ranks entries */
   tsi_info_grid single[TSI_INFO_GPUS_POINTS];
-  int singles; /* single grids of 1, 2, 4, ... GPUs */
-  int pays;    /* of these the fastest */
-  bool chosen; /* the layout is the fastest of its number of GPUs */
+  int singles; /* number of single grids, with 1, 2, 4, ... GPUs */
+  int pays;    /* index of the fastest single grid */
+  bool chosen; /* the layout was chosen as the fastest for its number of GPUs */
 } tsi_info_gpus;
 
 /* Chooses the layout if layout->px is 0, for `ranks` GPUs. */

@@ -12,7 +12,7 @@
 #include "drivers/report/report.h"
 #include "runtime/process/traffic.h"
 
-#define GRIDS_MOST 64 /* with --layout auto */
+#define GRIDS_MOST 64 /* maximum number of grids with --layout auto */
 
 static void print_row(const char *label, const tristar_range *messages, const tristar_range *bytes) {
   printf("  %-10s %9.0f %11.1f %9.0f   %9s %9s %9s   %9s\n", label, messages->min, messages->mean,
@@ -94,7 +94,7 @@ static cJSON *make_json(const tsi_session *s, const tristar_layout *layout, int6
   return object;
 }
 
-/* The separator tree has as many leaves as the layout may have grids. */
+/* Returns the leaves of the separator tree: as many as the layout may have grids. */
 static int choose_leaves(const tsi_settings *settings, const tristar_layout *layout) {
   int leaves = 1;
   if (layout->px > 0) return layout->pz;
@@ -122,9 +122,9 @@ static int check_words(const tsi_settings *settings, tristar_layout *layout) {
   return TSI_EXIT_OK;
 }
 
-#define FORECAST_MOST 256 /* processes: it takes seconds for each hundred */
+#define FORECAST_MOST 256 /* maximum number of processes: a forecast takes seconds per hundred */
 
-/* With --forecast, or for few processes. */
+/* Makes a forecast with --forecast, or if there are few processes. */
 static bool make_forecast(tsi_session *s, const tristar_layout *layout, int64_t nrhs,
                           tristar_ranks_forecast *forecast) {
   if (!s->settings->forecast && (int64_t)layout->px * layout->py * layout->pz > FORECAST_MOST) return true;

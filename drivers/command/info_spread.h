@@ -1,4 +1,4 @@
-/* `tristar info TRIANGLE --gpu NAME --devices N`: the time of a solve whose rows are spread over N GPUs.
+/* `tristar info TRIANGLE --gpu NAME --devices N`: predicts the time of a solve with rows spread over N GPUs.
  *
  * A header of its own because a prediction is no part of a solve with the triangle.
  *
@@ -12,7 +12,7 @@ typedef struct tsi_info_spread {
   int gpus; /* 0: nothing was predicted */
   int tasks;
   const tsi_device *device;
-  tsi_spread_predicted one, spread, unified; /* on one GPU, on `gpus`, and on these with managed memory */
+  tsi_spread_predicted one, spread, unified; /* on one GPU, on `gpus` GPUs, on these with managed memory */
 } tsi_info_spread;
 
 bool tsi_info_spread_make(tsi_session *s, const tristar_factor_t *factor, tsi_info_spread *r);

@@ -1,6 +1,6 @@
 /* `tristar inverse --layout` under mpiexec: all ranks have rows of the matrix, factor it, and solve with unit
- * vectors. Rank 0 reads the list of entries and has their values. For --pattern it reads the whole matrix.
- * What fails on any rank is reported by rank 0 once, and all ranks end with the same status. */
+ * vectors. Rank 0 reads the list of entries and receives their values. For --pattern it reads the whole
+ * matrix. If any rank fails, rank 0 reports it once, and all ranks end with the same status. */
 #include "drivers/command/solve.h"
 
 #include "drivers/session/console.h"
@@ -26,7 +26,7 @@ typedef struct inverse_on_ranks {
   double seconds;
 } inverse_on_ranks;
 
-/* Rows and columns of all entries of the session's view. */
+/* Lists the rows and columns of all entries of the session's view. */
 static bool list_pattern(tsi_session *s, tsi_inverse_entries *e) {
   const int64_t *ptr = s->view.ptr;
   const int32_t *index = s->view.index;
@@ -45,14 +45,14 @@ static bool list_pattern(tsi_session *s, tsi_inverse_entries *e) {
   return true;
 }
 
-/* On rank 0. */
+/* On rank 0: makes the list of entries and the array of values. */
 static bool prepare(tsi_session *s, inverse_on_ranks *h) {
   if (s->settings->diagonal) return tsi_dense_make(s, s->view.rows, 1, &h->values);
   return (s->settings->pattern ? list_pattern(s, &h->entries) : tsi_inverse_entries_read(s, &h->entries)) &&
          tsi_dense_make(s, h->entries.count, 1, &h->values);
 }
 
-/* Collective. */
+/* Collective. Computes the entries. */
 static bool compute(tsi_session *s, inverse_on_ranks *h, tristar_distributed_t *distributed) {
   const int64_t n = h->matrix.n;
   tristar_distributed_stats own;
@@ -86,7 +86,7 @@ static bool compute(tsi_session *s, inverse_on_ranks *h, tristar_distributed_t *
   return ok;
 }
 
-/* Collective. */
+/* Collective. Runs the command. */
 static bool make_on_ranks(tsi_session *s, void *state) {
   inverse_on_ranks *h = state;
   tristar_dmatrix_t *matrix = NULL;

@@ -1,7 +1,7 @@
-/* `tristar krylov`: A X = B by a Krylov method, from a file to a judged X.
+/* `tristar krylov`: solves A X = B from a file by a Krylov method, and checks X.
  *
- * The preconditioner is made once, and so is the solver; solves are timed and must repeat bit for bit. A
- * column that has not converged is a failure, but all figures are told, and X is written.
+ * Preconditioner and solver are made once; solves are timed and must return the same bits. A column that does
+ * not converge is a failure, but all figures are reported, and X is written.
  *
  * Reads   the matrix, B.   Writes  X, the report, JSON, a picture of the norms. */
 #include "drivers/command/krylov.h"
@@ -50,7 +50,7 @@ static bool has_restarts(const tsi_krylov_solution *z) {
   return z->options.method == TRISTAR_KRYLOV_GMRES || z->options.method == TRISTAR_KRYLOV_FGMRES;
 }
 
-/* The method, with its name. */
+/* Sets the method and its name. */
 static void set_method(tsi_krylov_solution *z, tristar_krylov_method method) {
   static const char *const names[] = {"auto",   "CG",           "BiCGSTAB", "GMRES",
                                       "FGMRES", "pipelined CG", "block CG"};
@@ -60,8 +60,8 @@ static void set_method(tsi_krylov_solution *z, tristar_krylov_method method) {
   snprintf(z->method, sizeof z->method, number > 0 ? "%s(%d)" : "%s", names[method], number);
 }
 
-/* An incomplete factorization that nobody has asked for may be far from A: then the residual itself is to be
- * tested. */
+/* An automatically chosen incomplete factorization may be far from A. GMRES then preconditions on the right,
+ * so that it tests the true residual. */
 static void set_side(const tsi_session *s, tsi_krylov_solution *z) {
   const int side = s->settings->side;
   const bool gmres = z->options.method == TRISTAR_KRYLOV_GMRES;
@@ -71,8 +71,8 @@ static void set_side(const tsi_session *s, tsi_krylov_solution *z) {
     z->options.side = TRISTAR_SIDE_RIGHT;
 }
 
-/* Has the automatic choice of CG met an indefinite matrix? Then GMRES takes its place; the solver and the
- * preconditioner are to be made anew. */
+/* If the automatic choice was CG and the matrix proves indefinite, switches to GMRES and returns true. Solver
+ * and preconditioner must then be made anew. */
 static bool gives_up_cg(const tsi_session *s, tsi_krylov_solution *z) {
   bool indefinite = false;
   for (int64_t c = 0; c < z->b.cols; c++)
@@ -125,7 +125,7 @@ typedef struct run {
   tsi_krylov_solution *z;
 } run;
 
-/* The preconditioner and the solver. */
+/* Makes the preconditioner and the solver. */
 static bool make(void *context) {
   const run *of = context;
   tsi_session *s = of->s;
@@ -176,13 +176,13 @@ static bool solve(tsi_session *s, tsi_krylov_solution *z) {
                            s->name);
 }
 
-/* NaN stays. */
+/* Keeps the larger value; a NaN stays. */
 static void keep_larger(double *largest, double value) {
   if (!(value <= *largest) && !isnan(*largest)) *largest = value;
 }
 
-/* Of all columns together: the most iterations, the largest residuals, the first reason that is not
- * convergence, all times. */
+/* Combines the results of all columns: maximum of iterations and residuals, sums of times, and the first
+ * reason that is not convergence. */
 static tristar_krylov_result sum_up(const tsi_krylov_solution *z) {
   tristar_krylov_result all = {.reason = TRISTAR_REASON_CONVERGED, .converged = 1};
   for (int64_t c = 0; c < z->b.cols; c++) {
@@ -213,7 +213,7 @@ bool tsi_krylov_judge_columns(tsi_session *s, const tsi_krylov_solution *z) {
 
 /* ---- What came out ------------------------------------------------------------------------------------- */
 
-/* What is tested, in words. */
+/* Returns the tested norm as text. */
 static const char *norm_text(const tsi_krylov_solution *z) {
   const bool right = z->options.side == TRISTAR_SIDE_RIGHT || z->options.method == TRISTAR_KRYLOV_FGMRES;
   return z->precond == NULL || right || z->options.norm == TRISTAR_NORM_RESIDUAL
@@ -225,7 +225,7 @@ static int64_t nnz_factor(const tsi_session *s, const tsi_krylov_solution *z) {
   return z->words.factor ? s->f.nnz_factor : z->m.nnz_lower + z->m.nnz_upper;
 }
 
-/* The word of --precond, with the shift of an automatic choice. */
+/* Returns the word of --precond, with the shift of an automatic choice. */
 static const char *precond_text(const tsi_krylov_solution *z, char text[static 32]) {
   const double shift = z->words.automatic ? z->words.options.shift : 0;
   snprintf(text, 32, shift > 0 && !z->words.none ? "%s, shift %g" : "%s", z->words.word, shift);
@@ -289,7 +289,7 @@ void tsi_krylov_report(const tsi_session *s, const tsi_krylov_solution *z) {
 static void add_columns(cJSON *object, const tsi_krylov_solution *z) {
   cJSON *residuals = cJSON_AddArrayToObject(object, "residuals");
   for (int64_t k = 0; k < z->norms.count; k++) {
-    if (z->norms.point[k].column > 0) continue; /* a group of columns takes turns */
+    if (z->norms.point[k].column > 0) continue; /* columns of a group alternate */
     cJSON_AddItemToArray(residuals, isfinite(z->norms.point[k].residual)
                                         ? cJSON_CreateNumber(z->norms.point[k].residual)
                                         : cJSON_CreateNull());
@@ -307,7 +307,7 @@ static void add_columns(cJSON *object, const tsi_krylov_solution *z) {
 cJSON *tsi_krylov_json(const tsi_session *s, const tsi_krylov_solution *z) {
   static const char *const words[] = {"auto",   "cg",           "bicgstab", "gmres",
                                       "fgmres", "pipelined-cg", "block-cg"};
-  tsi_session plain = *s; /* without what complete factors would tell */
+  tsi_session plain = *s; /* without the figures of complete factors */
   plain.analysis = NULL;
   plain.factored = false;
   plain.plan = NULL;

@@ -1,7 +1,7 @@
-/* `tristar krylov` under mpiexec: the rows of the matrix in blocks of equal size, or in parts, on all
- * processes, with a preconditioner that each makes of its diagonal block, or a sparse approximate inverse of
- * the whole. B is read or made on rank 0, and X goes there. What fails on any rank is told by rank 0 once,
- * and all ranks end with the same status. */
+/* `tristar krylov` under mpiexec: all processes have rows of the matrix, in blocks of equal size or in parts
+ * by METIS. Each process makes a preconditioner of its diagonal block, or all make a sparse approximate
+ * inverse of the whole matrix. Rank 0 reads or makes B, and gathers X. If any rank fails, rank 0 reports it
+ * once, and all ranks end with the same status. */
 #include "drivers/command/krylov.h"
 
 #include "drivers/session/console.h"
@@ -25,7 +25,7 @@ int tsi_krylov_distributed(const tsi_settings *settings, const tsi_krylov_precon
 #include "drivers/session/rhs.h"
 #include "tristar_dmatrix_mpi.h"
 
-/* Of one rank, in the latest solve. */
+/* Figures of one rank in the latest solve. */
 typedef struct record {
   tristar_dmatrix_stats matrix;
   int64_t messages, bytes;
@@ -36,18 +36,18 @@ typedef struct spread {
   tsi_session *s;
   tsi_krylov_solution z;
   tristar_dmatrix_t *matrix;
-  tristar_dmatrix_stats d; /* before the latest solve */
+  tristar_dmatrix_stats d; /* statistics before the latest solve */
   MPI_Datatype scalar;
-  int64_t block_rows, block_first; /* of B and X, as they are spread and gathered */
-  int *count, *first;              /* ranks: the same */
-  char *block;                     /* block_rows */
-  char *b, *x;                     /* rows of the matrix here */
-  record own, *all;                /* all: on rank 0 */
+  int64_t block_rows, block_first; /* rows of B and X that this rank receives and sends */
+  int *count, *first;              /* block_rows and block_first of each rank */
+  char *block;                     /* these rows; block_rows of them */
+  char *b, *x;                     /* b and x in the rows of the matrix of this rank */
+  record own, *all;                /* record of this rank; on rank 0: all records */
 } spread;
 
 /* ---- Rows ---------------------------------------------------------------------------------------------- */
 
-/* --split metis. */
+/* For --split metis: moves rows to their parts. */
 static bool move_rows(spread *p, const tristar_dmatrix_options *options) {
   tristar_dmatrix_t *parts;
   if (!tsi_session_check(p->s, tristar_dmatrix_repartition(p->matrix, options, &parts), p->s->name))
@@ -72,7 +72,7 @@ static bool read_matrix(spread *p) {
   tristar_dmatrix_get_stats(p->matrix, &p->d);
   p->block_rows = p->d.rows;
   p->block_first = p->d.first;
-  options.scalar = 0; /* converted already */
+  options.scalar = 0; /* already converted */
   if (s->settings->split == 1 && !move_rows(p, &options)) return false;
   s->precision = tsi_precision_of(p->d.scalar);
   s->view = (tristar_view){.symmetry = p->d.symmetry, .rows = p->d.n, .cols = p->d.n};
@@ -80,7 +80,7 @@ static bool read_matrix(spread *p) {
   return true;
 }
 
-/* Local. */
+/* Allocates the arrays of this rank; not collective. */
 static bool allocate(spread *p) {
   const size_t columns = (size_t)p->z.b.cols, ranks = (size_t)p->s->ranks;
   const size_t entries = (size_t)p->d.rows * columns, bytes = p->s->precision->bytes;
@@ -96,7 +96,7 @@ static bool allocate(spread *p) {
   return tsi_session_fail(p->s, TRISTAR_ERR_MEMORY, "%s: out of memory", p->s->name);
 }
 
-/* B from rank 0 to all. */
+/* Scatters B from rank 0. */
 static bool spread_rhs(spread *p) {
   tsi_session *s = p->s;
   tristar_dense *b = &p->z.b;
@@ -120,7 +120,7 @@ static bool spread_rhs(spread *p) {
       s->name);
 }
 
-/* X from all to rank 0. */
+/* Gathers X on rank 0. */
 static bool gather_solution(const spread *p) {
   const tristar_dense *x = &p->z.x;
   const size_t bytes = p->s->precision->bytes;
@@ -138,7 +138,7 @@ static bool gather_solution(const spread *p) {
 
 /* ---- Solves -------------------------------------------------------------------------------------------- */
 
-/* The first automatic choice that breaks down on no rank. */
+/* Makes the first automatic choice that breaks down on no rank. */
 static bool choose_precond(spread *p) {
   tsi_session *s = p->s;
   tsi_krylov_solution *z = &p->z;
@@ -157,7 +157,7 @@ static bool choose_precond(spread *p) {
   return true;
 }
 
-/* M of the diagonal block; the session has the whole matrix's view afterwards. */
+/* Makes M of the diagonal block; afterwards the session has the view of the whole matrix again. */
 static bool make_precond_of_block(spread *p) {
   tsi_session *s = p->s;
   const tristar_view whole = s->view;
@@ -168,7 +168,9 @@ static bool make_precond_of_block(spread *p) {
   return ok;
 }
 
-/* G, of the rows of all ranks; or M of subdomains that overlap, restricted where M need not be symmetric. */
+/* Makes G of the rows of all ranks, or M of overlapping subdomains; M is restricted if it need not be
+ * symmetric.
+ */
 static bool make_of_all(spread *p) {
   tsi_krylov_solution *z = &p->z;
   const tristar_precond_options *o = &z->words.options;
@@ -190,7 +192,7 @@ static bool make_of_all(spread *p) {
   return true;
 }
 
-/* M, and entries of the factors of all ranks. */
+/* Makes M, and counts the entries of the factors of all ranks. */
 static bool make_precond(spread *p) {
   tsi_session *s = p->s;
   int64_t entries[5];
@@ -208,14 +210,14 @@ static bool make_precond(spread *p) {
   s->f.nnz_factor = entries[2];
   p->z.m.nodes = entries[3];
   p->z.m.bytes = (size_t)entries[4];
-  if (entries[0] > 0 && p->d.nnz_all > 0) /* one triangle serves as two */
+  if (entries[0] > 0 && p->d.nnz_all > 0) /* a symmetric M stores one triangle, which is used twice */
     p->z.m.fill =
         (double)(entries[1] > 0 ? entries[0] + entries[1] : 2 * entries[0] - p->d.n) / (double)p->d.nnz_all;
   p->own.setup_s = p->z.setup_s;
   return ok;
 }
 
-/* Of the rows of all ranks. */
+/* Is the diagonal in the rows of all ranks positive? */
 static bool has_positive_diagonal(const spread *p) {
   tristar_view block;
   tristar_dmatrix_get_diagonal(p->matrix, &block);
@@ -224,7 +226,7 @@ static bool has_positive_diagonal(const spread *p) {
   return positive;
 }
 
-/* The preconditioner and the solver. */
+/* Makes the preconditioner and the solver. */
 static bool make(void *context) {
   spread *p = context;
   tsi_krylov_solution *z = &p->z;
@@ -241,7 +243,7 @@ static bool make(void *context) {
   return true;
 }
 
-/* The checksums of all ranks together. */
+/* Returns a checksum of X on all ranks. */
 static uint64_t find_checksum(const spread *p) {
   uint64_t checksum = tsi_checksum(&(tristar_dense){p->d.rows, p->z.b.cols, p->d.scalar, p->x}) *
                       (2 * (uint64_t)p->s->rank + 1);
@@ -266,7 +268,7 @@ static bool solve_once(void *context, double *seconds, uint64_t *checksum) {
       p->s, !full || tsi_session_fail(p->s, TRISTAR_ERR_MEMORY, "out of memory for the norms"));
 }
 
-/* What the latest solve took, on rank 0 of all. */
+/* Gathers the records of the latest solve on rank 0. */
 static void gather_records(spread *p) {
   record *own = &p->own;
   const tristar_dmatrix_stats before = p->d;
@@ -288,7 +290,7 @@ static bool solve(spread *p) {
   if (!tsi_krylov_run(p->s, z, make, solve_once, p)) return false;
   gather_records(p);
   if (!gather_solution(p)) return false;
-  if (p->s->rank == 0) z->times.checksum = tsi_checksum(&z->x); /* as of one process */
+  if (p->s->rank == 0) z->times.checksum = tsi_checksum(&z->x); /* comparable to a run on one process */
   return tsi_session_check(
       p->s,
       tristar_krylov_residual(z->krylov, z->b.cols, p->b, rows, p->x, rows, NULL, rows, &z->backward_error),
@@ -317,7 +319,7 @@ static int list_figures(const void *of_rank, tsi_rank_figure figure[TSI_RANK_FIG
   return sizeof list / sizeof list[0];
 }
 
-/* On rank 0. */
+/* On rank 0: prints the report and writes JSON. */
 static void tell(tsi_session *s, void *state) {
   const spread *p = state;
   const tsi_rank_records records = {s->ranks, p->all, sizeof *p->all, list_figures};

@@ -6,7 +6,7 @@
 #include "drivers/command/krylov.h"
 #include "runtime/matrix/view.h"
 
-/* A word, or what stands before its level of fill. */
+/* A word, or the part of the word before its level of fill. */
 static const struct {
   const char *word;
   bool level;
@@ -19,7 +19,7 @@ static const struct {
              {"milu", true, TRISTAR_PRECOND_ILU, 1},   {"ic", true, TRISTAR_PRECOND_IC, 0},
              {"mic", true, TRISTAR_PRECOND_IC, 1}};
 
-/* A level from 0 on, of at most six digits. */
+/* Reads a level >= 0 of at most six digits. */
 static bool read_level(const char *text, int *level) {
   const size_t digits = strspn(text, "0123456789");
   if (digits == 0 || digits > 6 || text[digits] != '\0') return false;
@@ -41,8 +41,8 @@ static bool read_word(const char *word, tristar_precond_options *options) {
 
 /* ---- --fsai -------------------------------------------------------------------------------------------- */
 
-/* Where the number of a name goes: `real`, `count`, `flag` or `block`, of which one is not NULL; block may be
- * a word, too. */
+/* The destination of a number: exactly one of `real`, `count`, `flag` and `block` is not NULL. block also
+ * accepts the word auto. */
 typedef struct fsai_number {
   const char *name;
   double *real;
@@ -61,7 +61,7 @@ static bool store_number(const fsai_number *to, double number) {
   return true;
 }
 
-/* NAME=NUMBER, or block=auto, at the beginning of the text; returns where it ends, or NULL. */
+/* Reads NAME=NUMBER, or block=auto, at the beginning of the text; returns its end, or NULL. */
 static const char *read_number(const char *text, const fsai_number *numbers, size_t count) {
   static const char automatic[] = "auto";
   for (size_t k = 0; k < count; k++) {
@@ -78,7 +78,7 @@ static const char *read_number(const char *text, const fsai_number *numbers, siz
   return NULL;
 }
 
-/* Ranges are judged by the library. */
+/* The library checks ranges. */
 int tsi_krylov_fsai_read(const char *command, const char *text, tsi_krylov_precond *precond) {
   tristar_precond_options *o = &precond->options;
   int pair = (int)o->pair;
@@ -109,8 +109,8 @@ int tsi_krylov_fsai_read(const char *command, const char *text, tsi_krylov_preco
 
 /* ---- auto ---------------------------------------------------------------------------------------------- */
 
-/* Shifts of incomplete factors whose pivots break down (T. A. Manteuffel, Math. Comp. 34 (1980)); then the
- * diagonal, then nothing. */
+/* Shifts to try if pivots of incomplete factors break down (T. A. Manteuffel, Math. Comp. 34 (1980)). After
+ * them: the diagonal, then no preconditioner. */
 static const double shifts[] = {0, 1e-3, 1e-2, 0.1, 1};
 #define SHIFTS ((int)(sizeof shifts / sizeof *shifts))
 
@@ -119,7 +119,7 @@ static bool is_cg(const tristar_krylov_options *o) {
          o->method == TRISTAR_KRYLOV_BLOCK_CG;
 }
 
-/* Fills in the choice number `attempt`. */
+/* Sets the choice number `attempt`. */
 static void choose(tsi_krylov_solution *z) {
   tsi_krylov_precond *w = &z->words;
   const bool incomplete = w->attempt < SHIFTS;
@@ -127,7 +127,7 @@ static void choose(tsi_krylov_solution *z) {
   w->word = w->none ? "none" : !incomplete ? "jacobi" : is_cg(&z->options) ? "ic0" : "ilu0";
   (void)read_word(w->word, &w->options);
   if (incomplete && w->attempt > 0) w->options.shift = shifts[w->attempt];
-  if (!incomplete) w->options.place = TRISTAR_PLACE_CPU; /* it has neither sweeps nor products */
+  if (!incomplete) w->options.place = TRISTAR_PLACE_CPU; /* no sweeps or products to run on a device */
 }
 
 bool tsi_krylov_broke_down(tristar_status status) {
@@ -144,7 +144,7 @@ bool tsi_krylov_next_precond(tsi_krylov_solution *z) {
   return true;
 }
 
-/* Real part of entry k, and whether it has no other. */
+/* Is entry k real and positive? */
 static bool is_positive(const tristar_view *v, int64_t k) {
   switch (v->scalar) {
   case TRISTAR_SINGLE:

@@ -1,7 +1,7 @@
-/* The picture of `tristar krylov`: the norm of the residual, iteration by iteration. See krylov.h.
+/* The picture of `tristar krylov`: the norm of the residual in each iteration. See krylov.h.
  *
- * A line joins the norms of a right-hand side, divided by the one that the tolerance refers to; what is not
- * positive or not finite has no place on a logarithmic axis. */
+ * A line joins the norms of a right-hand side, divided by the norm that the tolerance refers to. The axis is
+ * logarithmic, so norms that are not positive or not finite are left out. */
 #include <stdlib.h>
 
 #include "drivers/draw/chart.h"
@@ -23,14 +23,14 @@ int tsi_norms_add(void *arg, const tristar_krylov_point *point) {
   return 0;
 }
 
-/* By right-hand side, then by iteration. */
+/* Sorts by right-hand side, then by iteration. */
 static int compare_points(const void *a, const void *b) {
   const tristar_krylov_point *p = a, *q = b;
   if (p->column != q->column) return (p->column > q->column) - (p->column < q->column);
   return (p->iteration > q->iteration) - (p->iteration < q->iteration);
 }
 
-/* The series of a right-hand side, whose points begin with the first. x, y: of all points. */
+/* Returns the series of the right-hand side whose first point has the number `first`. x, y: of all points. */
 static tsi_series series_of(const tsi_krylov_solution *z, const double *x, const double *y, int64_t first,
                             bool marks) {
   const int64_t column = z->norms.point[first].column;
@@ -68,7 +68,7 @@ bool tsi_krylov_draw(tsi_session *s, const tsi_krylov_solution *z, const tristar
                      const char *norm) {
   const tsi_norms *norms = &z->norms;
   const size_t room = (size_t)norms->count + 1;
-  const bool marks = all->iterations <= 60; /* of more iterations they would be a band */
+  const bool marks = all->iterations <= 60; /* more marks would overlap */
   double *x = malloc(room * sizeof *x), *y = malloc(room * sizeof *y);
   tsi_series *series = malloc(room * sizeof *series);
   char text[64];

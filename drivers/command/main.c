@@ -302,7 +302,7 @@ static int print_version(void) {
   return TSI_EXIT_OK;
 }
 
-/* NULL: none is named so, and a message has been printed. */
+/* Returns NULL and prints a message if there is no such subcommand. */
 static const tsi_command *find_command(const char *name) {
   for (size_t k = 0; k < COMMANDS; k++)
     if (strcmp(name, commands[k].name) == 0) return &commands[k];
@@ -328,12 +328,12 @@ static int help(int argc, char **argv) {
   return TSI_EXIT_OK;
 }
 
-/* Subcommands that share the work among the processes of mpiexec. Every other subcommand would do all of it
- * in each process, and write the same files at the same time. */
+/* Subcommands that share the work among the processes of mpiexec. In the others each process would do all the
+ * work and write the same files. */
 #define USES_RANKS (TSI_SOLVE | TSI_TRISOLVE | TSI_KRYLOV | TSI_SCHUR | TSI_INVERSE)
 
-/* Refuses several processes on all of them, with one message. Returns false where there is nothing to do, and
- * the exit status. `tristar env` reports on rank 0 alone. */
+/* Refuses several processes for other subcommands, with one message. Returns false with an exit status if
+ * this process has nothing to do. `tristar env` reports only on rank 0. */
 static bool allow_ranks(const tsi_command *command, const tsi_settings *settings, int *status) {
   const tsi_launch launch = tsi_launched();
   *status = TSI_EXIT_OK;
@@ -355,22 +355,22 @@ static int run(int argc, char **argv) {
   const tsi_command *command = find_command(argv[1]);
   if (command == NULL) return TSI_EXIT_USAGE;
   if (!tsi_options_parse(command, argc - 1, argv + 1, &settings, &status)) return status;
-  if (command->bit == TSI_SOLVE && settings.unknowns != NULL) { /* with --schur: as tristar schur */
+  if (command->bit == TSI_SOLVE && settings.unknowns != NULL) { /* --schur means `tristar schur` */
     command = find_command("schur");
     if (!tsi_options_parse(command, argc - 1, argv + 1, &settings, &status)) return status;
   }
   if (!allow_ranks(command, &settings, &status)) return status;
-  if (command->bit != TSI_ENV) tsi_environment_restart(argv);              /* env shows what is */
-  const bool counts = command->bit == TSI_INFO && settings.layout != NULL; /* without StarPU */
+  if (command->bit != TSI_ENV) tsi_environment_restart(argv);              /* env shows the given variables */
+  const bool counts = command->bit == TSI_INFO && settings.layout != NULL; /* needs no StarPU */
   if (command->bit & STARTS_STARPU && !counts) tsi_environment_prepare(&settings);
   return command->run(&settings);
 }
 
 int main(int argc, char **argv) {
-  tsi_console_mute(tsi_launched().rank > 0); /* until MPI is initialized, rank 0 reports alone */
+  tsi_console_mute(tsi_launched().rank > 0); /* only rank 0 prints until MPI is initialized */
   int status = run(argc, argv);
   if (status != TSI_EXIT_OK && tsi_console_is_mute())
-    sleep(2); /* mpiexec ends all at the first failure: let rank 0 print before */
+    sleep(2); /* mpiexec ends all processes at the first failure: rank 0 must print before */
   if ((fflush(stdout) != 0 || ferror(stdout)) && status == TSI_EXIT_OK) {
     tsi_console_error("cannot write to standard output: %s", strerror(errno));
     status = TSI_EXIT_FAILED;

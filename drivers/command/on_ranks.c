@@ -28,8 +28,8 @@ bool tsi_all_ranks_say(tsi_session *s, bool ok) {
   return tsi_session_fail(s, (tristar_status)status, "rank %d: %.600s", first, message);
 }
 
-/* What this process is to do of the given settings: with its share of the node's cores, and without files,
- * which rank 0 writes. */
+/* Returns the settings of this process: with its share of the node's cores, and without output files, which
+ * only rank 0 writes. */
 static tsi_settings settings_of_rank(const tsi_settings *given, int rank) {
   tsi_settings settings = *given;
   tristar_config cores;
@@ -51,7 +51,7 @@ static int run(const tsi_ranks_command *command, const tsi_settings *given, cons
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &ranks);
   tsi_settings settings = settings_of_rank(given, rank);
-  tsi_console_mute(rank > 0); /* rank 0 says the same */
+  tsi_console_mute(rank > 0); /* rank 0 prints the same messages */
   const int wrong = command->check != NULL ? command->check(&settings, ranks, state) : TSI_EXIT_OK;
   tsi_console_mute(false);
   if (wrong != TSI_EXIT_OK) return wrong;

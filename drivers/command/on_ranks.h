@@ -1,11 +1,10 @@
-/* A command under mpiexec: MPI and the session of each rank from start to end, and rows of a matrix on all
- * ranks.
+/* Runs a command under mpiexec: MPI, the session of each rank, and the rows of a matrix on all ranks.
  *
  * Reads   tsi_settings, the rows of a file.   Writes  the session of each rank.
  * Invariants
  *   - all ranks call the same functions, and end with the exit status of rank 0
- *   - rank 0 reports what fails on any rank, once
- *   - rank 0 alone writes files and reports, but for the parts of a factor (--save) */
+ *   - if any rank fails, rank 0 reports it, once
+ *   - only rank 0 writes files and reports; exception: each rank writes its part of a factor (--save) */
 #pragma once
 
 #include "drivers/session/layout.h"
@@ -39,11 +38,11 @@ bool tsi_all_ranks_say(tsi_session *s, bool ok);
 int tsi_check_layout(const char *command, const tsi_settings *settings, int ranks, tristar_layout *layout);
 
 #ifdef TSI_HAVE_MPI
-/* Collective: rows of the matrix on each rank; NULL where they cannot be read so, or where rank 0 is to
- * report what is wrong with them. A complex symmetric matrix may have real values alone: then it is
- * Hermitian, which only a rank with all of them can find out. */
+/* Collective. Reads rows of the matrix on each rank. Returns NULL if this is not possible, or if they are
+ * wrong and rank 0 must report it. Not possible for a complex symmetric matrix: it is Hermitian if all values
+ * are real, and only a rank with all rows can test this. */
 tristar_dmatrix_t *tsi_read_rows(tsi_session *s);
-/* Collective: the matrix of a command that factors it on all ranks. spread: rows on each rank, where they can
- * be read so. Else rank 0 reads the matrix and has all rows, and the view of its session has the entries. */
+/* Collective. Makes the matrix of a command that factors it on all ranks. spread: each rank reads rows, if
+ * possible. Otherwise rank 0 reads all rows, and the view of its session has the entries. */
 bool tsi_make_rows(tsi_session *s, bool spread, tristar_dmatrix_t **matrix);
 #endif

@@ -1,4 +1,4 @@
-/* `tristar schur`: the Schur complement of unknowns that a file names.
+/* `tristar schur`: the Schur complement of the unknowns in a file.
  *
  * On one process it is a part of the factor; on many, see schur_mpi.c. */
 #include <stdlib.h>
@@ -59,7 +59,7 @@ void tsi_schur_vectors_free(tsi_schur_vectors *v) {
   free(v->x.values);
 }
 
-/* The right-hand sides become what expanding continues with. */
+/* Condenses the right-hand sides in place, then expands the solutions from them. */
 static bool solve(tsi_session *s, tsi_schur_vectors *v) {
   const int64_t n = v->b.rows, nrhs = v->b.cols, count = s->schur_count;
   tristar_dense g = {.values = NULL};

@@ -1,6 +1,6 @@
 /* `tristar schur --layout` under mpiexec: all ranks have rows of the matrix, factor A_II and solve with it.
- * Rank 0 reads the unknowns and has the complement. What fails on any rank is reported by rank 0 once, and
- * all ranks end with the same status. */
+ * Rank 0 reads the unknowns and receives the complement. If any rank fails, rank 0 reports it once, and all
+ * ranks end with the same status. */
 #include "drivers/command/solve.h"
 
 #include "drivers/session/console.h"
@@ -26,18 +26,20 @@ typedef struct complement_on_ranks {
   double seconds;
 } complement_on_ranks;
 
-/* On rank 0. */
+/* On rank 0: reads the unknowns and the vectors. */
 static bool prepare(tsi_session *s, complement_on_ranks *h) {
   return tsi_schur_read_unknowns(s) && tsi_dense_make(s, s->schur_count, s->schur_count, &h->values) &&
          tsi_schur_vectors_read(s, &h->vectors);
 }
 
-/* Rows of vectors of rank 0 to the ranks that have them, or back. Each rank: its rows, column-major. */
+/* Scatters rows of vectors from rank 0 to their owners, or gathers them. Each rank stores its rows
+ * column-major.
+ */
 typedef struct rows_on_ranks {
   MPI_Datatype scalar;
-  int *count, *first; /* by rank, on rank 0 */
-  int rows;           /* of this rank */
-  size_t bytes;       /* of a scalar */
+  int *count, *first; /* rank 0: number of rows and first row of each rank */
+  int rows;           /* number of rows of this rank */
+  size_t bytes;       /* size of a scalar */
 } rows_on_ranks;
 
 static bool begin_rows(tsi_session *s, const complement_on_ranks *h, rows_on_ranks *r) {
@@ -67,7 +69,7 @@ static void move_rows(const rows_on_ranks *r, const tristar_dense *all, int64_t 
   }
 }
 
-/* Collective. Of nrhs right-hand sides: b and x are the rows of this rank. */
+/* Collective. Solves for nrhs right-hand sides; b has the rows of this rank. */
 static bool solve_columns(tsi_session *s, const complement_on_ranks *h, tristar_dmatrix_schur_t *schur,
                           const rows_on_ranks *r, int64_t nrhs, char *b) {
   const int64_t ld = r->rows > 0 ? r->rows : 1;
@@ -88,7 +90,7 @@ static bool solve_columns(tsi_session *s, const complement_on_ranks *h, tristar_
   return ok;
 }
 
-/* Collective. With --reduced or --interface. */
+/* Collective. Solves with --reduced or --interface. */
 static bool solve_on_ranks(tsi_session *s, const complement_on_ranks *h, tristar_dmatrix_schur_t *schur) {
   rows_on_ranks r = {.rows = 0};
   int64_t nrhs = h->vectors.b.values != NULL ? h->vectors.b.cols : 0;
@@ -107,7 +109,7 @@ static bool solve_on_ranks(tsi_session *s, const complement_on_ranks *h, tristar
   return ok;
 }
 
-/* Collective. The factor of A_II, the complement, and solves. */
+/* Collective. Factors A_II, computes the complement, and solves. */
 static bool compute(tsi_session *s, complement_on_ranks *h, tristar_dmatrix_t *matrix,
                     const tristar_analysis_options *analysis, const tristar_distributed_options *options) {
   tristar_dmatrix_schur_t *schur = NULL;
@@ -122,7 +124,7 @@ static bool compute(tsi_session *s, complement_on_ranks *h, tristar_dmatrix_t *m
   return ok;
 }
 
-/* Collective. */
+/* Collective. Runs the command. */
 static bool make_on_ranks(tsi_session *s, void *state) {
   complement_on_ranks *h = state;
   tristar_dmatrix_t *matrix = NULL;
@@ -132,7 +134,7 @@ static bool make_on_ranks(tsi_session *s, void *state) {
   bool ok = tsi_rank_0_says(s->rank > 0 || prepare(s, h));
   if (ok) {
     tristar_analysis_options analysis = tsi_session_analysis_options(s);
-    analysis.schur = NULL; /* they are not of A_II */
+    analysis.schur = NULL; /* tristar_dmatrix_schur takes the unknowns itself */
     analysis.schur_count = 0;
     tristar_distributed_options_init(&options);
     options.layout = h->layout;

@@ -1,7 +1,7 @@
-/* `tristar simulate`: what solves take on a node of cores and GPUs, by StarPU's simulation of one.
+/* `tristar simulate`: times of solves on a node of cores and GPUs, by StarPU's simulation of the node.
  *
- * Each placing solves once, which brings factors to the GPUs, and then --repeat times. Times are those of the
- * simulated clock, bytes those that StarPU counts. */
+ * Each placing solves once, which copies factors to the GPUs, and then --repeat times. Times are from the
+ * simulated clock, bytes from StarPU's counters. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,7 +19,7 @@
 #include "runtime/context/context.h"
 #include "tristar_device.h"
 
-#define CORES 8 /* unless --workers says otherwise */
+#define CORES 8 /* default of --workers */
 enum { PLACES = 3 };
 
 static const struct {
@@ -31,18 +31,18 @@ static const struct {
 
 typedef struct outcome {
   bool made;
-  double first_s, solve_s; /* simulated; solve_s: of each later solve, the mean */
-  double error;            /* backward, of the latest x, before refinement */
+  double first_s, solve_s; /* simulated seconds of the first solve; mean of the later solves */
+  double error;            /* backward error of the latest x, before refinement */
   uint64_t checksum;
   tristar_plan_stats plan;
-  int devices; /* that have subtrees */
+  int devices; /* number of devices with subtrees */
   tristar_device_stats device[TSI_PLATFORM_DEVICES];
-  tsi_bus_bytes first[TSI_PLATFORM_DEVICES]; /* by device: of the first solve */
-  tsi_bus_bytes later[TSI_PLATFORM_DEVICES]; /* the same of all later ones */
+  tsi_bus_bytes first[TSI_PLATFORM_DEVICES]; /* bytes per device in the first solve */
+  tsi_bus_bytes later[TSI_PLATFORM_DEVICES]; /* bytes per device in all later solves together */
 } outcome;
 
 typedef struct simulation {
-  tsi_settings settings; /* of the session */
+  tsi_settings settings; /* settings of the session */
   tsi_session session;
   const tsi_platform *platform;
   int cores, devices;
@@ -52,7 +52,7 @@ typedef struct simulation {
 
 /* ---- Solves -------------------------------------------------------------------------------------------- */
 
-/* Adds what has crossed the buses since they were counted last; NULL: forgets it. */
+/* Adds the bytes that crossed the buses since the last call; bytes NULL: drops them. */
 static bool count_buses(tsi_session *s, const outcome *o, tsi_bus_bytes *bytes) {
   tsi_bus_bytes none;
   for (int d = 0; d < o->devices; d++)
@@ -85,7 +85,7 @@ static bool solve_all(simulation *m, outcome *o) {
   return count_buses(s, o, o->later);
 }
 
-/* The x of the latest solve. */
+/* Checks x of the latest solve. */
 static bool judge(simulation *m, outcome *o) {
   tsi_session *s = &m->session;
   const int64_t n = m->b.rows;
@@ -96,7 +96,7 @@ static bool judge(simulation *m, outcome *o) {
       s->name);
 }
 
-/* StarPU has limits of its own, which it does not tell. */
+/* Does StarPU simulate the whole node? It reduces numbers beyond its own limits without a message. */
 static bool is_whole_node(simulation *m) {
   const int cores = tsi_starpu_cpu_workers(), devices = tsi_devices_count(NULL);
   return (cores == m->cores && devices == m->devices) ||
@@ -147,7 +147,7 @@ static bool simulate(simulation *m) {
   return true;
 }
 
-/* ---- What is told -------------------------------------------------------------------------------------- */
+/* ---- Output -------------------------------------------------------------------------------------------- */
 
 static void print_outcome(const simulation *m, int number) {
   const outcome *o = &m->outcome[number];
@@ -187,7 +187,7 @@ static void add_list(cJSON *object, const char *key, const tsi_bus_bytes *bytes,
     cJSON_AddItemToArray(list, cJSON_CreateNumber((up ? bytes[d].up : bytes[d].down) / by));
 }
 
-/* What the plan says of each device. */
+/* Adds the plan's figures of each device. */
 static void add_plan(cJSON *object, const outcome *o) {
   cJSON *chunks = cJSON_AddArrayToObject(object, "device_chunks"),
         *factor = cJSON_AddArrayToObject(object, "factor_bytes"),

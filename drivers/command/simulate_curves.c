@@ -11,7 +11,7 @@
 
 /* ---- Numbers ------------------------------------------------------------------------------------------ */
 
-/* The first point with another number of processes than the one at `first`. */
+/* Returns the first point with another number of processes than point `first`. */
 static int end_of_processes(const tsi_simulate_curves *c, int first) {
   int end = first;
   while (end < c->count && c->point[end].figures.ranks == c->point[first].figures.ranks) end++;
@@ -25,12 +25,12 @@ static const tsi_simulate_point *fastest_of(const tsi_simulate_curves *c, int fi
   return best;
 }
 
-/* Over the fastest layout of the first number of processes. */
+/* Returns the speedup over the fastest layout of the first number of processes. */
 static double speedup_of(const tsi_simulate_curves *c, const tsi_simulate_point *point) {
   return fastest_of(c, 0, end_of_processes(c, 0))->figures.seconds / point->figures.seconds;
 }
 
-/* A part of the time of a process, in percent. */
+/* Returns a part of the time of a process in percent. */
 static double share_of(const tristar_simulated *f, double part) {
   const double all = f->arithmetic.mean + f->inside.mean + f->between.mean + f->waiting.mean;
   return all > 0 ? 100 * part / all : 0;
@@ -87,7 +87,9 @@ static const int colours[TSI_SIMULATE_POWERS] = {TSI_BLUE,   TSI_VERMILLION, TSI
 static const tsi_shape shapes[TSI_SIMULATE_POWERS] = {TSI_DISC, TSI_SQUARE, TSI_DIAMOND, TSI_TRIANGLE,
                                                       TSI_DOWN, TSI_CROSS,  TSI_DISC};
 
-/* Series of the numbers of grids that have points, and after them the ideal one. Gives their number. */
+/* Makes a series for each number of grids that has points, and after them the ideal one. Returns their
+ * number.
+ */
 static int list_series(const tsi_simulate_curves *c, curve curves[SERIES], tsi_series series[SERIES]) {
   const tsi_simulate_point *last = &c->point[c->count - 1];
   const tristar_simulated *begin = &fastest_of(c, 0, end_of_processes(c, 0))->figures;

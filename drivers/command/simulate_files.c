@@ -11,8 +11,8 @@
 
 /* ---- GOAL ---------------------------------------------------------------------------------------------- */
 
-/* A step is a calculation, its messages follow it; each waits for the line before, as steps of a process with
- * one core do. The tag of a message is its number among those of its sender. */
+/* A step is a calculation, followed by its messages. Each line waits for the line before, because a process
+ * has one core. The tag of a message is its number among the messages of its sender. */
 static void write_rank(FILE *file, const tsi_simulation *s, tsi_index r) {
   const tsi_world_rank *program = &s->world->rank[r];
   int64_t line = 0;
@@ -67,7 +67,7 @@ static int kind_of(const tsi_simulation *s, tsi_index r, const tsi_world_step *s
   case TSI_STEP_BACKWARD_SLICE:
   case TSI_STEP_BACKWARD_SUM:
   case TSI_STEP_BACKWARD_RECEIVE:
-  case TSI_STEP_FRONT_PACK: /* of a factorization: panels; all else: fronts */
+  case TSI_STEP_FRONT_PACK: /* a factorization: panels; all other steps: fronts */
     return BACKWARD;
   default:
     return FORWARD;

@@ -1,5 +1,5 @@
 /* `tristar simulate MATRIX --ranks P`: the time of a distributed solve or factorization on a cluster, by
- * simulation of all of its processes; --ranks P,Q,...: curves. */
+ * simulation of all processes. --ranks P,Q,...: curves. */
 #include <errno.h>
 #include <stdio.h>
 #include <limits.h>
@@ -18,7 +18,7 @@
 #include "runtime/process/layout_words.h"
 
 #define RANKS_MOST (1 << 20)
-/* Layouts that users know, to hold the fastest one against. */
+/* Well-known layouts, for a comparison with the fastest one. */
 enum { EACH_A_GRID, ONE_GRID, SIXTEEN_GRIDS, RIVALS };
 static const char *const rivals[RIVALS] = {
     [EACH_A_GRID] = "each process a grid", [ONE_GRID] = "a single grid", [SIXTEEN_GRIDS] = "16 grids"};
@@ -27,16 +27,16 @@ typedef struct simulated {
   tsi_session session;
   tristar_layout layout;
   tsi_cluster cluster;
-  int64_t ranks[TSI_LIST_MAX]; /* of --ranks */
-  int numbers;                 /* of these */
+  int64_t ranks[TSI_LIST_MAX]; /* numbers of --ranks */
+  int numbers;                 /* length of ranks */
   int64_t nrhs;                /* 0: a factorization */
-  int64_t tried;               /* layouts that were simulated */
+  int64_t tried;               /* number of simulated layouts */
   tristar_simulated best;
-  tsi_simulate_point rival[RIVALS]; /* of one number of processes; seconds 0: none */
-  tsi_simulate_curves curves;       /* of several */
+  tsi_simulate_point rival[RIVALS]; /* used if --ranks has one number; seconds 0: none */
+  tsi_simulate_curves curves;       /* used if --ranks has several numbers */
 } simulated;
 
-/* ---- What is wanted ----------------------------------------------------------------------------------- */
+/* ---- Options ------------------------------------------------------------------------------------------ */
 
 static bool read_machine(simulated *m) {
   tsi_session *s = &m->session;
@@ -113,7 +113,7 @@ static void note_rival(simulated *m, const tsi_simulate_point *now) {
   if (layout->pz == 16) keep_faster(&m->rival[SIXTEEN_GRIDS], now);
 }
 
-/* All shapes of so many processes in layout.pz grids. */
+/* Simulates all shapes of so many processes in layout.pz grids. */
 static tristar_status simulate_shapes(simulated *m, int ranks, tristar_layout layout,
                                       tsi_simulate_point *best) {
   *best = (tsi_simulate_point){.figures.ranks = 0};
@@ -131,7 +131,7 @@ static tristar_status simulate_shapes(simulated *m, int ranks, tristar_layout la
   return TRISTAR_OK;
 }
 
-/* Layouts of so many processes; more grids than the separator tree has leaves are refused. */
+/* Simulates all layouts of so many processes with at most `grids` grids: the leaves of the separator tree. */
 static tristar_status simulate_all(simulated *m, int ranks, int grids, tsi_simulate_point *best) {
   tristar_layout layout = m->layout;
   *best = (tsi_simulate_point){.figures.ranks = 0};
@@ -161,7 +161,7 @@ static tristar_status simulate_wanted(simulated *m) {
   return TRISTAR_OK;
 }
 
-/* The best layout again, for its files or by SimGrid. */
+/* Simulates the best layout again, for its files or by SimGrid. */
 static bool simulate_again(simulated *m) {
   tsi_session *s = &m->session;
   const tsi_settings *settings = s->settings;
@@ -184,7 +184,7 @@ static bool simulate_again(simulated *m) {
   return ok;
 }
 
-/* The separator tree has as many leaves as any number of processes may have grids. */
+/* Returns the leaves of the separator tree: the maximum number of grids of any number of processes. */
 static int choose_leaves(const simulated *m) {
   int most = 1;
   if (m->layout.px > 0) return m->layout.pz;
@@ -216,7 +216,7 @@ static void print_share(const simulated *m, const char *label, const tristar_ran
              tsi_text_seconds(seconds->min), tsi_text_seconds(seconds->max));
 }
 
-/* How much longer well-known layouts take. */
+/* Prints how much longer well-known layouts take. */
 static void print_rivals(const simulated *m) {
   for (int k = 0; k < RIVALS; k++) {
     const tristar_layout *layout = &m->rival[k].layout;

@@ -1,4 +1,4 @@
-/* The clock of SimGrid for a simulation: loads the plug-in, and passes on what begins and what happens. */
+/* The clock of SimGrid for a simulation: loads the plug-in, and connects it to the simulator. */
 #include <dlfcn.h>
 #include <limits.h>
 #include <string.h>
@@ -9,8 +9,8 @@
 typedef struct adapter {
   tsi_env *env;
   tsi_simgrid_clock clock;
-  tsi_simulation *simulation; /* once it runs */
-  tristar_status status;      /* of the first failure of what happens */
+  tsi_simulation *simulation; /* the running simulation */
+  tristar_status status;      /* status of the first failure of an event */
 } adapter;
 
 static tristar_status answer(const adapter *a, const char *why) {
@@ -40,7 +40,7 @@ static tristar_status run(void *context, tsi_simulation *simulation) {
   return a->status;
 }
 
-/* SimGrid has functions of MPI: what it calls must be its own. */
+/* SimGrid defines functions of MPI and must call its own ones. */
 static tristar_status load(tsi_env *env, tsi_simgrid_create_fn **create) {
   char path[PATH_MAX];
   if (!tsi_child_find("simgrid_clock.so", path, sizeof path))

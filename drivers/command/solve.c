@@ -1,17 +1,18 @@
-/* `tristar solve`: op(A) X = B from a file to a judged X.
+/* `tristar solve`: solves op(A) X = B from a file, and checks X.
  *
- * Plain solves are timed and must repeat bit for bit; where B has rows of zeros, or only some rows of X are
- * wanted, they go along the paths of the DAG. A refined solve of the whole follows, whose backward error is
- * judged:
+ * Plain solves are timed and must return the same bits. If B has rows of zeros, or --rows is given, they
+ * follow the paths of the DAG. Then a refined solve of the whole system follows. Its backward error is
+ * checked:
  *   - 1 / condition below the roundoff: the matrix is singular to working precision
  *   - the same with --singular perturb, and a residual as large as b: the system has no solution
  *   - backward error above --tolerance (default: by the precision): not accurate
- * All end with exit status 1, and x is not written.
+ * In all three cases the exit status is 1, and x is not written.
  *
- * In place of a matrix it takes a file of --save, which has the plan, and neither analyzes nor factors.
+ * In place of a matrix it accepts a file of --save. This has the plan, so there is no analysis or
+ * factorization.
  *
- * A matrix that is triangular is solved as `tristar trisolve` does it, unless an option is given that this
- * one does not have: such options want factors, or what only a solve with factors measures. */
+ * A triangular matrix is solved as by `tristar trisolve`. Exception: an option is given that trisolve does
+ * not have, because it needs factors or figures of a solve with factors. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -31,10 +32,10 @@ typedef struct result {
   tsi_solved_system in;
   tsi_pivots pivots; /* with --inertia, --determinant, --null-space */
   tristar_explanation way;
-  tristar_solve_stats stats; /* of the latest plain solve */
+  tristar_solve_stats stats; /* statistics of the latest plain solve */
   tsi_bandwidth bandwidth;
   tristar_profile_result profile; /* solves 0: none was made */
-  double start_s;                 /* of the start of StarPU, where that is timed apart; negative: it is not */
+  double start_s;                 /* seconds for the start of StarPU; negative: not timed separately */
 } result;
 
 static bool solve_again(void *context, double *seconds, uint64_t *checksum) {
@@ -49,7 +50,7 @@ static bool solve_again(void *context, double *seconds, uint64_t *checksum) {
 #define PROFILED_MOST 20
 #define PROFILED_SECONDS 0.5
 
-/* With --report: more solves, as many as half a second holds, that StarPU profiles. */
+/* With --report: runs more solves, for about half a second, which StarPU profiles. */
 static bool profile(tsi_session *s, result *r) {
   const tsi_solved_system *z = &r->in;
   const int64_t n = z->b.rows;
@@ -74,29 +75,29 @@ static bool explain(tsi_session *s, result *r) {
   return tsi_session_check(s, tristar_plan_explain(s->plan, &options, r->in.nrhs, &r->way), s->name);
 }
 
-/* With --gantt. */
+/* Draws the file of --gantt, if given. */
 static bool draw_gantt(tsi_session *s, result *r) {
   if (s->settings->gantt == NULL) return true;
   return tsi_traced_allocate(s, &r->in.traced) && tsi_solved_system_trace(&r->in) &&
          tsi_traced_choose(s, &r->in.traced) && tsi_gantt_draw(s, s->settings->gantt, &r->in.traced);
 }
 
-/* Bytes per second of one median solve, as exact entries of the factors. */
+/* Returns the GB/s of the median solve; counts only exact entries of the factors. */
 static double solve_gbps(const tsi_session *s, const result *r) {
   const double share = r->in.paths.used ? r->in.paths.share : 1, seconds = r->in.plain.median_s;
   return seconds > 0 ? share * s->p.exact_bytes / seconds / 1e9 : 0;
 }
 
-/* Each entry of the factors is multiplied and added once for each right-hand side. */
+/* A solve does one multiplication and one addition per entry of the factors and right-hand side. */
 static double solve_gflops(const tsi_session *s, const result *r) {
   return solve_gbps(s, r) / tsi_session_entry_bytes(s) * tsi_precision_flops(s->precision) *
          (double)r->in.nrhs;
 }
 
-/* ---- --on-demand: for benchmarks, that ask many contenders in turn ------------------------------------- */
+/* ---- --on-demand: for benchmarks that run many contenders in turn -------------------------------------- */
 
-/* Starts StarPU, so that its start is in no other figure, and times it. The read bandwidth is the benchmark's
- * own business. */
+/* Starts StarPU and times the start, so that no other figure contains it. Does not measure the read
+ * bandwidth: the benchmark does. */
 static bool start_apart(tsi_session *s, result *r) {
   tristar_starpu_info info;
   const double begin = tsi_now();
@@ -141,7 +142,7 @@ static void report_fused(const tsi_session *s) {
 
 static void print_report(const tsi_session *s, const result *r) {
   if (s->settings->to_stdout) return;
-  if (!r->in.accuracy.measured) return; /* the message tells all */
+  if (!r->in.accuracy.measured) return; /* the message has the cause */
   tsi_console_clear();
   tsi_report_matrix(s);
   tsi_report_analysis(s);

@@ -7,8 +7,8 @@
 #include "drivers/session/commands.h"
 #include "runtime/base/median.h"
 
-/* Calls tristar_FUNCTION of the plan, or tristar_distributed_FUNCTION of the factor of many processes, which
- * have the same arguments. Returns its status. */
+/* Calls tristar_FUNCTION with the plan, or tristar_distributed_FUNCTION with the distributed factor. Both
+ * have the same arguments. Returns the status. */
 #ifdef TSI_HAVE_MPI
 #define CALL(z, function, ...)                                                                               \
   ((z)->distributed ? tristar_distributed_##function((z)->distributed, __VA_ARGS__)                          \
@@ -21,7 +21,7 @@ static bool check(const tsi_solved_system *z, tristar_status status) {
   return tsi_session_check(z->s, status, z->s->name);
 }
 
-/* What is given, and wanted: all, or the rows of the paths. */
+/* Return the given part of B and the wanted part of X: all rows, or the rows of the paths. */
 static const tristar_dense *given(const tsi_solved_system *z) {
   return z->paths.used ? &z->paths.b : &z->b;
 }
@@ -29,7 +29,7 @@ static const tristar_dense *wanted(const tsi_solved_system *z) {
   return z->paths.used ? &z->paths.x : &z->x;
 }
 
-/* Of B and X; ranks other than 0 have none. */
+/* Returns the leading dimension of B and X; ranks other than 0 have neither. */
 static int64_t leading(const tsi_solved_system *z) {
   return z->b.rows > 0 ? z->b.rows : 1;
 }
@@ -58,7 +58,7 @@ bool tsi_solved_system_solve(tsi_solved_system *z) {
 
 /* One of the solves in flight. */
 typedef struct place {
-  bool started; /* then one of both is a request */
+  bool started; /* if set, one of the two requests is in use */
   tristar_request_t *request;
 #ifdef TSI_HAVE_MPI
   tristar_distributed_request_t *distributed;
@@ -91,7 +91,7 @@ static tristar_status wait_for(place *p) {
   return tristar_wait(&p->request, NULL);
 }
 
-/* latency: one for each solve. */
+/* Runs the solves; latency[k] is the time of solve k. */
 static bool run(const tsi_solved_system *z, place *places, int64_t solves, double *latency) {
   const int64_t count = z->s->settings->in_flight;
   bool ok = true;

@@ -1,10 +1,10 @@
-/* `tristar trisolve`: op(T) X = B for a triangle T of a matrix, from a file to a judged X. `tristar solve` of
- * a matrix that is triangular ends here too.
+/* `tristar trisolve`: solves op(T) X = B from a file for a triangle T of a matrix, and checks X. `tristar
+ * solve` uses it for triangular matrices.
  *
- * T is the lower triangle of the matrix, the upper one, or the product of both, lower first, as a
- * preconditioner applies it: one sweep or two. Each sweep is a triangle that is imported, and a plan; nothing
- * is factored. Plain solves are timed and must repeat bit for bit; refined ones follow, whose backward error,
- * the larger of both sweeps, is judged.
+ * T is the lower or the upper triangle of the matrix (one sweep), or the product L U (two sweeps), as for a
+ * preconditioner. Each sweep has an imported triangle and a plan; nothing is factored. Plain solves are timed
+ * and must return the same bits. Then refined solves follow, and the larger backward error of the sweeps is
+ * checked.
  *
  * Reads   the matrix, B.   Writes  X, the report, JSON. */
 #include <inttypes.h>
@@ -24,7 +24,7 @@
 #include "drivers/command/solve.h"
 #include "runtime/matrix/view.h"
 
-enum { LOWER, UPPER, BOTH }; /* of --uplo */
+enum { LOWER, UPPER, BOTH }; /* words of --uplo */
 
 typedef struct sweep {
   tristar_uplo uplo;
@@ -32,8 +32,8 @@ typedef struct sweep {
   tristar_factor_t *factor;
   tristar_plan_t *plan;
   tristar_plan_stats p;
-  int64_t entries; /* of the triangle, its diagonal included */
-  int64_t levels;  /* sets of rows that do not wait for each other */
+  int64_t entries; /* entries of the triangle, including its diagonal */
+  int64_t levels;  /* number of level sets */
   double import_s, plan_s;
   tristar_explanation way;
   tristar_refine_result refined;
@@ -41,23 +41,24 @@ typedef struct sweep {
 
 typedef struct solution {
   int uplo;
-  tsi_found_triangle found; /* by `tristar solve` */
+  tsi_found_triangle found; /* the triangle that `tristar solve` found */
   int sweeps;
-  sweep sweep[2];           /* in the order in which they run */
-  tristar_dense b, between; /* between: what the first of two sweeps gives */
+  sweep sweep[2];           /* sweeps in their order of execution */
+  tristar_dense b, between; /* between: result of the first of two sweeps */
   tristar_dense x;
-  tsi_repeated plain;        /* solves */
+  tsi_repeated plain;        /* plain solves */
   tsi_bandwidth bandwidth;   /* with --report */
-  tristar_solve_stats stats; /* of the latest plain solve, with one sweep */
+  tristar_solve_stats stats; /* statistics of the latest plain solve, if there is one sweep */
   tsi_accuracy accuracy;
 } solution;
 
 /* ---- Triangles ----------------------------------------------------------------------------------------- */
 
-/* Of each row of T the level: 0 if it waits for none, else one more than the highest of those that it waits
- * for. Columns are taken in the order of the sweep. Each first takes the levels of rows before its own, which
- * of a symmetric kind may stand in it, and then gives its own to rows after it. place, column_order: where
- * rows of the matrix are in T, and which columns T has; NULL: the same. */
+/* Computes the level of each row of T: 0 if the row depends on no other, else one more than the maximum level
+ * of the rows that it depends on. Visits columns in the order of the sweep. A column first updates its own
+ * level by rows before it, which the view of a symmetric matrix may store in this column; then it updates the
+ * levels of later rows. place: position in T of each row of the matrix; column_order: columns of T in order;
+ * NULL: no permutation. */
 static void find_levels(const tsi_session *s, bool upper, const int64_t *place, const int64_t *column_order,
                         int64_t *level, int64_t *entries) {
   const int64_t n = s->view.cols;
@@ -78,7 +79,7 @@ static void find_levels(const tsi_session *s, bool upper, const int64_t *place, 
   }
 }
 
-/* Counts the entries of a triangle, the diagonal whether it is stored or not, and its level sets. */
+/* Counts the level sets of a triangle and its entries, including a diagonal that is not stored. */
 static bool count_levels(tsi_session *s, const tsi_found_triangle *found, sweep *w) {
   const int64_t n = s->view.cols, *row_order = found->row_order;
   int64_t *level = calloc(n > 0 ? 2 * (size_t)n : 1, sizeof *level);
@@ -104,7 +105,7 @@ int tsi_triangle_of(const tristar_view *view) {
   return below && above ? BOTH : above ? UPPER : LOWER;
 }
 
-/* Without --uplo the triangle that all entries are in. */
+/* Without --uplo chooses the triangle that contains all entries. */
 static bool choose_triangle(tsi_session *s, solution *z) {
   if (z->found.shape != TRISTAR_SHAPE_OTHER) {
     z->uplo = z->found.shape == TRISTAR_SHAPE_UPPER ? UPPER : LOWER;
@@ -167,7 +168,7 @@ static bool prepare(tsi_session *s, solution *z) {
          (z->sweeps == 1 || tsi_dense_make(s, z->b.rows, z->b.cols, &z->between));
 }
 
-/* Takes what a solve needs, so after the first one where there is one. */
+/* Explains the solve. It allocates what a solve needs, so call it after the first solve, if there is one. */
 static bool explain(tsi_session *s, solution *z) {
   const tristar_solve_options options = {.size = sizeof options, .op = tsi_session_op(s)->op};
   bool ok = true;
@@ -179,7 +180,7 @@ static bool explain(tsi_session *s, solution *z) {
 
 /* ---- Solves -------------------------------------------------------------------------------------------- */
 
-/* What sweep k reads, and where it leaves what. */
+/* Return the input and the output of sweep k. */
 static const tristar_dense *given(const solution *z, int k) {
   return k == 0 ? &z->b : &z->between;
 }
@@ -214,12 +215,12 @@ static bool solve_plain(tsi_session *s, solution *z) {
   return ok;
 }
 
-/* A NaN is the worst. */
+/* Returns the larger error; a NaN counts as the largest. */
 static double worse(double a, double b) {
   return a >= b || isnan(a) ? a : b;
 }
 
-/* Of both sweeps the worse. */
+/* Combines the results of both sweeps: keeps the larger errors. */
 static void keep_worse(const tristar_refine_result *one, tristar_refine_result *all) {
   all->initial_backward_error = worse(all->initial_backward_error, one->initial_backward_error);
   all->backward_error = worse(all->backward_error, one->backward_error);
@@ -261,7 +262,7 @@ static int64_t all_entries(const solution *z) {
   return entries;
 }
 
-/* Bytes per second of one median solve, as entries of the triangles. */
+/* Returns the GB/s of the median solve; counts only entries of the triangles. */
 static double solve_gbps(const tsi_session *s, const solution *z) {
   return z->plain.median_s > 0
              ? (double)all_entries(z) * (double)s->precision->bytes / z->plain.median_s / 1e9
@@ -293,7 +294,7 @@ static void report_sweep(const tsi_session *s, const sweep *w) {
   tsi_report_way(s, &w->way);
 }
 
-/* The matrix and its sweeps, before any solve. */
+/* Reports the matrix and its sweeps; needs no solve. */
 static void report_plan(const tsi_session *s, const solution *z) {
   const tsi_found_triangle named = {.shape = z->uplo == UPPER ? TRISTAR_SHAPE_UPPER : TRISTAR_SHAPE_LOWER};
   tsi_console_clear();

@@ -1,6 +1,6 @@
 /* `tristar trisolve --transport one_sided --place gpu` under mpiexec: the rows of a triangle are spread over
- * the GPUs of all processes of a node. Rank 0 reads the matrix, has B and X, judges X and reports. What fails
- * on any rank is reported by rank 0 once, and all ranks end with the same status.
+ * the GPUs of all processes of a node. Rank 0 reads the matrix, has B and X, checks X and reports. If any
+ * rank fails, rank 0 reports it once, and all ranks end with the same status.
  *
  * Reads   the matrix, B.   Writes  X, the report, JSON. */
 #include "drivers/command/solve.h"
@@ -28,7 +28,7 @@ int tsi_trisolve_spread(const tsi_settings *settings) {
 #include "tristar_mpi.h"
 #include "tristar_triangle.h"
 
-enum { LOWER, UPPER, BOTH }; /* of --uplo */
+enum { LOWER, UPPER, BOTH }; /* words of --uplo */
 
 typedef struct spread {
   tsi_session *s;
@@ -40,7 +40,7 @@ typedef struct spread {
   int64_t nrhs;
   tsi_repeated plain;
   tsi_accuracy accuracy;
-  tristar_spread_stats *stats; /* ranks, on rank 0 */
+  tristar_spread_stats *stats; /* rank 0: one per rank */
 } spread;
 
 /* ---- The triangle -------------------------------------------------------------------------------------- */
@@ -52,14 +52,14 @@ static bool import(spread *z) {
   tristar_triangle_options_init(&options);
   options.uplo = z->uplo == UPPER ? TRISTAR_UPPER : TRISTAR_LOWER;
   options.diag = s->settings->diag == 1 ? TRISTAR_UNIT : TRISTAR_NON_UNIT;
-  options.partition = TRISTAR_PARTITION_WHOLE; /* of plans, which there are none of */
+  options.partition = TRISTAR_PARTITION_WHOLE; /* matters only to plans, and there is none */
   if (!tsi_session_check(s, tristar_import_triangle(s->ts, &s->view, &options, &z->factor), s->name))
     return false;
   z->import_s = tsi_now() - begin;
   return true;
 }
 
-/* On rank 0. */
+/* On rank 0: reads the matrix and B, and imports the triangle. */
 static bool read(spread *z) {
   tsi_session *s = z->s;
   if (!tsi_session_read(s)) return false;
@@ -76,7 +76,7 @@ static bool read(spread *z) {
   return true;
 }
 
-/* On all ranks. */
+/* Collective. Spreads the rows of the triangle over the GPUs. */
 static bool spread_rows(spread *z) {
   const tsi_settings *settings = z->s->settings;
   const double begin = tsi_now();
@@ -120,7 +120,7 @@ static bool gather_stats(spread *z) {
   return MPI_Gather(&own, bytes, MPI_BYTE, z->stats, bytes, MPI_BYTE, 0, MPI_COMM_WORLD) == MPI_SUCCESS;
 }
 
-/* On rank 0: the backward error of X. */
+/* On rank 0: computes and checks the backward error of X. */
 static bool judge(spread *z) {
   tsi_session *s = z->s;
   const int64_t n = z->b.rows;
@@ -147,7 +147,7 @@ static bool run(tsi_session *s, void *state) {
 
 /* ---- What came out ------------------------------------------------------------------------------------- */
 
-/* Of a tristar_spread_stats. */
+/* Lists the figures of a tristar_spread_stats. */
 static int list_figures(const void *of_rank, tsi_rank_figure figure[TSI_RANK_FIGURES_MOST]) {
   const tristar_spread_stats *s = of_rank;
   const tsi_rank_figure list[] = {{"sweep", "sweep_s", s->sweep_seconds, tsi_text_seconds},

@@ -4,7 +4,7 @@
 #include <math.h>
 #include <stdio.h>
 
-/* tristar_stop: the word in JSON, what the report says. */
+/* For each tristar_stop: the word in JSON, the text of the report. */
 static const struct {
   const char *word, *text;
 } stops[] = {
@@ -27,12 +27,12 @@ void tsi_accuracy_take_condition(const tsi_session *s, tsi_accuracy *a) {
   if (s->f.judged && s->f.reciprocal_condition >= 0) a->rcond = s->f.reciprocal_condition;
 }
 
-/* A matrix that is singular to working precision, of which --singular perturb made factors. */
+/* Is the matrix singular to working precision? Its factors then need --singular perturb. */
 static bool is_singular(const tsi_session *s) {
   return s->f.singular;
 }
 
-/* Below this share of b the residual of a singular system is rounding errors: there are solutions. */
+/* A singular system is consistent if its residual, relative to b, is at most this: rounding errors. */
 static double consistent(const tsi_session *s) {
   return sqrt(s->precision->epsilon);
 }
@@ -43,8 +43,8 @@ bool tsi_accuracy_judge(tsi_session *s, const tsi_accuracy *a) {
   char pivots[64];
   snprintf(pivots, sizeof pivots, "%s %s", tsi_text_many(perturbed, "pivot"),
            perturbed == 1 ? "was" : "were");
-  /* With a large backward error the condition that the factors estimate is as useless as they are. Both are
-   * false for NaN. */
+  /* If the backward error is large, the factors and their estimate of the condition are useless. Both
+   * comparisons are false for NaN. */
   if (s->settings->singular == TRISTAR_SINGULAR_REFUSE && a->rcond < s->precision->epsilon &&
       error < s->precision->trusted_error)
     return tsi_session_fail(

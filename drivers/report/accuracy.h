@@ -1,4 +1,4 @@
-/* How well a system was solved: what `tristar solve` judges, reports and writes, on one process or on many.
+/* The accuracy of a solved system: `tristar solve` checks, reports and writes it, on one process or on many.
  *
  * Reads   a result of refinement, the condition.   Writes  the report, JSON, the session's failure. */
 #pragma once
@@ -12,13 +12,13 @@ typedef struct tsi_accuracy {
   double rcond; /* NaN: not computed */
 } tsi_accuracy;
 
-/* --refine, --forward-error. */
+/* Returns the options for refinement: --refine, --forward-error, --accuracy. */
 tristar_refine_options tsi_accuracy_options(const tsi_session *s);
-/* Is the condition to be estimated? With --condition, unless the factorization did. */
+/* Must the condition be estimated? True with --condition, unless the factorization estimated it. */
 bool tsi_accuracy_wants_condition(const tsi_session *s);
-/* The condition that the factorization estimated, if it did. */
+/* Copies the condition that the factorization estimated, if it did. */
 void tsi_accuracy_take_condition(const tsi_session *s, tsi_accuracy *a);
-/* false: a failure is recorded. */
+/* Checks the accuracy; returns false if it recorded a failure. */
 bool tsi_accuracy_judge(tsi_session *s, const tsi_accuracy *a);
 void tsi_accuracy_report(const tsi_session *s, const tsi_accuracy *a);
 void tsi_accuracy_json(const tsi_session *s, const tsi_accuracy *a, cJSON *object);

@@ -12,7 +12,7 @@ bool tsi_bandwidth_measure(tsi_session *s, int cores, tsi_bandwidth *bandwidth) 
   const double factor = (double)s->a.stored_lower * (double)s->precision->bytes;
   const size_t bytes = tsi_bandwidth_bytes(factor * (s->a.method == TRISTAR_METHOD_LU ? 2 : 1));
   *bandwidth = (tsi_bandwidth){.cores = cores, .bytes = bytes};
-  tsi_env env; /* the array is the program's, not one of the library's that tristar_get_memory tells of */
+  tsi_env env; /* its own, so that tristar_get_memory does not count the array */
   tsi_env_init(&env);
   const tristar_status status =
       tsi_bandwidth_read(&env, bytes, bandwidth->cores, &bandwidth->one, &bandwidth->all);

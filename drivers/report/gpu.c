@@ -19,7 +19,7 @@ static const char *const bound_texts[] = {
     [TSI_BOUND_BLOCKS] = "the number of blocks: all are at work, most of the time without streaming",
     [TSI_BOUND_ORDER] = "no single bound: what is ready comes in waves"};
 
-/* What was measured, and what predictions assume of tasks. */
+/* Sets the costs of the cores: measured bandwidths and the assumed overhead of tasks. */
 static void add_cores(const tsi_session *s, const tsi_bandwidth *bandwidth, tsi_device_split_costs *place) {
   tristar_plan_options options;
   tristar_plan_options_init(&options);
@@ -30,7 +30,7 @@ static void add_cores(const tsi_session *s, const tsi_bandwidth *bandwidth, tsi_
   place->cut = tsi_plan_chunk_options(s->factor, &options);
 }
 
-/* The device, and `best`. */
+/* Sets device and best. */
 static bool choose(tsi_session *s, tsi_gpu_report *r) {
   *r = (tsi_gpu_report){.device = tsi_device_get(s->settings->gpu)};
   if (r->device == NULL) return true;
@@ -67,7 +67,7 @@ void tsi_gpu_free(const tsi_session *s, tsi_gpu_report *r) {
   TSI_FREE(tsi_context_env(s->ts), r->placing);
 }
 
-/* Sums over the devices. */
+/* Returns the sums over the devices. */
 static tsi_device_load sum_of_loads(const tsi_device_split *p) {
   tsi_device_load sum = {0};
   for (tsi_index d = 0; d < p->devices; d++) {
@@ -99,7 +99,7 @@ static void print_placing(const tsi_gpu_report *r) {
                tsi_text_bytes(p->unfit_bytes));
 }
 
-/* Of what the device's memory could deliver in so many seconds. */
+/* Returns the share of the device's bandwidth that a solve in so many seconds uses. */
 static double share_of(const tsi_gpu_report *r, double seconds) {
   return seconds > 0 ? r->best.solve.factor_bytes / seconds / r->device->peak : 0;
 }

@@ -1,4 +1,4 @@
-/* `tristar info --gpu`: what a solve should take on a GPU, by the cost model.
+/* `tristar info --gpu`: the cost model's forecast of a solve on a GPU.
  *
  * Reads   the factor of a session, the table of devices.   Writes  its report; lines on stdout; JSON. */
 #pragma once
@@ -10,17 +10,17 @@
 enum { TSI_GPU_WIDTHS = 2 };
 
 typedef struct tsi_gpu_report {
-  const tsi_device *device;                   /* NULL: none was asked for */
-  tsi_device_forecast best;                   /* with the panels that the factor has */
-  tsi_device_forecast narrow[TSI_GPU_WIDTHS]; /* the same nodes, with narrower ones */
-  tsi_device_split *placing;                  /* NULL: --devices was not given */
+  const tsi_device *device;                   /* NULL: --gpu was not given */
+  tsi_device_forecast best;                   /* forecast with the panels of the factor */
+  tsi_device_forecast narrow[TSI_GPU_WIDTHS]; /* forecasts with narrower panels */
+  tsi_device_split *placing;                  /* device split; NULL: --devices was not given */
 } tsi_gpu_report;
 
-/* The report for --gpu, if that is given. Notes a failure in the session. */
+/* Makes the report if --gpu is given. Records a failure in the session. */
 bool tsi_gpu_make(tsi_session *s, const tsi_bandwidth *bandwidth, tsi_gpu_report *report);
-/* Of the report the device, which --gpu names, `best`, and the placing on so many of them. */
+/* Makes only the fields device, best and placing, for so many devices of the type of --gpu. */
 bool tsi_gpu_place(tsi_session *s, const tsi_bandwidth *bandwidth, int64_t devices, tsi_gpu_report *report);
-/* Before the session's context ends. */
+/* Frees the report. Call it before the session's context is destroyed. */
 void tsi_gpu_free(const tsi_session *s, tsi_gpu_report *report);
 void tsi_gpu_print(const tsi_gpu_report *report);
 /* Adds the object "gpu". */

@@ -73,7 +73,7 @@ static void add_factor(const tsi_session *s, cJSON *object) {
       {"factor_gflops", s->factor_s > 0 ? tsi_factor_flops(s) / s->factor_s / 1e9 : 0});
 }
 
-/* By device, a list for each figure. */
+/* Each figure is a list with one entry per device. */
 void tsi_json_add_devices(const tristar_plan_t *plan, const tristar_plan_stats *p, cJSON *object) {
   cJSON *o = cJSON_AddObjectToObject(object, "devices");
   cJSON *names = cJSON_AddArrayToObject(o, "names"), *chunks = cJSON_AddArrayToObject(o, "chunks"),
@@ -216,7 +216,7 @@ void tsi_json_add_range(cJSON *object, const char *key, const tristar_range *ran
                    {"max", range->max});
 }
 
-/* Names that nothing else has: scripts look for them by text. */
+/* Scripts search for these names as text, so the names are unique. */
 void tsi_json_add_paths(cJSON *object, const tsi_paths *paths) {
   if (!paths->used) return;
   TSI_JSON_NUMBERS(object, {"share", paths->share}, {"rows_given", (double)paths->given_rows},
@@ -265,7 +265,7 @@ bool tsi_json_put(const char *path, cJSON *object) {
   tsi_output_file output;
   char *text = cJSON_Print(object);
   cJSON_Delete(object);
-  errno = ENOMEM; /* unless there is a text */
+  errno = ENOMEM; /* the cause if there is no text */
   FILE *file = text != NULL ? tsi_output_open(path, &output) : NULL;
   const bool ok = tsi_output_close(file, &output, file != NULL && fprintf(file, "%s\n", text) > 0);
   cJSON_free(text);

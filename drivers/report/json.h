@@ -1,6 +1,6 @@
-/* Objects of JSON, a few figures at a time.
+/* Helpers that write figures into JSON objects.
  *
- * Reads   what it is given.   Writes  cJSON objects.
+ * Reads   its arguments.   Writes  cJSON objects.
  * Invariant: a number that is not finite is written as null. */
 #pragma once
 
@@ -15,15 +15,17 @@ typedef struct tsi_json_number {
 /* Adds numbers to an object: TSI_JSON_NUMBERS(object, {"n", n}, {"nnz", nnz}). */
 #define TSI_JSON_NUMBERS(object, ...)                                                                        \
   tsi_json_add_numbers(object, (const tsi_json_number[]){__VA_ARGS__, {NULL, 0}})
-/* The same of those that are known: that are not 0. */
+/* Adds only those numbers that are not 0; 0 means unknown. */
 #define TSI_JSON_KNOWN(object, ...)                                                                          \
   tsi_json_add_known(object, (const tsi_json_number[]){__VA_ARGS__, {NULL, 0}})
-/* The last number has no key. */
+/* Functions of the macros above. The last number has no key. */
 void tsi_json_add_numbers(cJSON *object, const tsi_json_number *number);
 void tsi_json_add_known(cJSON *object, const tsi_json_number *number);
 /* Appends an empty object to an array, and returns it. */
 cJSON *tsi_json_add_item(cJSON *array);
-/* Reads a file, or standard input ("-"). NULL: it is not JSON, or if errno is not 0, it cannot be read. */
+/* Reads a file, or standard input ("-"). Returns NULL on failure: if errno is 0 the text is not JSON, else it
+ * cannot be read. */
 cJSON *tsi_json_load(const char *path);
-/* Writes an object to a file, or to standard output ("-"), and frees it. False: errno has the reason. */
+/* Writes an object to a file, or to standard output ("-"), and frees it. Returns false with errno set on
+ * failure. */
 bool tsi_json_put(const char *path, cJSON *object);

@@ -1,4 +1,4 @@
-/* Rows given and rows wanted: see paths.h. */
+/* Given rows and wanted rows: see paths.h. */
 #include "drivers/report/paths.h"
 
 #include <inttypes.h>
@@ -23,7 +23,7 @@ static bool out_of_memory(tsi_session *s) {
 }
 
 static bool row_is_zero(const tristar_dense *b, int64_t row) {
-  static const char zeros[16]; /* the largest scalar; bits of -0 count as nonzero, which does no harm */
+  static const char zeros[16]; /* size of the largest scalar; -0 counts as nonzero, which is harmless */
   for (int64_t c = 0; c < b->cols; c++)
     if (memcmp(entry(b, row, c), zeros, scalar_bytes(b)) != 0) return false;
   return true;
@@ -49,11 +49,11 @@ static bool list_given(tsi_session *s, const tristar_dense *b, tsi_paths *paths)
   return true;
 }
 
-/* Numbers that a file names. */
+/* Row numbers read from a file. */
 typedef struct row_list {
   int64_t *row; /* from 0 */
   int64_t count, room;
-  char *seen; /* rows that have been named; NULL: each may be named again */
+  char *seen; /* 1 for each row in the list; NULL: rows may repeat */
 } row_list;
 
 static tristar_status add_row(row_list *list, int64_t row) {
@@ -68,7 +68,7 @@ static tristar_status add_row(row_list *list, int64_t row) {
   return TRISTAR_OK;
 }
 
-/* Takes the number at *cursor, before which there is one. */
+/* Reads the number at *cursor and appends it to the list; *cursor is at a word. */
 static tristar_status take_row(tsi_text_lines *lines, const char **cursor, int64_t rows, row_list *list) {
   char show[TSI_SHOW_SIZE];
   int64_t row = 0;

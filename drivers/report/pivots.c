@@ -27,7 +27,7 @@ bool tsi_pivots_find(tsi_session *s, tsi_pivots *pivots) {
 
 #define NULL_VECTORS_MOST 100
 
-/* The columns of `basis` that there are. */
+/* Writes the first columns of `basis`. */
 static bool write_basis(tsi_session *s, const tristar_dense *basis, int64_t columns) {
   tristar_dense found = *basis;
   char comment[400];
@@ -79,7 +79,7 @@ bool tsi_inverse_diagonal_find(tsi_session *s, tsi_pivots *pivots) {
   return ok;
 }
 
-/* A decimal number, whatever the exponent. */
+/* Prints a decimal number that may exceed the range of double. */
 static void print_determinant(const tristar_determinant *d, size_t size, char *text) {
   const double digits = d->log_abs / log(10), exponent = floor(digits), mantissa = pow(10, digits - exponent);
   if (isinf(d->log_abs))

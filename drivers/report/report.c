@@ -18,7 +18,7 @@ static char *next_buffer(void) {
   return buffers[next++ % 8];
 }
 
-/* Writes digits in groups of three; gives where the text ends. */
+/* Writes digits in groups of three; returns the end of the text. */
 static char *write_count(char *text, int64_t count) {
   char digits[TEXT_SIZE / 2];
   const int length = snprintf(digits, sizeof digits, "%" PRId64, count);
@@ -42,7 +42,7 @@ const char *tsi_text_many(int64_t count, const char *singular) {
   return text;
 }
 
-/* Three significant digits of value / scale. */
+/* Returns value / scale with three significant digits, and the unit. */
 static const char *text_scaled(double value, double scale, const char *unit) {
   char *text = next_buffer();
   const double v = value / scale;
@@ -122,7 +122,7 @@ void tsi_report_matrix(const tsi_session *s) {
 void tsi_report_analysis(const tsi_session *s) {
   static const char *const methods[] = {"auto", "Cholesky", "LU", "L D L^T"};
   const bool lu = s->a.method == TRISTAR_METHOD_LU;
-  const double own = lu ? (double)s->a.nnz : (double)(s->a.nnz + s->a.n) / 2; /* of A, or of its triangle */
+  const double own = lu ? (double)s->a.nnz : (double)(s->a.nnz + s->a.n) / 2; /* entries of A or a triangle */
   const int64_t factor = lu ? 2 * s->a.nnz_lower - s->a.n : s->a.nnz_lower;
   const bool conjugate = s->a.method == TRISTAR_METHOD_LDLT && s->view.symmetry == TRISTAR_HERMITIAN;
   tsi_report("analysis", "%s, %s ordering%s, in %s", conjugate ? "L D L^H" : methods[s->a.method],
