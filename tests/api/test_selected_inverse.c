@@ -309,6 +309,26 @@ static void check_singular(tristar_t *ts) {
   CHECK_ERROR(ts, "the matrix is singular");
 }
 
+/* Skew-symmetric matrices of odd order are singular, but no pivot of some is perturbed. */
+static void check_odd_skew(tristar_t *ts) {
+  enum { N = 9 };
+  const int64_t first = 0, second = 1;
+  tristar_analysis_options options = DEFAULTS(tristar_analysis_options);
+  options.singular = TRISTAR_SINGULAR_PERTURB;
+  for (int n = 3; n <= N; n += 2)
+    for (int k = 1; k < 12; k++) {
+      number a[N * N] = {0};
+      double entry;
+      CLEANUP(destroy) system_of s;
+      for (int j = 0; j < n; j++)
+        for (int i = j + 1; i < n; i++) a[i * n + j] = 1.0 / (i + k * j + 1), a[j * n + i] = -a[i * n + j];
+      const tristar_view v = typed_dense_view(&typed_double, n, a, n, TRISTAR_SKEW_SYMMETRIC);
+      make(ts, &v, &options, &s);
+      CHECK_STATUS(tristar_inverse_entries(s.plan, 1, &first, &second, &entry), TRISTAR_ERR_ACCURACY);
+      CHECK_ERROR(ts, "the matrix is singular");
+    }
+}
+
 static void check_refused(tristar_t *ts) {
   CLEANUP(tristar_matrix_destroy) tristar_matrix_t *matrix = NULL;
   CLEANUP(destroy) system_of s, schur, single;
@@ -359,6 +379,7 @@ int main(int argc, char **argv) {
     RUN(check_perturbed(ts, types[k], kind, TRISTAR_METHOD_LDLT));
   }
   RUN(check_singular(ts));
+  RUN(check_odd_skew(ts));
   RUN(check_refused(ts));
   return 0;
 }

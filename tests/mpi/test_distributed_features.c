@@ -455,6 +455,31 @@ static void check_perturbed_inverse(const world *w, const typed *t) {
   tristar_factor_destroy(&q.factor);
 }
 
+/* A skew-symmetric matrix of odd order, which is singular, though none of its pivots is perturbed. */
+static void check_singular_inverse(const world *w) {
+  enum { N = 5 };
+  number a[N * N] = {0};
+  const int64_t first = 0, second = 1;
+  double entry;
+  tristar_analysis_options options = DEFAULTS(tristar_analysis_options);
+  tristar_distributed_options how = DEFAULTS(tristar_distributed_options);
+  CLEANUP(tristar_analysis_destroy) tristar_analysis_t *an = NULL;
+  problem q = {.n = N};
+  for (int j = 0; j < N; j++)
+    for (int i = j + 1; i < N; i++) a[i * N + j] = 1.0 / (i + j + 1), a[j * N + i] = -a[i * N + j];
+  options.singular = TRISTAR_SINGULAR_PERTURB;
+  how.layout = w->layout;
+  const tristar_view v = typed_dense_view(&typed_double, N, a, N, TRISTAR_SKEW_SYMMETRIC);
+  if (w->rank == 0) {
+    CHECK_OK(tristar_analyze(w->ts, &v, &options, &an));
+    CHECK_OK(tristar_factor(an, v.values, &q.factor));
+  }
+  CHECK_OK(tristar_distribute(w->ts, MPI_COMM_WORLD, q.factor, &how, &q.d));
+  CHECK_STATUS(tristar_distributed_inverse_entries(q.d, 1, &first, &second, &entry), TRISTAR_ERR_ACCURACY);
+  tristar_distributed_destroy(&q.d);
+  tristar_factor_destroy(&q.factor);
+}
+
 static void check_problem(const world *w, const problem *q) {
   for (int k = 0; k < 3; k++)
     for (tristar_part part = TRISTAR_PART_ALL; part <= TRISTAR_PART_U; part++) {
@@ -584,6 +609,7 @@ int main(int argc, char **argv) {
                    false));
   RUN(check_perturbed_inverse(&w, &typed_double));
   RUN(check_perturbed_inverse(&w, &typed_complex_single));
+  if (w.layout.pz == 1) RUN(check_singular_inverse(&w));
   if (w.layout.pz == 1) RUN(check_one_scaling(&w, true));
   if (w.layout.pz == 1) RUN(check_one_scaling(&w, false));
   tristar_get_memory(w.ts, &memory);

@@ -454,12 +454,16 @@ static tristar_status check(const tristar_plan_t *plan, const void *values, tsi_
   if (factor->analysis->factor_scalar != factor->analysis->pattern->scalar)
     TSI_FAIL(env, TRISTAR_ERR_UNSUPPORTED,
              "entries of the inverse with single_factors: they would have the accuracy of single precision");
-  if (needs_refinement(factor) && (factor->stats.singular || !factor->has_matrix))
+  if (factor->stats.singular)
+    TSI_FAIL(env, TRISTAR_ERR_ACCURACY,
+             "entries of the inverse would be inaccurate: the matrix is singular to working precision, its "
+             "estimated reciprocal condition is %.1e",
+             factor->stats.reciprocal_condition);
+  if (needs_refinement(factor) && !factor->has_matrix)
     TSI_FAIL(env, TRISTAR_ERR_ACCURACY,
              "entries of the inverse would be inaccurate: %lld pivots were perturbed, a trial solve without "
-             "refinement has the backward error %.1e; %s",
-             (long long)factor->stats.perturbed_pivots, factor->scaled_error,
-             factor->stats.singular ? "the matrix is singular" : "the factor does not store the matrix");
+             "refinement has the backward error %.1e; the factor does not store the matrix",
+             (long long)factor->stats.perturbed_pivots, factor->scaled_error);
   return TRISTAR_OK;
 }
 

@@ -56,10 +56,14 @@ static tristar_status check(const tristar_distributed_t *d, bool *refined) {
   TSI_TRY(tsi_distributed_check_ready(d));
   *refined = d->stats.perturbed_pivots > 0 || d->loses_digits ||
              d->process->kind.factor_scalar != d->process->kind.user_scalar;
-  if (*refined && (d->singular || !d->has_matrix))
+  if (d->singular)
     TSI_FAIL(&d->ts->env, TRISTAR_ERR_ACCURACY,
-             "entries of the inverse would be inaccurate, as pivots were perturbed or solves lose digits; %s",
-             d->singular ? "the matrix is singular" : "the factor does not store the matrix");
+             "entries of the inverse would be inaccurate: the matrix is singular to working precision");
+  if (*refined && !d->has_matrix)
+    TSI_FAIL(
+        &d->ts->env, TRISTAR_ERR_ACCURACY,
+        "entries of the inverse would be inaccurate, as pivots were perturbed or solves lose digits; the "
+        "factor does not store the matrix");
   return TRISTAR_OK;
 }
 
