@@ -1,8 +1,8 @@
-/* tristar_distributed_save and tristar_distributed_load: files of a distributed factor, one a rank.
+/* tristar_distributed_save and tristar_distributed_load: files of a distributed factor, one per rank.
  *
  * A file is PREFIX.RANK, in the format of records.h, of the kind "rank". Its records, in this order:
  *
- *   set                 figures and options that all ranks have alike, with the random number of the set
+ *   set                 figures and options, equal on all ranks, with the random number of the set
  *   own                 the rank; figures of the factorization on it
  *   first               blocks of rows of the user, by rank
  *   of rank 0           the shell of the factor (objects.h): analysis, figures, the matrix if it has one,
@@ -12,10 +12,10 @@
  *   rows.*              the rank's rows of the matrix in the final order, and weights
  *   end
  *
- * The layout, owners of fronts and all that follows from them are found again from the analysis of rank 0. A
- * factor of rows has no structure on rank 0: it is gathered to be saved.
+ * tristar_distributed_load recomputes the layout, the owners of fronts and all that follows from them from
+ * the analysis of rank 0. For a factor of rows rank 0 has no structure: it is gathered before it is saved.
  *
- * All ranks write beside their files, and the new files get their names when all of them are complete.
+ * All ranks write temporary files, which get their final names when all of them are complete.
  *
  * Reads   a distributed factor that all ranks have factored, and that is ready.
  * Writes  its files; and back. Invariant: files of two sets are never mixed, as each has the set's number. */
@@ -34,7 +34,7 @@
 #include "runtime/save/file.h"
 #include "runtime/save/objects.h"
 
-/* The same on all ranks. */
+/* Record "set", the same on all ranks. */
 typedef struct saved_set {
   int64_t id, ranks, n, nnz; /* nnz: as in tristar_analysis_stats */
   tristar_layout layout;
@@ -47,7 +47,7 @@ typedef struct saved_set {
   tristar_singular on_singular; /* options of the analysis */
   tristar_growth on_growth;
   tristar_matching matching;
-  double scaled_error; /* of the part, the same on all ranks: what the next verdict takes from the last one */
+  double scaled_error; /* of the part, the same on all ranks: the next verdict starts from it */
   int8_t loss;
   bool loses_by_weakness;
 } saved_set;
@@ -86,7 +86,7 @@ static const tsi_field set_fields[] = {S(id),
                                        S(loss),
                                        S(loses_by_weakness)};
 
-/* Of one rank. */
+/* Record "own", of one rank. */
 typedef struct saved_own {
   int64_t rank;
   double factor_seconds, factor_peak_bytes;
@@ -97,7 +97,7 @@ static const tsi_field own_fields[] = {
     O(rank),         O(factor_seconds),   O(factor_peak_bytes), O(fan_in.messages),
     O(fan_in.bytes), O(hand_on.messages), O(hand_on.bytes)};
 
-/* Sizes of a share, which follow from the structure. */
+/* Record "share": sizes that follow from the structure. */
 typedef struct saved_share {
   int64_t panels, columns, scalars, rows;
 } saved_share;
@@ -123,7 +123,7 @@ static saved_share share_of(const tsi_process *p) {
 
 /* ---- Writing ------------------------------------------------------------------------------------------- */
 
-/* A number that no other set has. */
+/* A number that identifies the set. */
 static int64_t choose_id(void) {
   int64_t id = 0;
   if (getrandom(&id, sizeof id, GRND_NONBLOCK) == (ssize_t)sizeof id) return id;
@@ -177,7 +177,7 @@ static tristar_status check(const tristar_distributed_t *d, const char *prefix, 
   return name_file(env, prefix, tsi_transport_rank(d->transport), path);
 }
 
-/* Collective. The columns of the final order of the entries of the rows here; *column: to be freed. */
+/* Collective. *column: final columns of the entries of this rank's rows; the caller frees it. */
 static tristar_status name_columns(const tristar_distributed_t *d, tsi_index **column) {
   tsi_env *env = &d->ts->env;
   const tsi_rows_matrix *m = d->matrix;
@@ -277,7 +277,7 @@ typedef struct loader {
   saved_set set;
   saved_own own;
   int64_t *first; /* ranks + 1 */
-  /* Rows of the matrix: columns of the final order; row: the one that was sought. */
+  /* Rows of the matrix, with columns of the final order; row: the selected row. */
   tsi_index rows, row;
   tsi_count *ptr;
   tsi_index *number, *column;
@@ -295,7 +295,7 @@ static void release_loader(loader *l) {
   for (int k = 0; k < 2; k++) tsi_release(l->weight[k]);
 }
 
-/* Collective; mine: of what this rank has read. */
+/* Collective. mine: an earlier failure of this rank, for example in reading its file. */
 static tristar_status agree(loader *l, tristar_status mine) {
   return tsi_transport_agree(l->d->transport, tsi_source_file_explain(&l->file, mine));
 }
@@ -332,7 +332,7 @@ static tristar_status check_ranks(const loader *l) {
   return TRISTAR_OK;
 }
 
-/* Is it the file of the same set as that of rank 0? */
+/* Checks that the file is of the same set as the file of rank 0. */
 static tristar_status check_set(const loader *l, const saved_set *of_rank_0) {
   for (size_t k = 0; k < sizeof set_fields / sizeof *set_fields; k++) {
     const char kind = set_fields[k].kind;
@@ -344,7 +344,7 @@ static tristar_status check_set(const loader *l, const saved_set *of_rank_0) {
   return TRISTAR_OK;
 }
 
-/* Collective. Rank 0 is the first to open its file: it has the number of ranks. */
+/* Collective. Rank 0 opens its file first, because it holds the number of ranks. */
 static tristar_status open_files(loader *l, const char *prefix) {
   tristar_status status = TRISTAR_OK;
   const bool root = tsi_transport_rank(l->d->transport) == 0;
@@ -358,7 +358,7 @@ static tristar_status open_files(loader *l, const char *prefix) {
   return agree(l, status);
 }
 
-/* Collective. given: the caller has options. */
+/* Collective. given: the caller has passed options. */
 static tristar_status take_options(loader *l, bool given) {
   tristar_distributed_t *d = l->d;
   tristar_distributed_options *o = &d->options;
@@ -386,7 +386,7 @@ static tristar_status take_options(loader *l, bool given) {
   return tsi_distributed_agree(d, status);
 }
 
-/* Local. Blocks of rows; on rank 0 the factor without panels. */
+/* Local. Reads the blocks of rows; on rank 0 also the factor without panels. */
 static tristar_status take_shell(loader *l) {
   tristar_distributed_t *d = l->d;
   tsi_source *source = &l->file.source;
@@ -424,7 +424,7 @@ static tristar_status take_order(loader *l) {
   return TRISTAR_OK;
 }
 
-/* Local. Panels and columns of the share. */
+/* Local. Reads the panels and columns of the share. */
 static tristar_status take_share(loader *l) {
   tristar_distributed_t *d = l->d;
   tsi_process *p = d->process;
@@ -454,7 +454,7 @@ static tristar_status take_share(loader *l) {
   return take_order(l);
 }
 
-/* What is not in arrays. */
+/* Copies the data that are not arrays. */
 static void take_figures(loader *l) {
   tristar_distributed_t *d = l->d;
   tristar_analysis_options *options = &d->team_factor->analysis.options;
@@ -481,7 +481,7 @@ static void take_figures(loader *l) {
   part->loses_by_weakness = set->loses_by_weakness;
 }
 
-/* Local. Rows of the matrix, and the end. */
+/* Local. Reads the rows of the matrix, and the end. */
 static tristar_status take_matrix(loader *l) {
   const tsi_process *p = l->d->process;
   const tsi_chunks *chunks = p->share->chunks;
@@ -525,7 +525,7 @@ static void read_values(void *context, tsi_index from, tsi_index count, char *to
   memcpy(to, l->values + (size_t)(l->ptr[l->row] + from) * bytes, (size_t)count * bytes);
 }
 
-/* Collective. mine: of the rows that this rank has read. */
+/* Collective. mine: an earlier failure of this rank, in reading its rows. */
 static tristar_status place_matrix(loader *l, tristar_status mine) {
   tristar_distributed_t *d = l->d;
   const tsi_rows_source rows = {.n = l->rows,

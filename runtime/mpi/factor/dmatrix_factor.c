@@ -10,7 +10,7 @@
 #include "runtime/mpi/solve/queue.h"
 #include "runtime/exec/starpu/idle.h"
 
-/* A factorization on its way. */
+/* State of a factorization. */
 typedef struct making {
   tsi_remaking how; /* first member */
   tristar_dmatrix_t *matrix;
@@ -18,7 +18,7 @@ typedef struct making {
   tristar_distributed_t *d;
   double *scale[2];
   tsi_index *place[2];
-  bool lean;          /* as the supply has it */
+  bool lean;          /* as in the supply */
   bool keeps_scaling; /* as in an analysis */
   tsi_rows_supply supply;
 } making;
@@ -30,7 +30,7 @@ static void release_scales(making *m) {
   }
 }
 
-/* Collective. What ranks ask for differently cannot be made. mine: what this rank has found before. */
+/* Collective. Refuses options that differ between ranks. mine: an earlier failure of this rank. */
 static tristar_status agree_on_analysis(const making *m, tristar_status mine) {
   static const char *const name[] = {
       "the method",     "the ordering", "leaf_parts",
@@ -45,7 +45,7 @@ static tristar_status agree_on_analysis(const making *m, tristar_status mine) {
   return tsi_transport_same(m->d->transport, mine, (int)(sizeof value / sizeof *value), name, value, 0, NULL);
 }
 
-/* Collective. On rank 0 a matching; what it is found from is there only meanwhile. */
+/* Collective. Computes a matching on rank 0; the sizes of entries exist only during the call. */
 static tristar_status match(const making *m, tristar_method method, tsi_matched *matched) {
   tristar_status status = TRISTAR_OK;
   tristar_dmatrix_t *matrix = m->matrix;
@@ -56,7 +56,7 @@ static tristar_status match(const making *m, tristar_method method, tsi_matched 
   return tsi_transport_agree(matrix->transport, status);
 }
 
-/* Collective. On rank 0 a factor without values; the pattern is there only meanwhile. */
+/* Collective. Creates a factor without values on rank 0; the pattern exists only during the call. */
 static tristar_status analyze(making *m, const tsi_rows_method *method) {
   tristar_status status = TRISTAR_OK;
   tristar_dmatrix_t *matrix = m->matrix;
@@ -82,7 +82,7 @@ static tristar_status analyze(making *m, const tsi_rows_method *method) {
     analysis->keeps_scaling = m->keeps_scaling;
     status = tsi_factor_create_empty(analysis, &m->d->source);
   }
-  tristar_analysis_destroy(&analysis); /* the factor has its share */
+  tristar_analysis_destroy(&analysis); /* the factor has its own reference */
   return tsi_transport_agree(m->d->transport, status);
 }
 
@@ -99,7 +99,7 @@ static void prepare_supply(making *m, tristar_method method, bool adjoint) {
   m->supply.pivoting = m->options.pivoting;
 }
 
-/* Collective. METHOD_AUTO goes on with L D L^T where Cholesky meets a pivot that is not positive. */
+/* Collective. METHOD_AUTO continues with L D L^T if Cholesky finds a pivot that is not positive. */
 static tristar_status factor_any(making *m) {
   tsi_rows_method method;
   TSI_TRY(tsi_rows_choose_method(m->matrix, &m->options, &method));
@@ -119,7 +119,7 @@ static tristar_status factor_any(making *m) {
   return tsi_team_factor_create(m->d, &m->supply.supply);
 }
 
-/* Collective. Afterwards solves work. */
+/* Collective. Factors, and makes the factor ready for solves. */
 static tristar_status factor_ready(making *m) {
   TSI_TRY(factor_any(m));
   TSI_TRY(tsi_distributed_use_rows(m->d, m->matrix->start));
@@ -128,8 +128,8 @@ static tristar_status factor_ready(making *m) {
 
 /* ---- The same values once more ------------------------------------------------------------------------- */
 
-/* Collective. An order of the caller becomes the one that was found, as in tsi_analysis_again. permutation:
- * on rank 0, the caller's to free; NULL elsewhere. */
+/* Collective. Replaces an order of the caller by the order of the analysis, as in tsi_analysis_again.
+ * permutation: on rank 0, freed by the caller; NULL on other ranks. */
 static tristar_status take_order(const tristar_distributed_t *d, tristar_analysis_options *options,
                                  int64_t **permutation) {
   tsi_env *env = &d->ts->env;
@@ -146,8 +146,8 @@ static tristar_status take_order(const tristar_distributed_t *d, tristar_analysi
   return TRISTAR_OK;
 }
 
-/* Collective. The options of the analysis that rank 0 has, as tsi_analysis_match_again changes them.
- * permutation: see above. */
+/* Collective. Takes the options of rank 0's analysis, changed as by tsi_analysis_match_again. permutation:
+ * see above. */
 static tristar_status take_options(const tristar_distributed_t *d, tristar_analysis_options *options,
                                    int64_t **permutation) {
   if (d->source != NULL) {
@@ -180,7 +180,7 @@ static tristar_status match_anew(const tsi_remaking *how, const tristar_distribu
   return status;
 }
 
-/* The analysis was made for these values. */
+/* The analysis was already made for these values. */
 static tristar_status factor_again(const tsi_remaking *how, tristar_distributed_t *d, bool substitute) {
   making m = *(const making *)how;
   TSI_OWNED int64_t *permutation = NULL;
@@ -200,7 +200,7 @@ static const tsi_remaking remaking_of_rows = {.factor_again = factor_again,
 
 /* ---- A factorization ----------------------------------------------------------------------------------- */
 
-/* The grids of the layout, or the most that one may have that is yet to be chosen. */
+/* Number of grids of the layout, or the largest possible number if the layout is yet to be chosen. */
 static int grids_of(const tristar_distributed_t *d) {
   const int ranks = tsi_transport_size(d->transport);
   int grids = 1;
@@ -259,7 +259,7 @@ out:
 
 /* ---- New values ---------------------------------------------------------------------------------------- */
 
-/* Local. Can that matrix give new values to that factor? */
+/* Local. Checks that this matrix can supply new values for this factor. */
 static tristar_status check_pair(const tristar_dmatrix_t *matrix, const tristar_distributed_t *d) {
   const tsi_env *env = &d->ts->env;
   const tsi_factor_kind *kind = &d->process->kind;
@@ -280,7 +280,8 @@ static tristar_status check_pair(const tristar_dmatrix_t *matrix, const tristar_
   return TRISTAR_OK;
 }
 
-/* Collective. Are these values of the pattern and of the kind that was factored? */
+/* Collective. Checks that the matrix has the pattern that was factored, and that its values fit the method.
+ */
 static tristar_status check_values(const making *m, tristar_method method, bool *adjoint) {
   uint64_t pattern;
   TSI_TRY(tsi_dmatrix_fingerprint(m->matrix, &pattern));

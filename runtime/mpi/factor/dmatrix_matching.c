@@ -1,8 +1,8 @@
-/* Matchings of a matrix on all ranks: see dmatrix_factor.h.
+/* Matchings of a distributed matrix: see dmatrix_factor.h.
  *
- * Whether one is called for, all ranks find out together, from the sizes of columns and of the diagonal. Then
- * rank 0 gets the entries that are not zero: their pattern, which it counts, and their sizes, which it puts
- * into columns, one rank's rows after the other, as tsi_full_columns has them. */
+ * All ranks together find out whether a matching is needed, from the sizes of columns and of the diagonal.
+ * Then rank 0 gathers the pattern of the nonzero entries, counts them by columns, and stores their sizes by
+ * columns, one rank's rows after the other, as tsi_full_columns does. */
 #include "partition/order/matching.h"
 #include "runtime/mpi/comm/bytes.h"
 #include "runtime/mpi/factor/dmatrix_factor.h"
@@ -10,8 +10,8 @@
 
 /* ---- Is one called for? -------------------------------------------------------------------------------- */
 
-/* Collective. largest: n, the sizes of the largest entries of all columns; weak: a diagonal entry is, on some
- * rank. */
+/* Collective. largest: n, the size of the largest entry of each column; *weak: some rank has a weak diagonal
+ * entry. */
 static tristar_status measure_columns(const tristar_dmatrix_t *d, double *largest, const double *magnitude,
                                       bool *weak) {
   const tsi_rows_matrix *rows = d->whole;
@@ -31,7 +31,7 @@ static tristar_status measure_columns(const tristar_dmatrix_t *d, double *larges
   return TRISTAR_OK;
 }
 
-/* Collective. Zeros do not count. */
+/* Collective. Checks the structural rank, without the entries that are zero. */
 static tristar_status check_rank(const tristar_dmatrix_t *d) {
   tristar_status status = TRISTAR_OK;
   tsi_env *env = &d->ts->env;
@@ -65,7 +65,7 @@ tristar_status tsi_rows_want_matching(const tristar_dmatrix_t *d, tristar_method
 
 /* ---- What it is found from ----------------------------------------------------------------------------- */
 
-/* Local: the sizes of the entries here that are not zero, in an array of *magnitude's length. */
+/* Local. Lists the sizes of this rank's nonzero entries, in an array of *magnitude's length. */
 static tristar_status list_sizes(const tristar_dmatrix_t *d, double **magnitude, tsi_count *count) {
   *count = 0;
   TSI_TRY(tsi_rows_measure(d, magnitude));
@@ -74,7 +74,7 @@ static tristar_status list_sizes(const tristar_dmatrix_t *d, double **magnitude,
   return TRISTAR_OK;
 }
 
-/* Rank 0: room for the columns of a pattern by rows, and for the sizes that come from one rank. */
+/* Rank 0. Allocates the columns of a pattern by rows, and a buffer for the sizes from one rank. */
 static tristar_status make_room(const tristar_dmatrix_t *d, const tsi_pattern *pattern, double **received,
                                 tsi_entries *out) {
   tsi_env *env = &d->ts->env;

@@ -1,7 +1,7 @@
-/* What values on all ranks decide on: see dmatrix_factor.h.
+/* Choices that depend on the values of all ranks: see dmatrix_factor.h.
  *
- * Each pair (i, j), (j, i) of which one entry is here and the other on another rank is compared there: each
- * entry off the diagonal block goes to the rank that has the row of its mirror image. */
+ * If the entries of a pair (i, j), (j, i) are on two ranks, both ranks compare them: each entry outside the
+ * diagonal block is sent to the owner of the row of its mirror image. */
 #include <inttypes.h>
 
 #include "runtime/matrix/matrix.h"
@@ -11,31 +11,31 @@
 
 /* ---- Mirror images ------------------------------------------------------------------------------------- */
 
-enum { SYMMETRIC, HERMITIAN, KINDS }; /* of mirror images */
+enum { SYMMETRIC, HERMITIAN, KINDS }; /* kinds of mirror images */
 
-/* What a comparison of mirror images found, by kind. */
+/* Result of a comparison of mirror images, for each kind. */
 typedef struct likeness {
-  int64_t pair[KINDS];    /* the least pair that is not alike, see pair_of; INT64_MAX: there is none */
-  int64_t rounded[KINDS]; /* -1: mirror images differ by rounding errors; 0: they are equal. The least of all
-                             ranks counts, as of pairs */
+  int64_t pair[KINDS];    /* first pair that is not alike, see pair_of; INT64_MAX: there is none */
+  int64_t rounded[KINDS]; /* -1: mirror images differ by rounding errors; 0: they are equal. Like pairs,
+                             reduced to the least of all ranks */
 } likeness;
 
-/* Entries whose mirror images other ranks have. */
+/* Entries whose mirror images are on other ranks. */
 typedef struct mirrors {
   const tristar_dmatrix_t *d;
   tsi_route route;
   tsi_dlist given, taken;
-  char *own;                                  /* the mirror image here of what was taken, or zero */
-  double *given_root, *taken_root, *own_root; /* sqrt(|a_ii|) of the row of each */
+  char *own;                                  /* this rank's mirror image of each received entry, or zero */
+  double *given_root, *taken_root, *own_root; /* sqrt(|a_ii|) of the row of each entry */
 } mirrors;
 
-/* The entry of a row here; NULL: there is none. */
+/* The value of an entry of this rank's rows; NULL: there is none. */
 static const char *find_entry(const tristar_dmatrix_t *d, const tsi_dplace *place) {
   const tsi_count at = tsi_dmatrix_find(d, place->row, place->col);
   return at < 0 ? NULL : (const char *)d->whole->values + (size_t)at * d->bytes;
 }
 
-/* sqrt(|a_ii|) of a row here. */
+/* sqrt(|a_ii|) of a row of this rank. */
 static double root_of_diagonal(const tristar_dmatrix_t *d, tsi_index row) {
   const char *entry = find_entry(d, &(tsi_dplace){row, row});
   double size = 0;
@@ -52,7 +52,7 @@ static tristar_status count_given(mirrors *m) {
   return TRISTAR_OK;
 }
 
-/* Local: what goes where, by the rank that has the column, and room for what comes. */
+/* Local. Lists the entries to send, by the owner of the column, and allocates the entries to receive. */
 static tristar_status list_given(mirrors *m) {
   const tristar_dmatrix_t *d = m->d;
   tsi_env *env = &d->ts->env;
@@ -76,12 +76,12 @@ static tristar_status list_given(mirrors *m) {
   return TRISTAR_OK;
 }
 
-/* A pair as a number, which the smallest of all ranks is found of. */
+/* A pair as a number, for a reduction to the smallest. */
 static int64_t pair_of(const tristar_dmatrix_t *d, int64_t row, int64_t column) {
   return row * d->stats.n + column;
 }
 
-/* Local: compares mirror images within the diagonal block. */
+/* Local. Compares mirror images within the diagonal block. */
 static tristar_status look_here(const tristar_dmatrix_t *d, likeness *found) {
   const tsi_entries *diagonal = &d->form[TSI_DPLAIN].diagonal;
   const tsi_sparse a = {d->n, true, TRISTAR_GENERAL, diagonal->ptr, diagonal->index, diagonal->item};
@@ -100,7 +100,7 @@ static tristar_status look_here(const tristar_dmatrix_t *d, likeness *found) {
   return TRISTAR_OK;
 }
 
-/* Compares the entries whose mirror images other ranks sent. */
+/* Compares the entries whose mirror images were received. */
 static void look_there(const mirrors *m, likeness *out) {
   const tristar_dmatrix_t *d = m->d;
   const tsi_dplace *taken = m->taken.place;
@@ -145,8 +145,8 @@ out:
   return status;
 }
 
-/* Collective. As it is declared, or as the values of a general matrix are. unlike: a pair that shows that it
- * is neither. */
+/* Collective. The likeness of mirror images: as declared or, for a general matrix, found from the values.
+ * unlike: a pair that is not alike, if there is one. */
 static tristar_status find_likeness(const tristar_dmatrix_t *d, tsi_likeness *out, tsi_unlike *unlike) {
   const bool is_complex = d->sparse->is_complex;
   likeness all;
@@ -183,7 +183,7 @@ static tristar_status check_finite(const tristar_dmatrix_t *d) {
            tsi_dmatrix_first(d) + i, d->column[bad]);
 }
 
-/* Is the real part of every diagonal entry here positive? */
+/* Whether the real part of every diagonal entry of this rank is positive. */
 static bool positive_here(const tristar_dmatrix_t *d) {
   const tsi_entries *diagonal = &d->form[TSI_DPLAIN].diagonal;
   for (tsi_index i = 0; i < d->n; i++) {
@@ -196,7 +196,7 @@ static bool positive_here(const tristar_dmatrix_t *d) {
   return true;
 }
 
-/* Collective. rounded: the matrix is what the method holds by rounding only. */
+/* Collective. rounded: the values fit the method except for rounding errors. */
 static tristar_status check_method(const tristar_dmatrix_t *d, tristar_method method, bool *adjoint,
                                    bool *rounded) {
   tsi_likeness found;

@@ -1,7 +1,8 @@
-/* The order of elimination of a matrix on all ranks, by all of them: see dmatrix_factor.h.
+/* Ordering of a distributed matrix by all ranks: see dmatrix_factor.h.
  *
- * PT-Scotch sees neither the few very dense vertices, which come last, nor their edges, as METIS does not
- * (partition/order/ordering.c). Each rank learns the places of its vertices, and sends them to rank 0. */
+ * The few very dense vertices are ordered last, and the graph for PT-Scotch has neither them nor their edges,
+ * as for METIS (partition/order/ordering.c). Each rank receives the positions of its vertices, and sends them
+ * to rank 0. */
 #include "partition/order/ordering.h"
 #include "runtime/mpi/comm/bytes.h"
 #include "runtime/mpi/factor/dmatrix_factor.h"
@@ -10,15 +11,15 @@
 
 typedef struct ordered {
   const tristar_dmatrix_t *d;
-  tsi_index *row_map; /* of the rows here; NULL: the same numbers */
+  tsi_index *row_map; /* of this rank's rows; NULL: the same numbers */
   tsi_rows_graph graph;
   int dense_count;
   tsi_dense_vertex *dense; /* of all ranks */
-  tsi_index *position;     /* of the vertices here */
+  tsi_index *position;     /* of this rank's vertices */
   tsi_index *all_position; /* rank 0: of all vertices */
 } ordered;
 
-/* Local. Room. */
+/* Local. */
 static tristar_status allocate(ordered *o, bool mapped) {
   const tristar_dmatrix_t *d = o->d;
   tsi_env *env = &d->ts->env;
@@ -27,7 +28,7 @@ static tristar_status allocate(ordered *o, bool mapped) {
   return TSI_ALLOC(env, o->position, d->n);
 }
 
-/* Collective: to each rank what rank 0 has of its rows, or, `back`, the reverse. */
+/* Collective. Sends each rank the items of its rows from rank 0, or, `back`, gathers them on rank 0. */
 static tristar_status move_rows(const tristar_dmatrix_t *d, tsi_index *all, tsi_index *own, bool back) {
   return tsi_move_blocks(&d->ts->env, tsi_transport_comm(d->transport), d->start, sizeof *own, back, all,
                          d->n, own);
@@ -35,7 +36,7 @@ static tristar_status move_rows(const tristar_dmatrix_t *d, tsi_index *all, tsi_
 
 /* ---- Dense vertices ------------------------------------------------------------------------------------ */
 
-/* Is it dense? They ascend. */
+/* Whether a vertex is dense. Dense vertices ascend. */
 static bool is_dense(const ordered *o, tsi_index vertex) {
   int low = 0, high = o->dense_count;
   while (low < high) {
@@ -48,7 +49,7 @@ static bool is_dense(const ordered *o, tsi_index vertex) {
   return low < o->dense_count && o->dense[low].vertex == vertex;
 }
 
-/* Local: removes dense vertices' edges. */
+/* Local. Removes the edges of dense vertices. */
 static void drop_dense(ordered *o) {
   tsi_rows_graph *graph = &o->graph;
   const tsi_index first = (tsi_index)tsi_dmatrix_first(o->d);
@@ -63,7 +64,7 @@ static void drop_dense(ordered *o) {
   }
 }
 
-/* Local: the dense vertices here; list: NULL, or room for them. */
+/* Local. Counts this rank's dense vertices, and lists them unless list is NULL. */
 static int list_dense(const ordered *o, tsi_dense_vertex *list) {
   const tsi_count *ptr = o->graph.ptr;
   const double limit = tsi_dense_limit((tsi_index)o->d->stats.n);
@@ -76,7 +77,8 @@ static int list_dense(const ordered *o, tsi_dense_vertex *list) {
   return count;
 }
 
-/* Collective: all ranks learn the dense vertices of all. own: bytes of those here; count, first: by rank. */
+/* Collective. Gathers the dense vertices of all ranks on all ranks. own: number of this rank's dense
+ * vertices; count, first: by rank. */
 static tristar_status gather_dense(ordered *o, int own, int *count, int *first) {
   tristar_status status = TRISTAR_OK;
   const tristar_dmatrix_t *d = o->d;
@@ -87,7 +89,7 @@ static tristar_status gather_dense(ordered *o, int own, int *count, int *first) 
   TSI_TRY_OUT(TSI_MPI(env, "MPI_Allgather", MPI_Allgather(&own, 1, MPI_INT, count, 1, MPI_INT, comm)));
   tsi_count all = 0;
   for (int r = 0; r < ranks; r++) all += count[r];
-  /* where they are many the graph is dense rather than arrow-like */
+  /* if there are many, the graph is dense rather than arrow-like */
   if (all == 0 || (double)all > tsi_dense_limit((tsi_index)d->stats.n)) goto out;
   o->dense_count = (int)all;
   for (int r = 0; r < ranks; r++) count[r] *= bytes;
@@ -118,14 +120,14 @@ static tristar_status take_dense(ordered *o) {
 
 /* ---- The order ----------------------------------------------------------------------------------------- */
 
-/* Rank 0: room for what comes. */
+/* Rank 0. Allocates the positions and the order. */
 static tristar_status make_room(ordered *o, tsi_index **order) {
   tsi_env *env = &o->d->ts->env;
   TSI_TRY(TSI_ALLOC(env, o->all_position, o->d->stats.n));
   return TSI_ALLOC(env, *order, o->d->stats.n);
 }
 
-/* Rank 0: the order of the places, but for dense vertices, which come last. */
+/* Rank 0. Inverts the positions; dense vertices come last. */
 static tristar_status put_in_order(const ordered *o, tsi_index *order) {
   const tsi_index n = (tsi_index)o->d->stats.n;
   tsi_index at = 0;
@@ -137,7 +139,7 @@ static tristar_status put_in_order(const ordered *o, tsi_index *order) {
   return TRISTAR_OK;
 }
 
-/* Collective. Puts the edges where they belong and orders; position: of the vertices here. */
+/* Collective. Creates the graph and orders it; position: of this rank's vertices. */
 static tristar_status find_positions(ordered *o, int seed) {
   tristar_status status = TRISTAR_OK;
   tsi_env *env = &o->d->ts->env;

@@ -1,10 +1,10 @@
-/* Numbers of the values of a matrix on all ranks: their sizes, largest ones, sums, scalings. See
- * dmatrix_factor.h. */
+/* Properties of the values of a distributed matrix: magnitudes, maxima, sums, scalings. See dmatrix_factor.h.
+ */
 #include "runtime/mpi/comm/bytes.h"
 #include "runtime/mpi/comm/mailbox.h"
 #include "runtime/mpi/factor/dmatrix_factor.h"
 
-/* Collective: in pieces, as MPI counts with int. */
+/* Collective. In pieces, because MPI counts with int. */
 static tristar_status unite(const tristar_dmatrix_t *d, tsi_count count, size_t bytes, void *array,
                             MPI_Datatype type, MPI_Op op) {
   for (tsi_count at = 0; at < count; at += TSI_MESSAGE_ITEMS)
@@ -32,7 +32,7 @@ static tristar_status unite_largest(void *context, tsi_count count, int *values)
   return unite(context, count, sizeof *values, values, MPI_INT, MPI_MAX);
 }
 
-/* Summed on rank 0: an MPI_Allreduce need not give all ranks the same bits. */
+/* Summed on rank 0, because an MPI_Allreduce may return different bits on different ranks. */
 static tristar_status unite_sums(void *context, tsi_count count, double *values) {
   const tristar_dmatrix_t *d = context;
   tsi_env *env = &d->ts->env;

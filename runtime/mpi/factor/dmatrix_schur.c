@@ -1,45 +1,45 @@
-/* The Schur complement of unknowns S of a matrix whose rows all ranks have, and solves with it.
+/* The Schur complement of unknowns S of a distributed matrix, and solves with it.
  *
  *   [ 0          ]     [ A_II  A_IS ] [ X  ]
  *   [ complement ] = - [ A_SI  A_SS ] [ -1 ],   A_II X = A_IS,
  *
- * with a distributed factor of A_II, some columns of S at a time. The product has the rows of S where they
- * are, and they are sent to rank 0. Condensing and expanding solve with A_II once each:
+ * with a distributed factor of A_II, for some columns of S at a time. The product has the rows of S on their
+ * owners, which send them to rank 0. Condensing and expanding solve with A_II once each:
  *
  *   g = b_S - op(A)_SI z,   op(A)_II z = b_I;   op(A)_II x_I = b_I - op(A)_IS x_S.
  *
  * Reads   the rows of all ranks, vectors of all ranks.
  * Writes  the complement and g on rank 0, x on all ranks.
- * Invariants: no rank has more of A_II, of its factor and of vectors than for solves with it; each has the
- * number of each row. The factor is that of the matrix with the same generation. */
+ * Invariants: no rank stores more of A_II, its factor and vectors than for solves with it; each rank stores
+ * the number of each row. The factor is a factor of the matrix with the same generation. */
 #include "runtime/base/scalars.h"
 #include "runtime/mpi/comm/bytes.h"
 #include "runtime/mpi/comm/mailbox.h"
 #include "runtime/mpi/factor/dmatrix_factor.h"
 #include "runtime/solve/request.h"
 
-enum { COLUMNS_MOST = 32 }; /* of S, or right-hand sides, at a time */
+enum { COLUMNS_MOST = 32 }; /* columns of S, or right-hand sides, at a time */
 
 struct tristar_dmatrix_schur_s {
   tristar_t *ts;
-  tristar_dmatrix_t *matrix;     /* a share */
-  int64_t generation;            /* of the values of the matrix that were factored; -1: none were */
+  tristar_dmatrix_t *matrix;     /* a reference */
+  int64_t generation;            /* generation of the factored values; -1: none are factored */
   tristar_distributed_t *factor; /* of A_II */
-  tsi_index count;               /* of S */
+  tsi_index count;               /* unknowns in S */
   tsi_index *place;              /* by row of the matrix: its number in I, or ~ its number in S */
-  tsi_index inner, own;          /* rows of I, of S here */
+  tsi_index inner, own;          /* this rank's rows of I, of S */
   tsi_index *number;             /* own: numbers in S */
-  int64_t *first;                /* ranks + 1: where the rows of S of each rank begin, on rank 0 */
+  int64_t *first;                /* ranks + 1, on rank 0: first row of S of each rank in number_all */
   tsi_index *number_all;         /* rank 0: numbers in S, rank after rank */
 };
 typedef struct tristar_dmatrix_schur_s complement;
 
-/* Vectors of some columns. */
+/* Buffers for some columns. */
 typedef struct work {
   char *x;                /* inner x columns: b, then x */
-  char *vector, *product; /* rows here x columns */
-  char *rows, *rows_all;  /* own x columns, by rows; on rank 0 all of them */
-  char *known;            /* count x columns; NULL but for expanding */
+  char *vector, *product; /* n of this rank x columns */
+  char *rows, *rows_all;  /* own x columns, by rows; on rank 0 those of all ranks */
+  char *known;            /* count x columns; NULL except for expanding */
 } work;
 
 static void finish(work *w) {
@@ -76,7 +76,7 @@ static tristar_status check_unknowns(const complement *c, int64_t count, const i
   return TRISTAR_OK;
 }
 
-/* Collective. Which rows are of S. mine: what this rank has found before. */
+/* Collective. Marks the rows of S. mine: an earlier failure of this rank. */
 static tristar_status take_unknowns(complement *c, tristar_status mine, int64_t count,
                                     const int64_t *unknowns) {
   static const char *const name[] = {"the number of unknowns"};
@@ -108,7 +108,7 @@ static tristar_status take_unknowns(complement *c, tristar_status mine, int64_t 
 
 /* ---- The factor of A_II -------------------------------------------------------------------------------- */
 
-/* The rows of I here, whose entries in S are left out; of a symmetric kind the lower triangle. */
+/* This rank's rows of I without the columns of S; if the matrix has a symmetric kind, the lower triangle. */
 typedef struct inner_rows {
   int64_t *ptr;
   tsi_index *index;
@@ -149,7 +149,7 @@ static tristar_status list_rows(const complement *c, inner_rows *r) {
   return TRISTAR_OK;
 }
 
-/* Collective. A_II as a matrix of its own. */
+/* Collective. Creates A_II as a matrix of its own. */
 static tristar_status make_inner(const complement *c, tristar_dmatrix_t **inner) {
   const tristar_dmatrix_t *m = c->matrix;
   TSI_CLEANUP(release_rows) inner_rows rows = {.ptr = NULL};
@@ -166,7 +166,7 @@ static tristar_status make_inner(const complement *c, tristar_dmatrix_t **inner)
   return tristar_dmatrix_create(m->ts, tsi_transport_comm(m->transport), &view, &plain, inner);
 }
 
-/* Collective. The rows of the matrix are in one piece. */
+/* Collective, after tsi_dmatrix_need_whole. */
 static tristar_status factor(complement *c, const tristar_analysis_options *analysis,
                              const tristar_distributed_options *options) {
   TSI_CLEANUP(tristar_dmatrix_destroy) tristar_dmatrix_t *inner = NULL;
@@ -180,7 +180,7 @@ static tristar_status factor(complement *c, const tristar_analysis_options *anal
   return TRISTAR_OK;
 }
 
-/* Collective. Who has which rows of S. */
+/* Collective. Finds the owners of the rows of S. */
 static tristar_status find_owners(complement *c) {
   const tristar_dmatrix_t *m = c->matrix;
   tsi_env *env = &m->ts->env;
@@ -203,7 +203,7 @@ static tristar_status find_owners(complement *c) {
 
 /* ---- Vectors ------------------------------------------------------------------------------------------- */
 
-/* Collective. Room for so many columns, COLUMNS_MOST at most. */
+/* Collective. Allocates buffers for `columns` columns, but at most COLUMNS_MOST. */
 static tristar_status prepare(const complement *c, int64_t columns, bool expands, work *w) {
   const tristar_dmatrix_t *m = c->matrix;
   tsi_env *env = &m->ts->env;
@@ -222,7 +222,7 @@ static const tsi_index *places_here(const complement *c) {
   return c->place + tsi_dmatrix_first(c->matrix);
 }
 
-/* Local. The rows of I of vectors of this rank, to w->x or from there. */
+/* Local. Copies the rows of I of this rank's vectors to w->x, or back. */
 static void move_inner(const complement *c, const work *w, tsi_index columns, char *vectors, int64_t ld,
                        bool back) {
   const size_t bytes = c->matrix->bytes;
@@ -245,7 +245,7 @@ static void copy_columns(const complement *c, tsi_index columns, const void *fro
            (size_t)c->matrix->n * bytes);
 }
 
-/* Local. The rows of S of vectors of this rank, from w->known. */
+/* Local. Copies w->known to the rows of S of this rank's vectors. */
 static void put_known(const complement *c, const work *w, tsi_index columns, char *vectors, int64_t ld) {
   const size_t bytes = c->matrix->bytes;
   const tsi_index *own = places_here(c);
@@ -276,7 +276,7 @@ static tristar_status subtract_product(const complement *c, const work *w, trist
 
 /* ---- Columns of S -------------------------------------------------------------------------------------- */
 
-/* Local. Columns begin .. begin + columns - 1 of A_IS. */
+/* Local. Sets w->x to columns begin .. begin + columns - 1 of A_IS. */
 static void fill_columns(const complement *c, const work *w, tsi_index begin, tsi_index columns) {
   const tristar_dmatrix_t *m = c->matrix;
   const tsi_rows_matrix *whole = m->whole;
@@ -296,7 +296,7 @@ static void fill_columns(const complement *c, const work *w, tsi_index begin, ts
   }
 }
 
-/* Local. [X; -1] from X. */
+/* Local. Sets the vectors to [X; -1], from X. */
 static void fill_vectors(const complement *c, const work *w, tsi_index begin, tsi_index columns) {
   static const double minus_one[2] = {-1, 0}, zero[2] = {0, 0};
   const tristar_dmatrix_t *m = c->matrix;
@@ -314,7 +314,7 @@ static void fill_vectors(const complement *c, const work *w, tsi_index begin, ts
     }
 }
 
-/* Collective. The rows of S of the product, to rank 0 and there to s. */
+/* Collective. Gathers the rows of S of the product on rank 0, and copies them to s. */
 static tristar_status gather_rows(const complement *c, const work *w, tsi_index begin, tsi_index columns,
                                   char *s, int64_t lds) {
   const tristar_dmatrix_t *m = c->matrix;
@@ -335,8 +335,8 @@ static tristar_status gather_rows(const complement *c, const work *w, tsi_index 
   return TRISTAR_OK;
 }
 
-/* Rank 0. Of a symmetric kind the upper triangle mirrors the lower one. Of a Hermitian matrix the diagonal is
- * real, of a skew-symmetric one it is zero: rounding errors are not. */
+/* Rank 0. If the matrix has a symmetric kind, mirrors the lower triangle. Removes rounding errors from the
+ * diagonal: it is real for a Hermitian matrix and zero for a skew-symmetric one. */
 static void mirror(const complement *c, char *s, int64_t lds) {
   const tristar_dmatrix_t *m = c->matrix;
   const tristar_symmetry symmetry = m->stats.symmetry;
@@ -354,7 +354,7 @@ static void mirror(const complement *c, char *s, int64_t lds) {
   }
 }
 
-/* Collective. The rows of the matrix are in one piece. */
+/* Collective, after tsi_dmatrix_need_whole. */
 static tristar_status compute(const complement *c, char *s, int64_t lds) {
   TSI_CLEANUP(finish) work w = {.x = NULL};
   TSI_TRY(prepare(c, c->count, false, &w));
@@ -385,7 +385,7 @@ static void destroy(complement **schur) {
   tsi_release(c);
 }
 
-/* Collective. mine: what this rank has found before. */
+/* Collective. mine: an earlier failure of this rank. */
 static tristar_status create(tristar_dmatrix_t *matrix, tristar_status mine, int64_t count,
                              const int64_t *unknowns, const tristar_analysis_options *analysis,
                              const tristar_distributed_options *options, complement **out) {
@@ -479,7 +479,7 @@ out:
 
 /* ---- Condensing and expanding -------------------------------------------------------------------------- */
 
-/* An array of the caller's. */
+/* An array of the caller. */
 typedef struct columns_of {
   const char *name;
   const void *array;

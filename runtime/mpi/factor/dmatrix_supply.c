@@ -1,7 +1,8 @@
-/* Values of a factorization from all ranks: see dmatrix_factor.h.
+/* Supply of values from all ranks: see dmatrix_factor.h.
  *
- * Entries go to the rank that factors the front of their line, the lesser of row and column in the final
- * order, or has the stripe of a shared front that the other one is in. */
+ * The line of an entry is the lesser of row and column in the final order. The entry is sent to the rank that
+ * factors the front of its line or, if the front is shared, to the rank with the stripe of its other index.
+ */
 #include <math.h>
 
 #include "runtime/mpi/factor/dmatrix_factor.h"
@@ -11,10 +12,10 @@ static const tsi_rows_supply *supply_of(const tsi_supply *supply) {
   return (const tsi_rows_supply *)supply; /* the first member */
 }
 
-/* An entry of a row here, in the final order. */
+/* Numbers of this rank's entries in the final order. */
 typedef struct walk {
   const tristar_dmatrix_t *d;
-  const tsi_index *row, *column; /* of rows here, of columns that they meet */
+  const tsi_index *row, *column; /* of this rank's rows, and of their columns */
   tsi_index first;
 } walk;
 
@@ -22,7 +23,7 @@ static walk walk_of(const tsi_rows_supply *s) {
   return (walk){s->matrix, tsi_rows_places(s), s->place[1], (tsi_index)tsi_dmatrix_first(s->matrix)};
 }
 
-/* Collective: asks for the places of rows and columns. */
+/* Collective. Requests the final numbers of rows and columns. */
 static tristar_status find_places(const tsi_rows_supply *s, tristar_distributed_t *d) {
   tsi_env *env = &d->ts->env;
   const tristar_dmatrix_t *m = s->matrix;
@@ -64,7 +65,7 @@ out:
   return status;
 }
 
-/* Local: what this rank's entries say, as tsi_pivot_sizes_measure; gives the largest. */
+/* Local. Adds this rank's entries to size, as in tsi_pivot_sizes_measure; returns the largest. */
 static double gather_sizes(const tsi_rows_supply *s, const walk *w, const double *magnitude, double *size) {
   const bool llt = s->method == TRISTAR_METHOD_LLT, ldlt = s->method == TRISTAR_METHOD_LDLT;
   const double *row_scale = s->scale[0], *col_scale = s->scale[1];
@@ -103,7 +104,7 @@ static tristar_status take_scales(const tsi_supply *supply, tristar_distributed_
   team_factor->analysis.options.singular = s->singular;
   team_factor->analysis.options.growth = s->growth;
   team_factor->analysis.options.matching = s->matching;
-  team_factor->part.row_scale = s->scale[0]; /* which owns them now */
+  team_factor->part.row_scale = s->scale[0]; /* the part owns them now */
   team_factor->part.col_scale = s->scale[1];
   s->scale[0] = s->scale[1] = NULL;
   return TRISTAR_OK;
@@ -111,30 +112,30 @@ static tristar_status take_scales(const tsi_supply *supply, tristar_distributed_
 
 /* ---- Entries of fronts --------------------------------------------------------------------------------- */
 
-/* Entries here, by the rank that they go to. */
+/* This rank's entries, by the rank to which they are sent. */
 typedef struct delivery {
   tsi_env *env;
   const tsi_rows_supply *supply;
   const tsi_front_part *fronts;
   tsi_route *route;
   walk w;
-  bool upper;        /* there are upper lists */
-  tsi_count *source; /* entries that leave: the number of each; of a rank ascending */
-  tsi_index row;     /* of the entry that left last */
+  bool upper;        /* upper lists exist */
+  tsi_count *source; /* [sent entries]: number of each entry, ascending for each rank */
+  tsi_index row;     /* row of the entry written last */
 } delivery;
 
-/* Who assembles an entry. */
+/* The rank that assembles an entry. */
 static tsi_index goes_to(const delivery *v, tsi_index row, tsi_index column) {
   return tsi_front_part_taker(v->fronts, row, column);
 }
 
-/* Does it go there, or stand for another one? */
+/* Whether an entry is sent, and not represented by its mirror image. */
 static bool counts(const delivery *v, tsi_index row, tsi_index column) {
   return row >= column || v->upper;
 }
 
-/* Local. Consecutive entries mostly go to the same rank, but which of them count is not to be foreseen: here
- * and below that makes no subtree. */
+/* Local. Consecutive entries mostly have the same receiver, but which of them are sent cannot be predicted.
+ * So this loop, like the one below, has no branch for the latter. */
 static void count_entries(const delivery *v) {
   tsi_count *goes = v->route->goes, count = 0;
   tsi_index to = 0;
@@ -166,7 +167,7 @@ static tristar_status count(const tsi_supply *supply, tristar_distributed_t *d, 
   return TRISTAR_OK;
 }
 
-/* What does not count is written behind the lists. */
+/* Entries that are not sent are written to the last element, which is not read. */
 static tristar_status list(void *from) {
   delivery *v = from;
   const tsi_count all = tsi_route_sent(v->route);
@@ -188,7 +189,7 @@ static tristar_status list(void *from) {
   return TRISTAR_OK;
 }
 
-/* Of a rank in the order of its rows. */
+/* Places for a rank, in the order of this rank's rows. */
 static void give_places(void *from, int rank, tsi_count first, tsi_count count, tsi_entry_place *to) {
   delivery *v = from;
   const tsi_rows_matrix *whole = v->w.d->whole;
@@ -216,7 +217,7 @@ static void end(void *from) {
 
 /* ---- The matrix ---------------------------------------------------------------------------------------- */
 
-/* Rows here, whose columns become the ones of the final order. */
+/* This rank's rows, with columns of the final order. */
 typedef struct final_rows {
   tsi_row_reader reader;
   const tsi_index *column;
@@ -236,7 +237,7 @@ static void read_values(void *context, tsi_index from, tsi_index count, char *to
   tsi_row_reader_values(&((const final_rows *)context)->reader, from, count, to);
 }
 
-/* The rows follow, once the entries are factored. */
+/* The rows are sent after the factorization. */
 static tristar_status bring_matrix(const tsi_supply *supply, tristar_distributed_t *d) {
   const tsi_rows_supply *s = supply_of(supply);
   final_rows rows = {.column = s->place[1]};
@@ -255,7 +256,7 @@ static tristar_status bring_matrix(const tsi_supply *supply, tristar_distributed
 
 /* ---- The whole matrix ---------------------------------------------------------------------------------- */
 
-/* The analysis of rank 0 was made of the same pattern. */
+/* Rank 0's analysis was made with the same pattern. */
 static tristar_status bring_whole(const tsi_supply *supply, tristar_distributed_t *d) {
   tsi_env *env = &d->ts->env;
   const tsi_rows_supply *s = supply_of(supply);

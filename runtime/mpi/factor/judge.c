@@ -4,7 +4,7 @@
 #include "runtime/mpi/factor/team_factor.h"
 #include "runtime/mpi/solve/system.h"
 
-/* A factor of all ranks, and the second opinion on it. */
+/* A factor of all ranks, and the factor for a second opinion. */
 typedef struct owner {
   tsi_verdict verdict; /* first member */
   tristar_distributed_t *d, *other;
@@ -15,7 +15,7 @@ static void finish(owner *o) {
   tristar_distributed_destroy(&o->other);
 }
 
-/* The system has messages. measure: the condition alone. */
+/* Finds the verdict with a system of all ranks. measure: only the condition. */
 static tristar_status judge_system(tristar_distributed_t *d, bool measure, bool last) {
   TSI_CLEANUP(tsi_distributed_system_finish) tsi_distributed_system s = {.distributed = d};
   TSI_TRY(tsi_distributed_system_create(d, &s));
@@ -64,7 +64,7 @@ static void take_other(tsi_verdict *verdict) {
   verdict->factor = &other->team_factor->part;
 }
 
-/* Rank 0 reports the figures of the whole factor. */
+/* Copies the verdict; rank 0 reports the figures of the whole factor. */
 static void note_verdict(tristar_distributed_t *d) {
   const tristar_factor_stats *part = &d->team_factor->part.stats;
   d->singular = part->singular != 0;

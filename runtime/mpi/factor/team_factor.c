@@ -11,7 +11,8 @@
 
 /* ---- What follows from the structure ------------------------------------------------------------------- */
 
-/* The panels of own fronts: where the share has them whole, or in `passing`. */
+/* Finds the position of each panel of own fronts: in the share if it stores the whole panel, else in
+ * `passing`. */
 static tristar_status place_panels(tristar_distributed_t *d, tsi_team_factor *team_factor) {
   tristar_status status = TRISTAR_OK;
   const tsi_panels *panels = team_factor->fronts.tree->panels;
@@ -33,7 +34,7 @@ out:
   return status;
 }
 
-/* The analysis that the part refers to. */
+/* Fills the analysis to which the part refers. */
 static void fill_analysis(const tristar_distributed_t *d, tsi_team_factor *team_factor,
                           tristar_method method) {
   const tsi_factor_kind *kind = &d->process->kind;
@@ -49,8 +50,8 @@ static void fill_analysis(const tristar_distributed_t *d, tsi_team_factor *team_
   an->stats.method = method;
 }
 
-/* Collective. The user's rows and columns that the columns of the part come from. mine: an earlier failure of
- * this rank. */
+/* Collective. Finds the user's rows and columns of the columns of the part. mine: an earlier failure of this
+ * rank. */
 static tristar_status name_rows(tristar_distributed_t *d, tsi_team_factor *team_factor, tristar_status mine) {
   tsi_env *env = &d->ts->env;
   struct tristar_analysis_s *an = &team_factor->analysis;
@@ -84,7 +85,7 @@ static tristar_status fill_part(tristar_distributed_t *d, tsi_team_factor *team_
   return TRISTAR_OK;
 }
 
-/* Numbers of the panels of the factor in the part. */
+/* Numbers the panels of the factor in the part. */
 static tristar_status number_panels(tsi_env *env, const tsi_panels *panels, const tsi_tree_part *part,
                                     tsi_index **number) {
   TSI_TRY(TSI_ALLOC(env, *number, panels->count));
@@ -97,8 +98,8 @@ static tristar_status number_panels(tsi_env *env, const tsi_panels *panels, cons
   return TRISTAR_OK;
 }
 
-/* What this rank has to know of the fronts, and of panels of them that it hands on. Owners and teams of all
- * supernodes are those of the team_factor meanwhile. */
+/* Creates this rank's part of the fronts, and its part of the layout with the panels to hand on. Meanwhile
+ * team_factor has the owners and teams of all supernodes. */
 static tristar_status take_part(tristar_distributed_t *d, tsi_team_factor *team_factor,
                                 const tsi_known *known, const tsi_front_structure *fronts) {
   tsi_env *env = &d->ts->env;
@@ -118,7 +119,7 @@ static tristar_status take_part(tristar_distributed_t *d, tsi_team_factor *team_
   return TRISTAR_OK;
 }
 
-/* What only a factorization needs. */
+/* Frees the data that only a factorization needs. */
 static void release_values(tsi_env *env, tsi_team_factor *team_factor) {
   TSI_FREE(env, team_factor->values);
   for (int k = 0; k < 2; k++) {
@@ -179,7 +180,7 @@ static tristar_status create_team_factor(tristar_distributed_t *d, const tsi_kno
   return fill_part(d, team_factor);
 }
 
-/* Local: for what is factored here, and for panels that others will hold. */
+/* Local. Allocates the panels that are factored here, and lists of panels for other ranks. */
 static tristar_status make_room(tsi_env *env, tsi_team_factor *team_factor, tsi_process *p) {
   struct tristar_factor_s *part = &team_factor->part;
   TSI_TRY(tsi_process_need_streams(p));
@@ -190,7 +191,7 @@ static tristar_status make_room(tsi_env *env, tsi_team_factor *team_factor, tsi_
   return TRISTAR_OK;
 }
 
-/* The order of rank 0's factor, and what it says of itself. */
+/* Copies order and figures of the pivots to rank 0's factor. */
 static void note_outcome(tsi_team_factor *team_factor, const tsi_numeric *numeric) {
   tristar_factor_t *source = team_factor->source;
   if (source == NULL) return;
@@ -205,7 +206,7 @@ static void note_outcome(tsi_team_factor *team_factor, const tsi_numeric *numeri
   tsi_factor_order_pivots(source);
 }
 
-/* Collective. Everything from the values of the supply to those of the process. */
+/* Collective. Factors, from the values of the supply to the values of the process. */
 static tristar_status factor(tristar_distributed_t *d, const tsi_supply *supply) {
   tristar_status status = TRISTAR_OK;
   tsi_env *env = &d->ts->env;
@@ -219,7 +220,7 @@ static tristar_status factor(tristar_distributed_t *d, const tsi_supply *supply)
   TSI_TRY_OUT(tsi_transport_agree(d->transport, make_room(env, team_factor, p)));
   TSI_TRY_OUT(tsi_team_factor_run(d, team_factor, false, &numeric));
   if (tsi_numeric_is_doubtful(numeric)) {
-    int interchanged = tsi_factor_interchanged(part); /* of columns here */
+    int interchanged = tsi_factor_interchanged(part); /* in columns of the part */
     TSI_TRY_OUT(tsi_transport_unite(d->transport, &interchanged, 1, MPI_INT, MPI_MAX));
     if (interchanged) TSI_TRY_OUT(tsi_team_factor_run_fixed(d, team_factor, &numeric));
   }
@@ -245,7 +246,7 @@ out:
 
 /* ---- Calls --------------------------------------------------------------------------------------------- */
 
-/* On rank 0; the others have nothing to check. */
+/* Only rank 0 has values to check. */
 static tristar_status take_values(tristar_distributed_t *d, tristar_analysis_t *analysis, const void *values,
                                   tristar_factor_t **source) {
   tsi_env *env = &d->ts->env;
@@ -263,14 +264,14 @@ static tristar_status take_values(tristar_distributed_t *d, tristar_analysis_t *
   return tsi_factor_choose_method(*source);
 }
 
-/* Collective. All but the values. sizes: taken over. */
+/* Collective. Creates the data that do not depend on values. *sizes is moved to the team_factor. */
 static tristar_status lay_out(tristar_distributed_t *d, double floor_bytes, tsi_pivot_sizes *sizes) {
   tristar_factor_t *source = d->source;
   TSI_CLEANUP(tsi_known_release) tsi_known known = {.borrowed = false};
   TSI_TRY(tsi_distributed_lay_out(d, source, floor_bytes, &known));
   double bytes = 0;
   tristar_status status = create_team_factor(d, &known, source);
-  const bool loads = floor_bytes > 0; /* tsi_team_factor_lay_out: there are values already */
+  const bool loads = floor_bytes > 0; /* tsi_team_factor_lay_out: values exist already */
   if (status == TRISTAR_OK && !loads) status = tsi_team_factor_forecast(d, &known, &bytes);
   if (d->team_factor) d->team_factor->sizes = *sizes;
   if (d->team_factor) sizes->column = NULL;
@@ -289,7 +290,7 @@ tristar_status tsi_team_factor_lay_out(tristar_distributed_t *d, double floor_by
   return status;
 }
 
-/* Collective. With the analysis that rank 0 has now. */
+/* Collective. Factors with the present analysis of rank 0. */
 static tristar_status create_once(tristar_distributed_t *d, const tsi_supply *supply) {
   tristar_status status = TRISTAR_OK;
   tsi_pivot_sizes sizes = {.column = NULL};
@@ -303,7 +304,7 @@ out:
   return status;
 }
 
-/* The same rounds as those of tsi_factor_run_stable. */
+/* Runs the same rounds as tsi_factor_run_stable. */
 tristar_status tsi_team_factor_create(tristar_distributed_t *d, const tsi_supply *supply) {
   tristar_status status = create_once(d, supply);
   bool again = true;
@@ -315,7 +316,7 @@ tristar_status tsi_team_factor_create(tristar_distributed_t *d, const tsi_supply
   return status;
 }
 
-/* Collective. Does METHOD_AUTO go on with L D L^T after this failure? */
+/* Collective. *again: METHOD_AUTO continues with L D L^T after this failure. */
 static tristar_status fall_back(tristar_distributed_t *d, tristar_factor_t *source, bool *again) {
   tristar_status status = TRISTAR_OK;
   int wanted = source && source->analysis->fallback;
@@ -396,7 +397,7 @@ out:
   return tsi_answer(&ts->env, status);
 }
 
-/* Local. Can these values be factored as the others were? */
+/* Local. Checks that these values can be factored like the earlier ones. */
 static tristar_status replace_values(const tristar_distributed_t *d, const void *values) {
   const tsi_env *env = &d->ts->env;
   tristar_factor_t *source = d->source;

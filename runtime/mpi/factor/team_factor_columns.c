@@ -1,12 +1,12 @@
-/* What ranks know of columns of the factor, in pieces of so many columns: see team_factor.h. */
+/* Unions of the ranks' data of columns, in pieces of PIECE_COLUMNS columns: see team_factor.h. */
 #include "runtime/mpi/factor/team_factor.h"
 #include "runtime/mpi/comm/mailbox.h"
 
 #define PIECE_COLUMNS ((tsi_index)1 << 16)
 
-/* Columns that the part and a piece of the factor's columns, first .. end - 1, have in common. */
+/* Common columns of the part and of a piece of the factor's columns, first .. end - 1. */
 typedef struct overlap {
-  tsi_index s;           /* supernode of the part; it is that or a later one */
+  tsi_index s;           /* supernode of the part; the search begins with it */
   tsi_index here, there; /* first columns: in the part, in the factor */
   size_t count;
 } overlap;
@@ -20,13 +20,13 @@ static bool next_overlap(const tsi_front_part *fronts, tsi_index first, tsi_inde
     o->here = symbolic->start[o->s] + from - begin;
     o->there = from;
     o->count = (size_t)(to - from);
-    o->s += to == begin + width; /* else the next piece goes on with it */
+    o->s += to == begin + width; /* else it continues in the next piece */
     return true;
   }
   return false;
 }
 
-/* Between the array of the part and a piece of all columns. Each call is for one piece. */
+/* Copies between the array of the part and a piece of all columns. Pieces are passed in ascending order. */
 static void copy_piece(const tsi_front_part *fronts, tsi_index first, tsi_index end, tsi_index *s,
                        size_t bytes, char *array, char *piece, bool back) {
   overlap o = {.s = *s};

@@ -1,10 +1,10 @@
-/* Brings each rank the entries of its fronts, from the ranks that have them: see team_factor.h.
+/* Sends each rank the entries of its fronts, from the ranks that have them: see team_factor.h.
  *
- * Places flow first; values follow along the same route. From rank 0 entries come in the order of the lists:
- * with new values no places are needed. */
+ * First places are sent, then values along the same route. Entries from rank 0 arrive in the order of the
+ * lists, so new values need no places. */
 #include "runtime/mpi/factor/team_factor.h"
 
-/* An entry that has come: its place, then where it is listed. */
+/* A received entry: its place, then its position in the lists. */
 typedef union arrival {
   tsi_entry_place place;
   tsi_count at;
@@ -17,7 +17,7 @@ typedef struct delivery {
   size_t bytes; /* of a value */
   void *from;
   tsi_route route;
-  arrival *taken; /* NULL: in the order of the lists */
+  arrival *taken; /* [received]; NULL: entries arrive in the order of the lists */
 } delivery;
 
 static void give_places(void *context, int rank, tsi_count first, tsi_count count, void *items) {
@@ -45,7 +45,7 @@ static void take_values(void *context, int rank, tsi_count first, tsi_count coun
     tsi_copy_scalar(v->bytes, values, v->taken[at + k].at, items, k);
 }
 
-/* Local: lists of own entries, in the order in which they came. */
+/* Local. Creates the lists of own entries, in the order of arrival. */
 static tristar_status make_lists(const delivery *v) {
   tsi_team_factor *team_factor = v->team_factor;
   struct tristar_analysis_s *an = &team_factor->analysis;
@@ -68,7 +68,7 @@ static tristar_status make_lists(const delivery *v) {
        list = list == &an->lower && upper ? &an->upper : NULL) {
     list->first = before;
     list->other = team_factor->other + before;
-    for (size_t j = 0; j <= n; j++) { /* of line j its end, while it is filled from there down */
+    for (size_t j = 0; j <= n; j++) { /* ptr[j]: end of line j; filling moves it down to its begin */
       before += j < n ? list->ptr[j] : 0;
       list->ptr[j] = before - list->first;
     }

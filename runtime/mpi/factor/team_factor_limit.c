@@ -1,4 +1,4 @@
-/* Is there memory for a factorization by all ranks? See team_factor.h. */
+/* Memory limit of a factorization by all ranks: see team_factor.h. */
 #include "runtime/mpi/factor/team_factor.h"
 #include "runtime/process/rank_forecast.h"
 

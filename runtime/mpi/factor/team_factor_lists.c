@@ -1,4 +1,4 @@
-/* Values of a factorization from rank 0, which has the matrix and its lists: see team_factor.h. */
+/* Supply of values from rank 0, which has the matrix and its lists: see team_factor.h. */
 #include "runtime/mpi/comm/bytes.h"
 #include "runtime/mpi/factor/team_factor.h"
 
@@ -10,7 +10,7 @@ static tristar_status measure(const tsi_supply *supply, tristar_distributed_t *d
                              d->source ? tsi_pivot_sizes_measure(d->source, sizes) : TRISTAR_OK);
 }
 
-/* What rank 0 says of the values. */
+/* Properties of the values, which rank 0 broadcasts. */
 typedef struct notice {
   double tiny;
   int64_t adjoint, scaled, singular, growth, matching;
@@ -59,10 +59,11 @@ static tristar_status share_scales(const tsi_supply *supply, tristar_distributed
 
 /* ---- Entries of fronts --------------------------------------------------------------------------------- */
 
-/* Rank 0 on its way through the lists for one rank, first the lower ones, then the upper ones. */
+/* Position of rank 0 in the lists while it sends the entries of one rank: lower lists first, then upper ones.
+ */
 typedef struct lister {
-  const tristar_factor_t *source; /* NULL: not rank 0 */
-  tsi_front_owners fronts;        /* of all supernodes; rank: who gets the entries */
+  const tristar_factor_t *source; /* NULL: this is not rank 0 */
+  tsi_front_owners fronts;        /* of all supernodes; rank: receiver of the entries */
   const tsi_assembly *list;
   tsi_index s, line; /* supernode, line */
   tsi_count next;    /* entry */
@@ -75,7 +76,7 @@ static void start(lister *l, int rank) {
   l->next = l->list->ptr[0];
 }
 
-/* Goes on behind the lower lists; false: there is nothing more. */
+/* Continues with the upper lists; false: no list is left. */
 static bool go_on(lister *l) {
   const tristar_analysis_t *an = l->source->analysis;
   if (l->list != &an->lower || !tsi_analysis_is_lu(an)) return false;
@@ -85,8 +86,8 @@ static bool go_on(lister *l) {
   return true;
 }
 
-/* The end of consecutive entries of a line, from l->next on, that go to the rank; l->next: the first of them.
- * Of a front that is not shared all entries do. */
+/* Finds the next entries of a line for the receiver. Sets l->next to the first of them; returns their end. If
+ * the front is not shared, these are all entries of the line. */
 static tsi_count find_end(lister *l) {
   const tsi_front_teams *teams = l->fronts.teams;
   const tsi_count end = l->list->ptr[l->line + 1];
@@ -103,7 +104,7 @@ typedef struct run {
   tsi_count first, count;
 } run;
 
-/* The next ones for the rank, `most` at most; none: there are no more. */
+/* The next entries for the receiver, at most `most`; count 0: none are left. */
 static run next_run(lister *l, tsi_count most) {
   const tsi_symbolic *symbolic = l->source->analysis->symbolic;
   while (l->line < symbolic->n || go_on(l)) {
@@ -152,7 +153,7 @@ static void give_places(void *from, int rank, tsi_count first, tsi_count count, 
   }
 }
 
-/* Mirror images become what they stand for. */
+/* A mirror image gets the value that it represents. */
 static void give_values(void *from, int rank, tsi_count first, tsi_count count, void *to) {
   lister *l = from;
   const tsi_pattern *pattern = l->source->analysis->pattern;

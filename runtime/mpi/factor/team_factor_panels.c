@@ -1,18 +1,18 @@
-/* Panels from the ranks that factor them to those that hold them: see team_factor.h.
+/* Sends panels from the ranks that factored them to the ranks that store them: see team_factor.h.
  *
- * In round k each rank sends to the k-th one after it, and receives from the k-th one before it, piece by
- * piece. Both know which panels these are, and cut the list in the same way.
+ * In round k each rank sends to the k-th rank after it, and receives from the k-th rank before it, piece by
+ * piece. Both ranks find the same list of panels, and cut it into the same pieces.
  *
- * All ranks agree once for TSI_HANDED_ROUNDS rounds, on what can fail but for messages: lists and memory of
- * all these rounds exist by then. So either no rank sends anything in them, or each sends all that its peers
- * wait for. Ranks need not be in the same round: the messages of a round, in their order, wait only for
- * earlier ones and for their own peers. */
+ * All ranks agree once for TSI_HANDED_ROUNDS rounds: by then the lists and the memory of these rounds exist,
+ * and only messages can still fail. So either no rank sends anything in these rounds, or each rank sends all
+ * messages that its peers wait for. Ranks may be in different rounds: the messages of a round, in their
+ * order, wait only for earlier ones and for their own peers. */
 #include "runtime/mpi/comm/bytes.h"
 #include "runtime/mpi/factor/team_factor.h"
 #include "runtime/process/extract.h"
 #include "runtime/process/handing.h"
 
-/* Panels of a share that one rank has factored, on their way to who has the share. */
+/* Panels of a share that one rank has factored, on the way to the rank with this share. */
 typedef struct way {
   const tsi_team_factor *team_factor;
   const tsi_share *share;
@@ -30,7 +30,7 @@ static bool travels(const way *w, tsi_index j) {
   return team_factor->fronts.owner[team_factor->fronts.tree->panels->supernode[panel]] == w->from && !placed;
 }
 
-/* The next piece: scalars from the panels next .. *end - 1. */
+/* The next piece: panels next .. *end - 1. Returns its number of scalars. */
 static tsi_count cut_piece(const way *w, tsi_index *end) {
   const tsi_count most = TSI_HANDED_BYTES / (tsi_count)w->team_factor->part.scalar_bytes;
   tsi_count scalars = 0;
@@ -72,7 +72,7 @@ static void spread_piece(const way *w, const tsi_process *p, bool upper, tsi_ind
   }
 }
 
-/* One stream in both directions. */
+/* Sends and receives the panels of one stream. */
 static tristar_status swap(tristar_distributed_t *d, way gives, way takes, bool upper) {
   const size_t bytes = gives.team_factor->part.scalar_bytes;
   const bool leaves = takes.from != gives.from; /* not round 0 */
@@ -93,13 +93,13 @@ static tristar_status swap(tristar_distributed_t *d, way gives, way takes, bool 
   return TRISTAR_OK;
 }
 
-/* The share of the rank that receives in a round; NULL if this rank sends nothing. */
+/* The share of the receiver of a round; NULL if this rank sends nothing. */
 typedef struct gift {
   tsi_share *share;
   tsi_count *begin;
 } gift;
 
-/* Rounds first .. end-1, the most scalars of a piece, and memory for it. */
+/* Rounds first .. end-1, the largest number of scalars in a piece, and memory for it. */
 typedef struct rounds {
   tristar_distributed_t *d;
   const tsi_team_factor *team_factor;
@@ -109,7 +109,7 @@ typedef struct rounds {
   void *piece[2];
 } rounds;
 
-/* To the rank `round` after this one; round 0 is what stays. */
+/* Panels for the rank `round` after this one; in round 0, panels for this rank. */
 static way way_out(const rounds *r, int round) {
   const gift *g = &r->gift[round - r->first];
   return (way){.team_factor = r->team_factor,
@@ -120,7 +120,7 @@ static way way_out(const rounds *r, int round) {
                .piece = r->piece[0]};
 }
 
-/* From the rank `round` before this one. */
+/* Panels from the rank `round` before this one. */
 static way way_in(const rounds *r, int round) {
   const tsi_process *p = r->d->process;
   const int ranks = tsi_transport_size(r->d->transport), rank = tsi_transport_rank(r->d->transport);
@@ -137,7 +137,7 @@ static void drop_gift(tsi_env *env, gift *g) {
   TSI_FREE(env, g->begin);
 }
 
-/* Makes the share of the receiving rank, without the arrays that tsi_extract_panels does not read. */
+/* Creates the share of the receiver, without the arrays that tsi_extract_panels does not read. */
 static tristar_status list_round(rounds *r, int round) {
   tsi_env *env = &r->d->ts->env;
   gift *g = &r->gift[round - r->first];

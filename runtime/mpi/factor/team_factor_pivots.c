@@ -1,8 +1,8 @@
 /* PIVOTING_DELAYED on many processes: see team_factor.h.
  *
- * All ranks factor as always, and test the pivots of their own fronts. If pivots do not serve, rank 0
- * searches another order in the whole matrix, as one process does (runtime/factor/delayed_pivots.c). It has
- * an analysis in this order then, with which all are laid out and factor anew. */
+ * All ranks factor as usual, and test the pivots of their own fronts. If pivots are unstable, rank 0 searches
+ * another order for the whole matrix, as one process does (runtime/factor/delayed_pivots.c). It then has an
+ * analysis with this order, and all ranks are laid out and factor again. */
 #include "runtime/mpi/comm/bytes.h"
 #include "runtime/mpi/comm/mailbox.h"
 #include "runtime/mpi/factor/team_factor.h"
@@ -10,7 +10,7 @@
 /* Members of the analysis of rank 0. */
 typedef struct notice {
   double threshold;
-  int64_t pivoting, extended, pairs; /* pairs: there is analysis->second */
+  int64_t pivoting, extended, pairs; /* pairs: analysis->second exists */
 } notice;
 
 tristar_status tsi_team_factor_share_pivoting(tristar_distributed_t *d) {
@@ -44,7 +44,7 @@ tristar_status tsi_team_factor_test_pivots(tristar_distributed_t *d) {
   return tsi_transport_unite(d->transport, &part->stats.unstable_pivots, 1, MPI_INT64_T, MPI_SUM);
 }
 
-/* Collective. *out: what rank 0 has found. */
+/* Collective. *out: the value of `found` on rank 0. */
 static tristar_status follow(const tristar_distributed_t *d, bool found, bool *out) {
   int all = found;
   TSI_TRY(

@@ -1,19 +1,18 @@
-/* The structure of a factor of rows on rank 0 again, from the ranks that have parts of it: see
- * tsi_team_factor_remember_rows.
+/* Gathers the structure of a factor of rows on rank 0 again: see tsi_team_factor_remember_rows.
  *
- * The rank that owns a front has its parent and its rows; directories have the orders; the layout has the
- * nodes of the separator tree. */
+ * The owner of a front has its parent and its rows; directories have the orders; the layout has the nodes of
+ * the separator tree. */
 #include "runtime/mpi/comm/bytes.h"
 #include "runtime/mpi/comm/mailbox.h"
 #include "runtime/mpi/factor/team_factor.h"
 
-/* A supernode of the factor, its parent (TSI_NONE: a root), the number of its rows. */
+/* A supernode of the factor, its parent (TSI_NONE: it is a root), and its number of rows. */
 typedef struct head {
   tsi_index supernode, parent, rows;
 } head;
 
-/* Supernodes whose fronts a rank owns; on rank 0 after the gathering those of all ranks, one rank after the
- * other. */
+/* Supernodes whose fronts a rank owns. On rank 0, after they are gathered: the supernodes of all ranks, one
+ * rank after the other. */
 typedef struct fronts {
   int64_t heads, rows;
   head *head;
@@ -52,7 +51,7 @@ static tristar_status list_fronts(const tristar_distributed_t *d, fronts *own) {
   return TRISTAR_OK;
 }
 
-/* Collective. Items of all ranks on rank 0, one rank after the other. */
+/* Collective. Gathers the items of all ranks on rank 0, one rank after the other. */
 static tristar_status gather(const tristar_distributed_t *d, size_t bytes, int64_t count, void *own,
                              int64_t *count_all, void **all) {
   tsi_env *env = &d->ts->env;
@@ -87,7 +86,7 @@ static tristar_status place_rows(tsi_env *env, const fronts *all, tsi_symbolic *
   return TRISTAR_OK;
 }
 
-/* Rank 0. The separator tree has as many leaves as there are grids: the layout uses no more of it. */
+/* Rank 0. The separator tree gets one leaf for each grid: the layout does not use the levels below. */
 static tristar_status place_parts(const tsi_layout *layout, tsi_symbolic *sy) {
   sy->leaf_parts = layout->pz;
   if (layout->pz == 1) return TRISTAR_OK;

@@ -1,4 +1,4 @@
-/* Runs the steps of all ranks, and joins what they say of the pivots: see team_factor.h. */
+/* Runs the steps of all ranks, and joins their figures of the pivots: see team_factor.h. */
 #include <limits.h>
 #include <math.h>
 
@@ -52,7 +52,7 @@ static tristar_status prepare(tristar_distributed_t *d, tsi_team_factor *team_fa
   return open_port(d, *out, port);
 }
 
-/* The figures of all ranks' pivots. */
+/* Collective. Reduces the figures of the pivots over all ranks. */
 static tristar_status share_figures(const tristar_distributed_t *d, tsi_numeric *numeric) {
   tsi_pivot_figures all = tsi_numeric_figures(numeric);
   int64_t sum[2] = {all.perturbed, all.stray};
@@ -79,7 +79,7 @@ static tristar_status share_figures(const tristar_distributed_t *d, tsi_numeric 
   return TRISTAR_OK;
 }
 
-/* Collective. The pivots of columns of the part, and D^-1; on rank 0 all pivots. */
+/* Collective. Sends each rank the pivots, and D^-1, of the columns of its part; rank 0 gets all pivots. */
 static tristar_status share_pivots(const tristar_distributed_t *d, const tsi_team_factor *team_factor) {
   const struct tristar_factor_s *part = &team_factor->part;
   tsi_index *all = team_factor->source ? team_factor->source->pivots : NULL;
@@ -133,7 +133,7 @@ tristar_status tsi_team_factor_run_fixed(tristar_distributed_t *d, tsi_team_fact
   }
   TSI_TRY_OUT(status);
   TSI_TRY_OUT(share_terms(d, team_factor, fixed));
-  int accurate = tsi_numeric_is_accurate(fixed); /* in columns here */
+  int accurate = tsi_numeric_is_accurate(fixed); /* in columns of the part */
   TSI_TRY_OUT(tsi_transport_unite(d->transport, &accurate, 1, MPI_INT, MPI_MIN));
   if (!accurate) goto out;
   tsi_numeric *refused = *numeric;
