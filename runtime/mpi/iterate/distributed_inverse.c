@@ -1,11 +1,11 @@
-/* Chosen entries of the inverse of a distributed factor: see tristar_mpi.h.
+/* Selected entries of the inverse of a distributed factor: see tristar_mpi.h.
  *
- * Entry (i, j) is row i of the solution with the unit vector j. Some columns are solved with at a time; each
- * rank takes the entries of the rows that it passes. If pivots were perturbed, or solves lose digits,
- * solutions are refined. Else only the chunks that the entries need run.
+ * Entry (i, j) is row i of the solution with unit vector j. Several columns are solved at a time; each rank
+ * takes the entries in the rows that it passes. If pivots were perturbed, or solves lose digits, solutions
+ * are refined. Else only the chunks that the entries need run.
  *
  * Reads   a distributed factor, the lists of rank 0.   Writes  the caller's values.
- * Invariant: all ranks know the columns of each block, and in the same order. */
+ * Invariant: all ranks have the columns of each block, in the same order. */
 #include <stdlib.h>
 
 #include "runtime/base/scalars.h"
@@ -15,23 +15,23 @@
 #include "runtime/mpi/solve/queue.h"
 #include "runtime/solve/request.h"
 
-enum { BLOCK = 64, REFINED_BLOCK = 16 }; /* unit vectors that are solved with together */
+enum { BLOCK = 64, REFINED_BLOCK = 16 }; /* unit vectors per solve */
 
-/* Entries of a column. */
+/* Entry of the inverse. */
 typedef struct entry {
   int64_t row, column;
-  int64_t place; /* in the list of the caller */
+  int64_t place; /* position in the list of the caller */
 } entry;
 
 typedef struct wanted {
   tristar_distributed_t *d;
   tristar_symmetry symmetry; /* of A, sent by rank 0 */
   bool refined;
-  int64_t first, rows; /* of b and x of this rank */
-  int64_t *at;         /* rows: number of the row in `row`, or -1 */
-  int64_t *row;        /* rows: those of x that a block needs */
-  char *values;        /* by place */
-  char *b, *x;         /* refined: rows x block; else block x block, and rows of the list x block */
+  int64_t first, rows; /* first row and number of rows of b and x on this rank */
+  int64_t *at;         /* rows: index of the row in `row`, or -1 */
+  int64_t *row;        /* rows: rows of x that a block needs */
+  char *values;        /* in the order of the caller's list */
+  char *b, *x;         /* refined: rows x block; else b: block x block, x: listed rows x block */
 } wanted;
 
 static void finish(wanted *w) {
@@ -67,7 +67,7 @@ static tristar_status check(const tristar_distributed_t *d, bool *refined) {
   return TRISTAR_OK;
 }
 
-/* Local. columns: in a block, at most. */
+/* Local. columns: largest number of a block. */
 static tristar_status begin(wanted *w, int64_t columns) {
   tsi_env *env = &w->d->ts->env;
   const size_t bytes = w->d->process->user_bytes,
@@ -92,7 +92,7 @@ static tristar_status share_symmetry(wanted *w) {
 
 /* ---- A block of columns -------------------------------------------------------------------------------- */
 
-/* Collective. Rank 0 passes the unit vectors; rows of x are those of w->row. */
+/* Collective. Rank 0 passes the unit vectors; x has the rows of w->row. */
 static tristar_status solve_units(wanted *w, int64_t columns, const int64_t *column, int64_t rows) {
   const bool root = tsi_transport_rank(w->d->transport) == 0;
   tristar_solve_options options;
@@ -125,7 +125,7 @@ static tristar_status solve_units_refined(wanted *w, int64_t columns, const int6
   return TRISTAR_OK;
 }
 
-/* Collective. `count` entries of these columns, which ascend as those of the entries do. */
+/* Collective. Takes `count` entries of these columns; columns and entries ascend alike. */
 static tristar_status take_block(wanted *w, int64_t columns, const int64_t *column, int64_t count,
                                  const entry *e) {
   const size_t bytes = w->d->process->user_bytes;
@@ -151,7 +151,7 @@ static tristar_status take_block(wanted *w, int64_t columns, const int64_t *colu
   return status;
 }
 
-/* Collective. The entries ascend by columns. */
+/* Collective. Takes all entries, which ascend by columns. */
 static tristar_status take_entries(wanted *w, int64_t count, const entry *e) {
   int64_t column[BLOCK], columns = 0, from = 0;
   for (int64_t k = 0; k < count; k++) {
@@ -215,7 +215,7 @@ static tristar_status check_list(const tristar_distributed_t *d, int64_t count, 
   return TRISTAR_OK;
 }
 
-/* Collective. Each entry comes from the rank that has its row; the others have zeros. */
+/* Collective. The owner of an entry's row has its value; other ranks have zeros. */
 static tristar_status sum_on_root(const tristar_distributed_t *d, int64_t count, void *values) {
   const char scalar = scalar_of(d);
   const bool single = tsi_scalar_is_single(scalar), root = tsi_transport_rank(d->transport) == 0;
@@ -232,7 +232,7 @@ static tristar_status sum_on_root(const tristar_distributed_t *d, int64_t count,
   return TRISTAR_OK;
 }
 
-/* Collective. What rank 0 asks for, on all ranks. */
+/* Collective. Broadcasts the list of rank 0. */
 static tristar_status share_list(const tristar_distributed_t *d, int64_t count, const int64_t *row,
                                  const int64_t *column, entry *e) {
   for (int64_t k = 0; k < count && tsi_transport_rank(d->transport) == 0; k++)

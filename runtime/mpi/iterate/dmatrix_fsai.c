@@ -1,17 +1,16 @@
-/* Sparse approximate inverses of matrices whose rows lie on all ranks, M^-1 = G^H G or G_U G_L: see
- * tristar_dmatrix_mpi.h.
+/* Sparse approximate inverses of distributed matrices, M^-1 = G^H G or G_U G_L: see tristar_dmatrix_mpi.h.
  *
- * Job. A rank computes the rows of G that are those of its block, from its rows of A and those of others that
- * lie near (near_rows.h). G is a distributed matrix with the same blocks: an application is two products. New
- * values of A give new ones on the pattern that G has. Of a pair there are two matrices, G_L and G_U^T, which
- * have the same places.
+ * Job. A rank computes the rows of G in its block, from its rows of A and the near rows of other ranks
+ * (near_rows.h). G is a distributed matrix with the same blocks: an application is two products. New values
+ * of A give new values on the existing pattern of G. A pair has two matrices, G_L and G_U^T, with the same
+ * pattern.
  *
  * Reads   the matrix, options.   Writes  a preconditioner that owns G.
  * Invariants
  *   - unknowns of a node that share a pattern have one owner
- *   - rows keep their order where they are numbered anew: with enough levels a row of G is computed as on one
- * process, operation by operation
- *   - all ranks get the same status; a message names rows over the whole matrix */
+ *   - renumbered rows keep their order: with enough levels a row of G is computed as on one process,
+ *     operation by operation
+ *   - all ranks return the same status; a message has row numbers of the whole matrix */
 #include <inttypes.h>
 
 #include "runtime/base/clock.h"
@@ -26,15 +25,15 @@
 
 /* ---- Applications -------------------------------------------------------------------------------------- */
 
-/* What a preconditioner owns. */
+/* Data of a preconditioner. */
 typedef struct inverse {
   tristar_dmatrix_t *g;     /* G, or G_L */
-  tristar_dmatrix_t *upper; /* G_U^T; NULL: G^H stands for G_U */
+  tristar_dmatrix_t *upper; /* G_U^T; NULL: G_U is G^H */
   char *between;            /* TSI_DCOLUMNS vectors */
   /* of updates */
   int levels;
   uint64_t known;      /* fingerprint of the pattern of this rank's rows of A */
-  tsi_entries pattern; /* of this rank's rows of G, among the rows that are near; others are empty */
+  tsi_entries pattern; /* of this rank's rows of G, among the near rows; other rows are empty */
 } inverse;
 
 static void release_inverse(void *arg) {
@@ -58,8 +57,8 @@ static void conjugate(const tristar_dmatrix_t *g, int64_t columns, const char *b
   }
 }
 
-/* A strip of at most TSI_DCOLUMNS vectors; op: N, or, of a pair, T. What fails on this rank does not keep it
- * from taking part. */
+/* Applies to a strip of at most TSI_DCOLUMNS vectors; op: N or, for a pair, T. After a failure this rank
+ * still takes part in the messages. */
 static tristar_status apply_strip(const inverse *v, tristar_op op, int64_t columns, const char *b,
                                   int64_t ldb, char *x, int64_t ldx) {
   const bool other = op != TRISTAR_N;
@@ -74,7 +73,7 @@ static tristar_status apply_strip(const inverse *v, tristar_op op, int64_t colum
   return status;
 }
 
-/* Where M is Hermitian, M^T = conj(M); else there is M^T, and M^H B = conj(M^T conj(B)). */
+/* If M is Hermitian, M^T = conj(M). Else M^T is applied, and M^H B = conj(M^T conj(B)). */
 static tristar_status apply(void *arg, tristar_op op, int64_t nrhs, const void *b, int64_t ldb, void *x,
                             int64_t ldx) {
   const inverse *v = arg;
@@ -84,7 +83,7 @@ static tristar_status apply(void *arg, tristar_op op, int64_t nrhs, const void *
   const bool conjugated = op == (pair ? TRISTAR_C : TRISTAR_T) && g->sparse->is_complex;
   const tristar_op own_op = pair && op != TRISTAR_N ? TRISTAR_T : TRISTAR_N;
   const size_t next_b = (size_t)ldb * g->bytes, next_x = (size_t)ldx * g->bytes;
-  if (g->n == 0) b = x = v->between; /* they may be NULL */
+  if (g->n == 0) b = x = v->between; /* b and x may be NULL */
   for (int64_t c = 0; c < nrhs; c += TSI_DCOLUMNS) {
     const int64_t columns = tsi_count_min(nrhs - c, TSI_DCOLUMNS);
     const char *from = (const char *)b + (size_t)c * next_b;
@@ -100,7 +99,7 @@ static tristar_status apply(void *arg, tristar_op op, int64_t nrhs, const void *
 
 /* ---- The matrix ---------------------------------------------------------------------------------------- */
 
-/* Collective. Are the wishes of all ranks right and the same? */
+/* Collective. Checks that the options of all ranks are valid and the same. */
 static tristar_status agree(tristar_dmatrix_t *d, const tristar_precond_options *o, int levels,
                             bool is_wanted) {
   static const char *const name[] = {"steps",  "per_step",  "power",     "block",      "single", "pair",
@@ -122,7 +121,7 @@ out:
   return tsi_transport_same(d->transport, status, 11, name, value, 0, NULL);
 }
 
-/* The same on all ranks: as far as the symmetry tells, is there to be a pair? */
+/* The same on all ranks. Chooses a pair or a single factor, if the symmetry determines it. */
 static tristar_status check_symmetry(const tristar_dmatrix_t *d, tristar_pair *pair) {
   tsi_env *env = &d->ts->env;
   const bool skew = d->stats.symmetry == TRISTAR_SKEW_SYMMETRIC;
@@ -138,7 +137,7 @@ static tristar_status check_symmetry(const tristar_dmatrix_t *d, tristar_pair *p
   return TRISTAR_OK;
 }
 
-/* Local. The diagonal of the own rows is there; that of others was looked for by their ranks. */
+/* Local. Checks that the own rows have diagonal entries; other ranks check theirs. */
 static tristar_status find_diagonal(const tristar_dmatrix_t *d) {
   for (tsi_index i = 0; i < d->n; i++) {
     const int64_t row = tsi_dmatrix_first(d) + i;
@@ -149,14 +148,14 @@ static tristar_status find_diagonal(const tristar_dmatrix_t *d) {
   return TRISTAR_OK;
 }
 
-/* Of the places of this rank's rows, which are there in one piece. */
+/* Fingerprint of the pattern of this rank's rows, which are in one piece. */
 static uint64_t fingerprint(const tristar_dmatrix_t *d) {
   const tsi_count *ptr = d->whole->ptr;
   const uint64_t x = tsi_fingerprint(0, ptr, ((size_t)d->n + 1) * sizeof *ptr);
   return tsi_fingerprint(x, d->column, (size_t)ptr[d->n] * sizeof *d->column);
 }
 
-/* Collective. Of a pair, rows on the pattern of A + A^H. */
+/* Collective. For a pair, gathers rows on the pattern of A + A^H. */
 static tristar_status gather_near(tristar_dmatrix_t *d, const tristar_precond_options *o, int levels,
                                   bool pair, tsi_near_rows *near) {
   TSI_CLEANUP(tristar_dmatrix_destroy) tristar_dmatrix_t *both = NULL;
@@ -165,7 +164,7 @@ static tristar_status gather_near(tristar_dmatrix_t *d, const tristar_precond_op
   return tsi_near_rows_gather(pair ? both : d, levels, o->power < 2, near);
 }
 
-/* Collective. known: the fingerprint of the pattern of this rank's rows. pair: AUTO becomes what it is. */
+/* Collective. known: fingerprint of the pattern of this rank's rows. pair: AUTO becomes the choice. */
 static tristar_status gather_rows(tristar_dmatrix_t *d, const tristar_precond_options *o, int levels,
                                   tristar_pair *pair, tsi_near_rows *near, uint64_t *known) {
   tristar_status status = TRISTAR_OK;
@@ -188,13 +187,13 @@ out:
   return status;
 }
 
-/* Nodes of the own rows. */
+/* Number of nodes of the own rows. */
 static tsi_index count_own(const tsi_near_rows *near, const tsi_fsai_nodes *nodes) {
   if (nodes->count == 0 || near->rows == 0) return 0;
   return nodes->of[near->first + near->rows - 1] + 1 - nodes->of[near->first];
 }
 
-/* Collective. Nodes among the rows that are near; without any: row by row. */
+/* Collective. Finds nodes among the near rows. Without nodes, rows are computed one by one. */
 static tristar_status find_nodes(const tristar_dmatrix_t *d, const tristar_precond_options *o,
                                  const tsi_near_rows *near, tsi_fsai_nodes *nodes) {
   tsi_env *env = &d->ts->env;
@@ -210,8 +209,8 @@ static tristar_status find_nodes(const tristar_dmatrix_t *d, const tristar_preco
 
 /* ---- G ------------------------------------------------------------------------------------------------- */
 
-/* Local. g: the rows of this rank, numbered as those that are near. pattern: that of G where it is known.
- * upper: NULL, or, of a pair, the values of the columns of G_U. */
+/* Local. g: the rows of this rank, with the numbers of near rows. pattern: existing pattern of G, or NULL.
+ * upper: NULL, or, for a pair, the values of the columns of G_U. */
 static tristar_status compute(tristar_dmatrix_t *d, const tristar_precond_options *o,
                               const tsi_near_rows *near, const tsi_fsai_nodes *nodes,
                               const tsi_entries *pattern, tsi_entries *g, void **upper,
@@ -242,14 +241,14 @@ static tristar_status compute(tristar_dmatrix_t *d, const tristar_precond_option
   return TRISTAR_OK;
 }
 
-/* Local. Columns of g become those of the whole matrix. */
+/* Local. Replaces columns of g by columns of the whole matrix. */
 static void number_columns(const tsi_near_rows *near, const tsi_entries *g) {
   for (tsi_count e = 0; e < g->ptr[g->n]; e++) g->index[e] = near->number[g->index[e]];
 }
 
 /* ---- Patterns ------------------------------------------------------------------------------------------ */
 
-/* Local. Keeps where this rank's rows of G have entries. */
+/* Local. Keeps the pattern of this rank's rows of G. */
 static tristar_status keep_pattern(const tristar_dmatrix_t *d, const tsi_near_rows *near,
                                    const tsi_entries *g, tsi_entries *pattern) {
   tsi_env *env = &d->ts->env;
@@ -274,7 +273,7 @@ static tristar_view view_of(const tristar_dmatrix_t *d, const tsi_entries *g, co
   return view;
 }
 
-/* Collective. A factor of these values. */
+/* Collective. Creates a distributed factor with these values. */
 static tristar_status distribute(tristar_dmatrix_t *d, const tristar_precond_options *o, const tsi_entries *g,
                                  const void *values, tristar_dmatrix_t **out) {
   const tristar_dmatrix_options options = {
@@ -314,7 +313,7 @@ static void tell_seconds(tristar_precond_t *p, double all, double symbolic) {
   p->stats.numeric_seconds = all - symbolic;
 }
 
-/* That the inverse takes here. */
+/* Bytes of the inverse on this rank. */
 static size_t count_bytes(const inverse *v) {
   const tsi_entries *pattern = &v->pattern;
   tristar_dmatrix_stats lower, upper = {.matrix_bytes = 0};
@@ -351,7 +350,7 @@ static tristar_status make(tristar_dmatrix_t *d, const tristar_precond_options *
   tsi_near_rows_finish(&near);
   const tsi_count entries = g.ptr[g.n];
   TSI_TRY_OUT(make_factors(d, o, &g, wanted, &v));
-  tsi_entries_finish(&g); /* before there is another form */
+  tsi_entries_finish(&g); /* before another form is allocated */
   v->levels = levels;
   v->known = known;
   v->pattern = pattern;
@@ -394,7 +393,7 @@ out:
 
 /* ---- New values ---------------------------------------------------------------------------------------- */
 
-/* Local. Is it an inverse that can be updated from a matrix of that kind? */
+/* Local. Checks that the inverse can be updated from this matrix. */
 static tristar_status check_inverse(const tristar_dmatrix_t *d, const tristar_precond_t *p) {
   tsi_env *env = &d->ts->env;
   if (p == NULL) TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "precond is NULL");

@@ -1,8 +1,8 @@
-/* Krylov methods on a matrix whose rows lie on all ranks: see tristar_dmatrix_mpi.h. */
+/* Krylov methods on distributed matrices: see tristar_dmatrix_mpi.h. */
 #include "runtime/mpi/comm/mailbox.h"
 #include "runtime/mpi/matrix/dmatrix.h"
 
-/* What a product needs is gone where a rank failed to make more of it. */
+/* tsi_dmatrix_need: the data of products are released if some rank failed to create more of them. */
 static tristar_status multiply(void *arg, const void *x, void *y) {
   tristar_dmatrix_t *d = arg;
   TSI_TRY(tsi_dmatrix_need(d, TRISTAR_N, 1, false));

@@ -1,14 +1,14 @@
-/* Additive Schwarz preconditioners on rows of all ranks: see tristar_dmatrix_mpi.h.
+/* Additive Schwarz preconditioners on distributed rows: see tristar_dmatrix_mpi.h.
  *
- * Job. A rank's subdomain is its rows with those of others near them (near_rows.h), in the order of the whole
- * matrix. An application brings entries of others, solves with the subdomain, and gives back what belongs to
- * others, which owners add up in the order of the ranks.
+ * Job. The subdomain of a rank consists of its rows and the near rows of other ranks (near_rows.h), in the
+ * order of the whole matrix. An application gathers remote entries, solves with the subdomain, and returns
+ * remote entries to their owners, which add them in the order of the ranks.
  *
- * Reads   the matrix, options.   Writes  a preconditioner that owns what it needs: of the matrix a share, for
- * its transport.
+ * Reads   the matrix, options.   Writes  a preconditioner that owns its data, with a reference to the matrix
+ * for its transport.
  * Invariants
- *   - a vector of the subdomain: `before` entries of others, the own ones, the rest of the others'
- *   - whatever fails on a rank, it takes part in the exchanges of an application */
+ *   - a vector of the subdomain: `before` remote entries, the own ones, the other remote entries
+ *   - after a failure a rank still takes part in the exchanges of an application */
 #include <inttypes.h>
 
 #include "runtime/base/clock.h"
@@ -18,19 +18,19 @@
 #include "runtime/mpi/matrix/near_rows.h"
 #include "runtime/iterate/precond/precond.h"
 
-/* What a preconditioner owns. */
+/* Data of a preconditioner. */
 typedef struct schwarz {
   tristar_t *ts;
   tristar_dmatrix_t *matrix;
   const tsi_sparse_kernels *sparse;
   size_t bytes;                /* of a scalar */
-  tsi_index rows, before, all; /* own; others before them; of the subdomain */
+  tsi_index rows, before, all; /* rows: own; before: remote rows before them; all: of the subdomain */
   bool restricted;
   tsi_halo *halo;
   char *ghost;  /* all - rows entries */
   char *vector; /* all */
   tristar_precond_t *local;
-  tristar_analysis_t *analysis; /* these three: of complete factors */
+  tristar_analysis_t *analysis; /* these three: for complete factors */
   tristar_factor_t *factor;
   tristar_plan_t *plan;
 } schwarz;
@@ -51,7 +51,7 @@ static void release(void *arg) {
 
 /* ---- Applications -------------------------------------------------------------------------------------- */
 
-/* Between the others' entries and a vector of the subdomain. */
+/* Copy remote entries to a vector of the subdomain, and back. */
 static void put_ghosts(const schwarz *s) {
   const size_t before = (size_t)s->before * s->bytes, after = (size_t)(s->before + s->rows) * s->bytes;
   memcpy(s->vector, s->ghost, before);
@@ -85,7 +85,7 @@ static tristar_status apply(void *arg, tristar_op op, int64_t nrhs, const void *
   tristar_status status = TRISTAR_OK;
   if (s->restricted && op != TRISTAR_N)
     TSI_FAIL(&s->ts->env, TRISTAR_ERR_UNSUPPORTED, "a restricted Schwarz preconditioner has no transpose");
-  if (s->rows == 0) b = x = s->vector; /* they may be NULL */
+  if (s->rows == 0) b = x = s->vector; /* b and x may be NULL */
   for (int64_t c = 0; c < nrhs; c++) {
     const tristar_status own = apply_column(s, op, (const char *)b + (size_t)(c * ldb) * s->bytes,
                                             (char *)x + (size_t)(c * ldx) * s->bytes);
@@ -96,7 +96,7 @@ static tristar_status apply(void *arg, tristar_op op, int64_t nrhs, const void *
 
 /* ---- Subdomains ---------------------------------------------------------------------------------------- */
 
-/* Collective. Are the wishes of all ranks right and the same? */
+/* Collective. Checks that the options of all ranks are valid and the same. */
 static tristar_status agree(tristar_dmatrix_t *d, const tristar_precond_options *o, int overlap,
                             int restricted, bool is_wanted) {
   static const char *const name[] = {"kind",  "level",  "fill",      "steps",      "per_step",  "power",
@@ -117,7 +117,7 @@ out:
   return tsi_transport_same(d->transport, status, (int)(sizeof value / sizeof *value), name, value, 0, NULL);
 }
 
-/* Collective. Connects the rows of others with their owners. */
+/* Collective. Connects the remote rows with their owners. */
 static tristar_status connect(tristar_dmatrix_t *d, const tsi_near_rows *near, schwarz *s) {
   tsi_env *env = &d->ts->env;
   const tsi_index others = s->all - s->rows;
@@ -130,7 +130,7 @@ static tristar_status connect(tristar_dmatrix_t *d, const tsi_near_rows *near, s
   return tsi_dmatrix_connect(d, d->transport, others, number, &s->halo);
 }
 
-/* Local. Complete factors. */
+/* Local. Computes complete factors. */
 static tristar_status factorize(schwarz *s, const tristar_view *view, const tristar_precond_options *o) {
   tristar_plan_options options;
   tristar_plan_options_init(&options);
@@ -141,7 +141,7 @@ static tristar_status factorize(schwarz *s, const tristar_view *view, const tris
   return tristar_precond_of_plan(s->plan, &s->local);
 }
 
-/* Local. What stands for the inverse of the subdomain's matrix. */
+/* Local. Creates the approximate inverse of the subdomain's matrix. */
 static tristar_status solve_with(tristar_dmatrix_t *d, const tsi_near_rows *near, schwarz *s,
                                  const tristar_precond_options *o) {
   const tristar_view view = {.format = TRISTAR_CSR,
@@ -158,7 +158,7 @@ static tristar_status solve_with(tristar_dmatrix_t *d, const tsi_near_rows *near
                                          : tristar_precond(s->ts, &view, o, &s->local);
 }
 
-/* Local. Figures of the subdomain. */
+/* Local. Fills the statistics of the subdomain. */
 static tristar_status tell(const schwarz *s, double begin, tristar_precond_t *m) {
   tristar_precond_stats local;
   tristar_factor_stats complete = {.nnz_factor = 0};
@@ -195,7 +195,7 @@ static tristar_status make(tristar_dmatrix_t *d, const tristar_precond_options *
   TSI_TRY_OUT(tsi_transport_agree(d->transport, solve_with(d, &near, s, o)));
   status = tsi_precond_of_own(d->ts, o, d->n, (char)d->scalar, apply, s, release, out);
   if (status == TRISTAR_OK) status = tell(s, begin, *out);
-  if (*out != NULL) s = NULL; /* the preconditioner has it */
+  if (*out != NULL) s = NULL; /* the preconditioner owns it */
   TSI_TRY_OUT(tsi_transport_agree(d->transport, status));
 out:
   tsi_near_rows_finish(&near);

@@ -1,5 +1,5 @@
-/* tristar_distributed_solve_refined and _condition: the code of runtime/accuracy on a system with
- * messages (system.h). Columns of b and x are moved once to where they are at home, and once back. */
+/* tristar_distributed_solve_refined and _condition: the code of runtime/iterate/refine on a system with
+ * messages (system.h). Columns of b and x are sent once to their homes, and once back. */
 #include <inttypes.h>
 
 #include "runtime/iterate/refine/condition.h"
@@ -19,7 +19,7 @@ static tristar_status check_matrix(const tristar_distributed_t *d) {
   return TRISTAR_OK;
 }
 
-/* Columns of the user's rows of b (of_x: of x) to vectors of the system, or back. Collective. */
+/* Collective. Copies columns of the user's rows of b (of_x: of x) to vectors of the system, or back. */
 static tristar_status move_columns(tristar_distributed_t *d, tristar_op op, bool of_x, int64_t nrhs,
                                    const void *user, int64_t ld, char *vectors, bool to_user) {
   tsi_env *env = &d->ts->env;

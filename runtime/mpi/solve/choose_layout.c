@@ -1,8 +1,7 @@
-/* A layout that the library chooses: see distributed.h.
+/* The layout, if the library chooses it: see distributed.h.
  *
- * Reads   the analysis of rank 0, the cluster as measured, or the first GPU of runtime/machine/devices.c
- * where GPUs run the sweeps.   Writes  the layout of the options, the same on all.
- */
+ * Reads   the analysis of rank 0; the measured cluster or, if GPUs run the sweeps, the first GPU of
+ * runtime/machine/devices.c.   Writes  the layout of the options, the same on all ranks. */
 #include "runtime/exec/starpu/workers.h"
 #include "runtime/machine/devices.h"
 #include "runtime/mpi/comm/bytes.h"
@@ -23,7 +22,7 @@ tristar_status tsi_distributed_choose_layout(tristar_distributed_t *d, const tri
   tristar_layout_costs costs;
   tristar_cluster cluster;
   if (d->options.layout.px > 0) return TRISTAR_OK;
-  memset(&c, 0, sizeof c); /* the gaps travel too */
+  memset(&c, 0, sizeof c); /* padding is sent, too */
   c.layout = d->options.layout;
   tristar_layout_costs_init(&costs);
   costs.solves = d->options.solves;
@@ -31,7 +30,7 @@ tristar_status tsi_distributed_choose_layout(tristar_distributed_t *d, const tri
   costs.grids = d->options.grids;
   if (d->options.nrhs > 0) costs.nrhs = d->options.nrhs;
   costs.cluster = &cluster;
-  if (d->on_device) { /* GPUs of a node, whose make no process may know yet */
+  if (d->on_device) { /* GPUs of a node; their model may be unknown */
     cluster = tsi_device_cluster(tsi_device_get(0));
     cluster.ranks_per_node = tsi_transport_size(d->transport);
   } else

@@ -1,10 +1,11 @@
-/* tristar_mpi_measure_cluster: a tristar_cluster of the ranks that call.
+/* tristar_mpi_measure_cluster: a tristar_cluster of the calling ranks.
  *
  * Reads   a clock, the calibration of rank 0.   Writes  a tristar_cluster, the same on all ranks.
  *
- * A message of 8 bytes takes latency and two overheads, a long one also the time of its bytes. Rank 0 sends
- * both to a rank of its node and to one of another node, and counts the fastest of many. In a solve, the
- * engine adds to an overhead what tristar_cluster_init assumes. Rank 0 times a product of dense matrices. */
+ * A message of 8 bytes takes latency and two overheads; a long message also takes the time of its bytes. Rank
+ * 0 sends both to a rank of its node and to a rank of another node, and takes the fastest of many. In a
+ * solve, the engine adds overhead as assumed by tristar_cluster_init. Rank 0 times a product of dense
+ * matrices. */
 #include <limits.h>
 #include <math.h>
 
@@ -18,20 +19,20 @@
 #include "runtime/process/layout_words.h"
 #include "tristar_mpi.h"
 
-#define LONG_BYTES 65536 /* more than MPI sends before the receiver asks for it */
+#define LONG_BYTES 65536 /* more than MPI sends before its receive is posted */
 #define SHORT_TURNS 200
 #define LONG_TURNS 40
-/* How much of a short message its sender, or its receiver, is busy with; MPI does not tell. */
+/* Part of the time of a short message that occupies its sender, or its receiver. MPI does not report it. */
 #define BUSY 0.25
 
 typedef struct neighbours {
   int rank;
   int on_node; /* ranks on the node of rank 0 */
-  int near;    /* another one there; INT_MAX: none */
-  int far;     /* the first of another node; INT_MAX: none */
+  int near;    /* another rank of this node; INT_MAX: none */
+  int far;     /* first rank of another node; INT_MAX: none */
 } neighbours;
 
-/* Half of the time that so many bytes take to a rank and back; on both. */
+/* Both ranks call it. Half of the time that a message of `bytes` bytes takes to the peer and back. */
 static tristar_status time_message(tsi_env *env, MPI_Comm comm, int rank, int peer, size_t bytes, int turns,
                                    double *seconds) {
   char buffer[LONG_BYTES] = {0};
@@ -46,7 +47,7 @@ static tristar_status time_message(tsi_env *env, MPI_Comm comm, int rank, int pe
   return TRISTAR_OK;
 }
 
-/* Rank 0 and a peer: the three figures of messages between them. */
+/* Rank 0 and a peer. Measures the three properties of messages between them. */
 static tristar_status measure(tsi_env *env, MPI_Comm comm, int rank, int peer, double *latency,
                               double *overhead, double *rate) {
   double brief, lasting;
@@ -79,7 +80,7 @@ out:
   return status;
 }
 
-/* Rates of the memory of rank 0, for so many cores of a process. */
+/* Memory bandwidths of rank 0, for `cores` cores of a process. */
 static void take_machine(tristar_t *ts, int cores, tristar_cluster *cluster) {
   const tsi_costs costs = tsi_costs_assumed(&ts->machine, cores);
   const tristar_calibration c = tsi_calibration_now(&ts->machine);
@@ -95,7 +96,7 @@ tristar_status tsi_measure_cluster(tristar_t *ts, tsi_transport *transport, int 
   tsi_env *env = &ts->env;
   MPI_Comm comm = tsi_transport_comm(transport);
   neighbours n;
-  memset(cluster, 0, sizeof *cluster); /* the gaps travel too */
+  memset(cluster, 0, sizeof *cluster); /* padding is sent, too */
   tristar_cluster_init(cluster);
   tristar_status status = find_neighbours(env, transport, &n);
   if (status == TRISTAR_OK && n.rank == 0)

@@ -1,28 +1,29 @@
-/* Memory of a rank's device, without StarPU: arrays, and the symmetric heaps of one-sided messages, which the
- * device reads and writes where they are.
+/* Memory of a rank's device, without StarPU: arrays, and symmetric heaps of one-sided messages, which the
+ * device accesses in place.
  *
- * Reads   arrays of main memory, a port.   Writes  memory of the device that is selected. */
+ * Reads   arrays of main memory, a port.   Writes  memory of the selected device. */
 #pragma once
 
 #include "runtime/mpi/oneside/oneside.h"
 
-/* The status of what a function of the device's runtime returned. Errors: RUNTIME. */
+/* The status for the return code of a function of the device's runtime. Errors: RUNTIME. */
 TRISTAR_CHECKED tristar_status tsi_device_told(const tsi_env *env, const char *what, int code);
-/* 0 bytes: *at becomes NULL. Errors: RUNTIME. */
+/* Allocates memory of the device. 0 bytes: *at becomes NULL. Errors: RUNTIME. */
 TRISTAR_CHECKED tristar_status tsi_device_allocate(const tsi_env *env, void **at, size_t bytes);
-/* Copies to *at, which is allocated first if it is NULL; nothing is done with from NULL or 0 bytes. Errors:
+/* Copies to *at, which is first allocated if it is NULL. Does nothing if from is NULL or bytes is 0. Errors:
  * RUNTIME. */
 TRISTAR_CHECKED tristar_status tsi_device_upload(const tsi_env *env, void **at, const void *from,
                                                  size_t bytes);
 
 typedef struct tsi_device_heap {
-  tsi_symmetric_heap seen; /* with addresses of the device, in its memory */
+  tsi_symmetric_heap seen; /* in memory of the device, with its addresses */
   const tsi_oneside *port; /* NULL: not open */
-  int32_t mapped;          /* the first so many PEs' heaps are */
-  char *own;               /* the data of the PE's own heap, as the device sees it */
+  int32_t mapped;          /* number of PEs, from the first, whose heaps are mapped */
+  char *own;               /* data of the PE's own heap, as address of the device */
 } tsi_device_heap;
 
-/* data: bytes of the data of a heap. After a failure it is to be closed, too. Errors: RUNTIME, MEMORY. */
+/* data: bytes of the data of a heap. The caller closes the heap, also after a failure. Errors: RUNTIME,
+ * MEMORY. */
 TRISTAR_CHECKED tristar_status tsi_device_heap_open(tsi_env *env, const tsi_oneside *port, size_t data,
                                                     tsi_device_heap *heap);
 void tsi_device_heap_close(tsi_device_heap *heap);

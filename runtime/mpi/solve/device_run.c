@@ -8,7 +8,7 @@
 #include "runtime/mpi/solve/program_tables.h"
 #include "runtime/solve/device_plan.h"
 
-/* What is copied to the device with the values: streams, D^-1, interchanges, scales of rows and columns. */
+/* Arrays copied to the device with the values: streams, D^-1, interchanges, scalings of rows and columns. */
 enum { LOWER, UPPER, INVERSE, FROM, ROW_SCALE, COL_SCALE, COPIES };
 
 struct tsi_device_run {
@@ -21,7 +21,7 @@ struct tsi_device_run {
   tsi_index *from;    /* interchanges, in main memory; NULL: none */
   void *copy[COPIES]; /* on the device */
   void *block, *workspace, *b, *x;
-  int32_t *flag; /* steps, then the counter of tickets */
+  int32_t *flag; /* a flag per step, then the counter of tickets */
   tsi_device_heap heap;
 };
 
@@ -32,7 +32,7 @@ tristar_status tsi_device_run_check(const tsi_env *env) {
   return TRISTAR_OK;
 }
 
-/* Local: with the device selected. */
+/* Local, with the device selected. */
 static tristar_status check_adds(const tsi_env *env, int device) {
   bool adds = false;
   TSI_TRY(tsi_device_told(env, "choosing a device", tsi_devices.adds(device, &adds)));
@@ -118,7 +118,7 @@ static tristar_status upload_values(tsi_device_run *run) {
   return TRISTAR_OK;
 }
 
-/* The copy of an array of the process. */
+/* The copy on the device of an array of the process. */
 static const void *copy_of(const tsi_device_run *run, const void *at) {
   const tsi_process *p = run->process;
   const void *const array[COPIES] = {p->lower, p->upper, p->inverse, run->from, p->row_scale, p->col_scale};
@@ -147,8 +147,8 @@ static tsi_gpu_program program_of(const tsi_device_run *run, const tsi_solve_cal
   return p;
 }
 
-/* The host looks whether messages come, until the device has ended: when they do not the run is stopped, and
- * it ends. */
+/* The host checks that messages arrive, until the device has ended. If they do not arrive in time the run is
+ * stopped, so that it ends. */
 static tristar_status watch(const tsi_device_run *run) {
   bool busy = true;
   for (int turn = 0; busy; turn++) {
@@ -167,8 +167,7 @@ tristar_status tsi_device_run_sweeps(void *context, const tsi_solve_call *call) 
   TSI_TRY(tsi_device_told(p->env, "choosing a device", tsi_devices.select(run->device)));
   TSI_TRY(upload_values(run));
   TSI_TRY(tsi_device_upload(p->env, &run->b, call->b, bytes));
-  TSI_TRY(
-      tsi_device_upload(p->env, &run->x, call->x, bytes)); /* rows that other ranks write stay as they are */
+  TSI_TRY(tsi_device_upload(p->env, &run->x, call->x, bytes)); /* rows of other ranks keep their values */
   const tsi_gpu_program program = program_of(run, call);
   TSI_TRY(tsi_device_told(p->env, "solve on a device",
                           tsi_devices.program[type](&program, 0, TSI_GPU_THREADS, NULL)));

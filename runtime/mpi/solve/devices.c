@@ -1,8 +1,8 @@
-/* Which subtrees of a distributed factor are on devices of its ranks, and what is told of them.
+/* Subtrees of a distributed factor on devices of its ranks, and their statistics.
  *
- * Each rank chooses for itself (runtime/process/process_subtrees.h); then all know the choice of all, as the
- * layout that they find must be the same one. A rank without devices, or which fails to choose where
- * PLACE_AUTO leaves that open, has none.
+ * Each rank chooses its subtrees (runtime/process/process_subtrees.h). Then all ranks receive the choices of
+ * all ranks, because they must compute the same layout. A rank has no subtrees on devices if it has no
+ * devices, or if its choice fails with PLACE_AUTO.
  *
  * Reads   the structure, options.   Writes  its results, statistics. */
 #include "runtime/mpi/solve/distributed.h"
@@ -10,14 +10,14 @@
 #include "runtime/process/process_subtrees.h"
 #include "runtime/exec/starpu/devices.h"
 
-/* The devices of a rank, as other ranks of the node know them. */
+/* Names of the devices of a rank, for other ranks of the node. */
 typedef struct own_devices {
   int count;
   char name[TSI_DEVICES_MOST][64];
 } own_devices;
 
-/* What a name tells of the device itself: CUDA and HIP workers have its make and place on the bus in
- * parentheses. */
+/* The part of a worker's name that identifies the device: CUDA and HIP workers have its model and place on
+ * the bus in parentheses. */
 static const char *identity(const char *name) {
   const char *at = strchr(name, '(');
   return at ? at : name;
@@ -30,7 +30,8 @@ static bool have_one_in_common(const own_devices *a, const own_devices *b) {
   return false;
 }
 
-/* Collective. How many ranks of the node use a device of this rank's. on_starpu: that runs here. */
+/* Collective. Counts the ranks of the node that use one of this rank's devices. on_starpu: StarPU runs here.
+ */
 static tristar_status count_sharers(tristar_distributed_t *d, bool on_starpu, int *sharers) {
   tristar_status status = TRISTAR_OK;
   tsi_env *env = &d->ts->env;
@@ -54,7 +55,7 @@ out:
   return status;
 }
 
-/* Local. The devices of this rank; places->device NULL: none. */
+/* Local. Chooses the devices of this rank; places->device NULL: none. */
 static tristar_status choose_own(tristar_distributed_t *d, const tsi_known *known,
                                  const tsi_process_options *options, int sharers,
                                  tsi_device_split_options *places) {
@@ -83,7 +84,7 @@ out:
   return status;
 }
 
-/* Collective. What all ranks have chosen; *device stays NULL where none has chosen any. */
+/* Collective. Gathers the choices of all ranks; *device stays NULL if no rank has chosen any. */
 static tristar_status share_choice(tristar_distributed_t *d, tsi_index supernodes,
                                    const tsi_device_split_options *own, tsi_index **device) {
   tsi_env *env = &d->ts->env;

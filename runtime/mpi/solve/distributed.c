@@ -24,7 +24,7 @@ void tristar_distributed_options_init_sized(tristar_distributed_options *options
   tsi_options_init(options, size, &defaults, sizeof defaults);
 }
 
-/* Of everything but the values: supernodes, rows, panels, permutations. */
+/* Fingerprint of the structure: supernodes, rows, panels, permutations. */
 static uint64_t fingerprint(const tristar_factor_t *factor) {
   const tristar_analysis_t *an = factor->analysis;
   const tsi_symbolic *s = an->symbolic;
@@ -38,7 +38,7 @@ static uint64_t fingerprint(const tristar_factor_t *factor) {
   return tsi_fingerprint(x, an->out_place, n * sizeof *an->out_place);
 }
 
-/* On rank 0; the others have nothing to check. */
+/* Only rank 0 has a factor to check. */
 static tristar_status check_factor(tsi_env *env, const tristar_factor_t *factor, int rank) {
   if (rank != 0) {
     if (factor != NULL)
@@ -78,7 +78,7 @@ static tristar_status check_options(tsi_env *env, const tristar_distributed_opti
   return TRISTAR_OK;
 }
 
-/* kind: what carries the messages of set-up, and of solves unless *wanted is ONE_SIDED afterwards. */
+/* kind: transport of messages during setup, and of solves unless *wanted becomes ONE_SIDED. */
 static tristar_status choose_transport(tsi_env *env, tristar_transport *wanted, tsi_transport_kind *kind) {
   const char *name = tsi_variable(TSI_VARIABLE_TRANSPORT);
   *kind = *wanted == TRISTAR_TRANSPORT_STARPU_MPI ? TSI_TRANSPORT_STARPU_MPI : TSI_TRANSPORT_DIRECT;
@@ -96,7 +96,7 @@ static tristar_status choose_transport(tsi_env *env, tristar_transport *wanted, 
            name);
 }
 
-/* The same on all ranks: sizes of chunks must not depend on a rank's own calibration. */
+/* floor_bytes is the same on all ranks: sizes of chunks must not depend on a rank's own calibration. */
 static tsi_process_options process_options(const tristar_distributed_t *d, const tsi_known *known,
                                            double floor_bytes) {
   const size_t scalar_bytes = tsi_sparse_kernels_select(known->kind.factor_scalar)->scalar_bytes;
@@ -109,7 +109,7 @@ static tsi_process_options process_options(const tristar_distributed_t *d, const
                                .later = true};
 }
 
-/* Collective. Where the user's rows are in the final order; and the reverse. */
+/* Collective. Distributes the positions of the user's rows in the final order, and the inverse lists. */
 static tristar_status share_places(tristar_distributed_t *d, const tsi_known *known) {
   tsi_env *env = &d->ts->env;
   int same = known->in_place != NULL &&
@@ -138,7 +138,7 @@ static tristar_status start(tristar_distributed_t *d) {
   return TRISTAR_OK;
 }
 
-/* Local: everything that follows from the structure. */
+/* Local. Creates all data that follow from the structure. */
 static tristar_status prepare(tristar_distributed_t *d, const tsi_known *known,
                               const tsi_process_options *options) {
   d->n = known->kind.n;
@@ -151,7 +151,7 @@ static tristar_status prepare(tristar_distributed_t *d, const tsi_known *known,
   return TRISTAR_OK;
 }
 
-/* Tags that the messages of one run take on any rank. */
+/* Counts the tags of the messages of one run on any rank. */
 static tristar_status count_tags(tristar_distributed_t *d) {
   const tsi_program *program = d->process->program;
   int own = 1, all = 1;
@@ -177,13 +177,13 @@ static void fill_stats(tristar_distributed_t *d) {
                           (double)p->scalar_bytes * (p->kind.lu ? 2 : 1);
 }
 
-/* Collective. The slot for the right-hand sides that options ask for. */
+/* Collective. Creates the slot for the right-hand sides of the options. */
 static tristar_status need_first_slot(tristar_distributed_t *d) {
   tsi_slot *slot;
   return tsi_slot_need(d, tsi_columns_of(d->options.nrhs), &slot);
 }
 
-/* Collective. Where ranks ask for different things their messages would not meet. */
+/* Collective. With different options on the ranks, their messages would not match. */
 static tristar_status agree_on_options(const tristar_distributed_t *d, tristar_status mine) {
   const tristar_layout *l = &d->options.layout;
   static const char *const name[] = {"px of the layout",
@@ -226,19 +226,19 @@ tristar_status tsi_distributed_agree(tristar_distributed_t *d, tristar_status mi
   return agree_on_options(d, status == TRISTAR_OK ? mine : status);
 }
 
-/* Collective. A process, and where it uses devices what a solve needs of them: that can fail. */
+/* Collective. Creates a process and, if it uses devices, the first slot, because that can fail. */
 static tristar_status make_process(tristar_distributed_t *d, const tsi_known *known,
                                    const tsi_process_options *options) {
   TSI_TRY(tsi_transport_agree(d->transport, prepare(d, known, options)));
   TSI_TRY(share_places(d, known));
-  if (!d->of_rows) TSI_TRY(tsi_distributed_list_rows(d)); /* else they come with the blocks of the matrix */
+  if (!d->of_rows) TSI_TRY(tsi_distributed_list_rows(d)); /* else the blocks of the matrix come first */
   TSI_TRY(count_tags(d));
   d->placed = options->layout.device != NULL;
   if (d->placed) TSI_TRY(need_first_slot(d));
   return TRISTAR_OK;
 }
 
-/* Collective. With subtrees on devices or, where PLACE_AUTO cannot have them there, with all on the cores. */
+/* Collective. Places subtrees on devices or, if PLACE_AUTO fails to do so, everything on the cores. */
 static tristar_status make_placed(tristar_distributed_t *d, const tsi_known *known,
                                   tsi_process_options *options) {
   TSI_OWNED tsi_index *device = NULL;
@@ -302,7 +302,7 @@ static tristar_status distribute(tristar_distributed_t *d, const tristar_factor_
   return tsi_distributed_make_ready(d);
 }
 
-/* Collective. Nothing is on the transport yet. */
+/* Collective. The transport has no mailboxes yet. */
 static tristar_status create_empty(tristar_t *ts, tsi_transport *transport,
                                    const tristar_distributed_options *options, tristar_distributed_t **out) {
   TSI_OWNED tristar_distributed_t *d = NULL;
@@ -325,7 +325,7 @@ tristar_status tsi_distributed_create_beside(tristar_distributed_t *d, tristar_d
   return TRISTAR_OK;
 }
 
-/* What can fail on one rank comes after the communicator, over which it is told. */
+/* The transport is created even after a failure on one rank, so that all ranks can agree on it. */
 tristar_status tsi_distributed_create(tristar_t *ts, MPI_Comm comm,
                                       const tristar_distributed_options *options,
                                       tristar_distributed_t *const *wanted, tristar_distributed_t **out) {
@@ -407,7 +407,7 @@ void tristar_distributed_destroy(tristar_distributed_t **distributed) {
   tsi_env_release(env);
 }
 
-/* Is it a factor that the distributed one can take the values of? On rank 0. */
+/* On rank 0. Checks that the distributed factor can take the values of this factor. */
 static tristar_status check_same(const tristar_distributed_t *d, const tristar_factor_t *factor) {
   tsi_env *env = &d->ts->env;
   const tsi_factor_kind its = tsi_factor_kind_of(factor), *mine = &d->process->kind;
@@ -425,7 +425,7 @@ static tristar_status check_same(const tristar_distributed_t *d, const tristar_f
   return TRISTAR_OK;
 }
 
-/* The values are those of a factor that rank 0 has made alone. */
+/* Statistics for values of a factor that rank 0 has made alone. */
 static void note_update(tristar_distributed_t *d, const tristar_factor_t *factor) {
   tristar_distributed_stats *stats = &d->stats;
   stats->factor_seconds = stats->factor_peak_bytes = 0;

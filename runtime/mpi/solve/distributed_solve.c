@@ -1,9 +1,9 @@
 /* tristar_distributed_solve and _solve_with, and the rows of b and x that each rank passes: see
  * distributed.h.
  *
- * A solve. All ranks agree on what is asked for, with the lists of rows of all of them if there are any; find
- * the same chunks that take part (runtime/solve/reach.h); then, for each block of right-hand sides, move b to
- * the ranks where it is read, run the program of this process, and move x to where it is wanted. */
+ * A solve. All ranks agree on the arguments and gather the lists of rows of all ranks, if there are any. All
+ * find the same active chunks (runtime/solve/reach.h). Then, for each block of right-hand sides, they send b
+ * to the ranks that read it, run the program of the process, and send x to the ranks that pass it. */
 #include <inttypes.h>
 
 #include "runtime/base/clock.h"
@@ -27,7 +27,7 @@ void tsi_distributed_release_rows(tristar_distributed_t *d) {
   tsi_rows_destroy(&d->in);
 }
 
-/* Collective. The block of rows that this rank passes, in the order that `place` says. */
+/* Collective. Lists the block of rows that this rank passes, in the order of `place`. */
 static tristar_status list_block(tristar_distributed_t *d, const tsi_directory *place, tsi_rows **out) {
   tsi_env *env = &d->ts->env;
   const tsi_index first = (tsi_index)d->first[tsi_transport_rank(d->transport)],
@@ -51,7 +51,7 @@ tristar_status tsi_distributed_list_rows(tristar_distributed_t *d) {
   return TRISTAR_OK;
 }
 
-/* On all ranks or on none. */
+/* Uses the rows on all ranks or on none. */
 tristar_status tsi_distributed_use_rows(tristar_distributed_t *d, const int64_t *first) {
   const size_t bytes = (size_t)(tsi_transport_size(d->transport) + 1) * sizeof *first;
   if (d->in && d->out && memcmp(d->first, first, bytes) == 0) return TRISTAR_OK;
@@ -96,20 +96,20 @@ out:
 
 enum { B, X };
 
-/* A solve while it is prepared and carried out. */
+/* State of a solve. */
 typedef struct job {
-  tristar_solve_options o; /* strides are filled in */
+  tristar_solve_options o; /* with strides filled in */
   int64_t nrhs;
   tsi_process_call call;
   tsi_operation operation;
   bool listed[2];       /* some rank lists the rows that it passes of b, of x */
-  int64_t *first[2];    /* if so: ranks + 1, */
-  int64_t *row[2];      /* and the lists of all ranks, */
-  tsi_index *column[2]; /* with the final columns of their rows */
+  int64_t *first[2];    /* if so: ranks + 1, first row of each rank in the list */
+  int64_t *row[2];      /* if so: the lists of all ranks */
+  tsi_index *column[2]; /* if so: the final columns of these rows */
   tsi_reach reach;
   const tsi_rows *rows[2];
-  tsi_rows *own[2]; /* of lists */
-  void *buffer;     /* of rows that are not those of d */
+  tsi_rows *own[2]; /* made for lists */
+  void *buffer;     /* buffer for rows that are not those of d; else NULL */
 } job;
 
 static void release_job(tsi_env *env, job *j) {
@@ -157,15 +157,15 @@ static tristar_status agree_on_arguments(tristar_distributed_t *d, tristar_statu
   return tsi_transport_same(d->transport, mine, 4, name, value, 2, j->listed);
 }
 
-/* What says the final columns of the rows of b, or x, as they are passed; NULL: they have the same numbers.
- */
+/* Directory with the final columns of the rows of b, or x, as they are passed; NULL: they have the same
+ * numbers. */
 static const tsi_directory *places(const tristar_distributed_t *d, const job *j, int which) {
   const tsi_operation *o = &j->operation;
   if (which == B ? o->in_user : o->out_user) return o->by_rows == (which == B) ? d->in_place : d->out_place;
   return (which == B ? o->in_moved : o->out_moved) ? d->pivot_order : NULL;
 }
 
-/* Collective. The lists of all ranks, of b or x; a rank without one passes no row. */
+/* Collective. Gathers the lists of all ranks, for b or x; a rank without a list passes no row. */
 static tristar_status gather_list(const tristar_distributed_t *d, job *j, int which) {
   tsi_env *env = &d->ts->env;
   MPI_Comm comm = tsi_transport_comm(d->transport);
@@ -180,7 +180,7 @@ static tristar_status gather_list(const tristar_distributed_t *d, job *j, int wh
   if (status == TRISTAR_OK) status = TSI_ALLOC(env, place, ranks);
   if (status == TRISTAR_OK) status = TSI_ALLOC(env, column, own);
   for (int64_t i = 0; status == TRISTAR_OK && i < own; i++)
-    column[i] = row[i] >= 0 && row[i] < d->n ? (tsi_index)row[i] : TSI_NONE; /* reach.h finds it out */
+    column[i] = row[i] >= 0 && row[i] < d->n ? (tsi_index)row[i] : TSI_NONE; /* reach.h reports it */
   TSI_TRY(tsi_directory_ask(env, d->transport, places(d, j, which), status, own, column, column));
   first = j->first[which];
   TSI_TRY(
@@ -205,7 +205,7 @@ static tristar_status gather_list(const tristar_distributed_t *d, job *j, int wh
       MPI_Allgatherv(column, (int)own, MPI_INT32_T, j->column[which], count, place, MPI_INT32_T, comm));
 }
 
-/* Collective. Rows of b or x. */
+/* Collective. Chooses the rows of b or x. */
 static tristar_status choose_rows(tristar_distributed_t *d, job *j, int which) {
   const int rank = tsi_transport_rank(d->transport);
   const tsi_directory *place = places(d, j, which);
@@ -224,7 +224,7 @@ static tristar_status choose_rows(tristar_distributed_t *d, job *j, int which) {
   return TRISTAR_OK;
 }
 
-/* Local. Chunks that take part. */
+/* Local. Finds the active chunks. */
 static tristar_status choose_chunks(const tristar_distributed_t *d, job *j) {
   const tsi_process *p = d->process;
   const int ranks = tsi_transport_size(d->transport);
@@ -242,7 +242,7 @@ static tristar_status choose_chunks(const tristar_distributed_t *d, job *j) {
   return TRISTAR_OK;
 }
 
-/* Collective. Fills j but for its arrays. */
+/* Collective. Fills j except for its arrays. */
 static tristar_status prepare(tristar_distributed_t *d, tristar_status mine, job *j) {
   tristar_status status = TRISTAR_OK;
   tsi_env *env = &d->ts->env;
@@ -312,7 +312,7 @@ tristar_status tsi_distributed_run(tristar_distributed_t *d, tsi_slot *slot, con
   tsi_process_times times;
   const tsi_executor *executor = tsi_process_executor(slot->run);
   if (d->trace) TSI_TRY_OUT(tsi_transport_agree(d->transport, tsi_trace_begin(d->trace, executor)));
-  /* whoever fails goes on with the others, and tells it afterwards */
+  /* a rank that fails continues with the others; afterwards all ranks return its failure */
   const tristar_status mine = tsi_process_solve(slot->run, call, &times);
   if (d->one_sided) {
     status = tsi_run_port_meet(slot->oneside);
@@ -328,7 +328,7 @@ out:
   return status;
 }
 
-/* Rows of b that nobody passes are zero, in the chunks that read them. */
+/* Sets rows of b that no rank passes to zero, in the chunks that read them. */
 static void clear_rows(const tristar_distributed_t *d, const job *j, tsi_slot *slot) {
   const tsi_process *p = d->process;
   const unsigned char *part = j->operation.sweeps == TSI_BACKWARD ? j->reach.backward : j->reach.forward;
@@ -342,7 +342,7 @@ static void clear_rows(const tristar_distributed_t *d, const job *j, tsi_slot *s
   }
 }
 
-/* j->call.nrhs columns. */
+/* Solves with j->call.nrhs columns. */
 static tristar_status solve_block(tristar_distributed_t *d, job *j, tsi_row_array b, tsi_row_array x) {
   tsi_env *env = &d->ts->env;
   const tsi_process *p = d->process;

@@ -16,7 +16,7 @@ static tsi_env *env_of(const tristar_distributed_t *d) {
 
 /* ---- Carrying out -------------------------------------------------------------------------------------- */
 
-/* Where b is read and x is written; local. */
+/* Local. Chooses the arrays of b and x. */
 static tristar_status choose_arrays(tsi_env *env, tsi_distributed_insertion *i) {
   if (i->b.rows == 0 || i->b.columns == 0) return TRISTAR_OK;
   if (!tsi_operand_locate(&i->b)) {
@@ -39,7 +39,7 @@ static tristar_status carry_out(tsi_queued *item, tristar_status mine) {
   return TRISTAR_OK;
 }
 
-/* All but the insertion itself. */
+/* Releases everything except the insertion itself. */
 static void release_insertion(tsi_env *env, tsi_distributed_insertion *i) {
   tsi_acquisition_release(&i->holds);
   tsi_acquisition_finish(env, &i->holds);
@@ -48,7 +48,7 @@ static void release_insertion(tsi_env *env, tsi_distributed_insertion *i) {
   TSI_FREE(env, i->first);
 }
 
-/* The first failure waits for tristar_distributed_wait. */
+/* Keeps the first failure until tristar_distributed_wait returns it. */
 static void keep_failure(tristar_distributed_t *d, tristar_status status) {
   pthread_mutex_lock(&d->queue->lock);
   tsi_failure_keep(env_of(d), &d->inserted->failure, status);
@@ -74,7 +74,7 @@ static tristar_status prepare_queue(tristar_distributed_t *d) {
   TSI_TRY(TSI_ALLOC_ZERO(env_of(d), d->inserted, 1));
   if (d->queue == NULL) TSI_TRY(tsi_queue_create(d));
 #if STARPU_MAJOR_VERSION > 1 || STARPU_MINOR_VERSION >= 4
-  /* for starpu_mpi_cache_flush; StarPU-MPI forgets it when it is shut down, not before */
+  /* for starpu_mpi_cache_flush; StarPU-MPI removes the entry only at its shutdown */
   starpu_mpi_comm_register(tsi_transport_comm(d->transport));
 #endif
   return TRISTAR_OK;
@@ -86,7 +86,7 @@ void tsi_inserted_destroy(tristar_distributed_t *d) {
 
 /* ---- Handles ------------------------------------------------------------------------------------------- */
 
-/* Fills first (ranks + 1) by the owners of the pieces of a whole matrix. */
+/* Fills first (ranks + 1) from the owners of the pieces of a whole matrix. */
 static tristar_status find_blocks(const tristar_distributed_t *d, const tsi_operand *whole, int64_t *first) {
   tsi_env *env = env_of(d);
   const int ranks = tsi_transport_size(d->transport);
@@ -112,7 +112,7 @@ static tristar_status find_blocks(const tristar_distributed_t *d, const tsi_oper
   return TRISTAR_OK;
 }
 
-/* The pieces of this rank, out of those of all. */
+/* Selects the pieces of this rank from all pieces. */
 static tristar_status take_own(const tristar_distributed_t *d, const tsi_operand *whole, const int64_t *first,
                                tsi_operand *own) {
   const int rank = tsi_transport_rank(d->transport);
@@ -130,7 +130,7 @@ static tristar_status take_own(const tristar_distributed_t *d, const tsi_operand
   return TRISTAR_OK;
 }
 
-/* Local: everything about the handles. */
+/* Local. Fills the parts of the insertion that depend on the handles. */
 static tristar_status fill_insertion(const tristar_distributed_t *d, int64_t b_pieces,
                                      const starpu_data_handle_t *b, int64_t x_pieces,
                                      const starpu_data_handle_t *x, tsi_distributed_insertion *i) {

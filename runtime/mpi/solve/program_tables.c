@@ -1,7 +1,7 @@
 /* See program_tables.h. */
 #include "runtime/mpi/solve/program_tables.h"
 
-/* The arrays of the tables, as they are laid out in the block: type, member, length. */
+/* The arrays of the tables, in the order of the block: type, member, length. */
 #define ARRAYS(A)                                                                                            \
   A(tsi_gpu_step, step, program->steps->count)                                                               \
   A(tsi_index, before, program->steps->edges)                                                                \
@@ -17,7 +17,7 @@
   A(tsi_index, part, program->parts)                                                                         \
   A(int64_t, inbox_row, program->forward.rows + program->backward.rows)
 
-/* Pointers of *p into a block; returns its bytes. */
+/* Sets the pointers of *p into a block; returns its bytes. */
 static size_t lay_out(const tsi_process *process, char *block, tsi_gpu_program *p) {
   const tsi_program *program = process->program;
   const tsi_share *share = process->share;
@@ -33,7 +33,7 @@ static size_t lay_out(const tsi_process *process, char *block, tsi_gpu_program *
 
 /* ---- Structure ----------------------------------------------------------------------------------------- */
 
-/* Where a row of the program's inbox is: the messages of the program are one behind the other there. */
+/* Position of a row of the program's inbox, where the messages are stored one after the other. */
 static int64_t row_of(const tsi_program *program, const int64_t *row, tsi_count of_program) {
   tsi_index first = 0, end = program->receives;
   if (of_program < 0) return -1;
@@ -47,7 +47,7 @@ static int64_t row_of(const tsi_program *program, const int64_t *row, tsi_count 
   return row[first] + (of_program - program->receive[first].row);
 }
 
-/* The rows that a chunk adds, each once, from `at` on; returns how many. */
+/* Lists the inbox rows that a chunk adds, each once, at *at; returns their number. */
 static tsi_index list_inbox(const tsi_program *program, const tsi_inbox_list *list, const int64_t *row,
                             tsi_index k, int64_t *at) {
   tsi_index count = 0;
@@ -90,7 +90,8 @@ static void fill_chunks(const tsi_process *process, const int64_t *row, const ts
   }
 }
 
-/* Who adds to each column, in the order of the sources; and whose x each off-row is. */
+/* Lists the updates to add to each column, in the order of their sources, and the position of x of each
+ * off-row. */
 static void fill_lists(const tsi_process *process, const tsi_gpu_program *p) {
   const tsi_share *share = process->share;
   const tsi_index columns = share->panels->start[share->panels->count];
@@ -160,7 +161,8 @@ static tsi_index kind_of(tsi_step_kind kind) {
   return kinds[kind]; /* GRID_FORWARD and GRID_BACKWARD only send */
 }
 
-/* In the order in which blocks draw them: turn[k] is the place of step k of the program in it. */
+/* Writes the steps in the order in which blocks draw them: turn[k] is the position of step k of the program.
+ */
 static void fill_steps(const tsi_process *process, const tsi_index *turn, const tsi_gpu_program *p) {
   const tsi_program *program = process->program;
   const tsi_steps *steps = program->steps;

@@ -8,7 +8,7 @@ static tsi_env *env_of(const tristar_distributed_t *d) {
   return &d->ts->env;
 }
 
-/* The first item, once it is ready; NULL: the queue is empty, and stays so. */
+/* The first item, once it is ready; NULL: the queue is empty, and will stay empty. */
 static tsi_queued *take_next(tsi_queue *q) {
   pthread_mutex_lock(&q->lock);
   while (q->head ? !q->head->ready : !q->stop) pthread_cond_wait(&q->changed, &q->lock);
@@ -121,12 +121,12 @@ static tristar_status tell(tsi_queued *item, tristar_status mine) {
 
 static void end_spare(tsi_queued *item, tristar_status status) {
   (void)item;
-  (void)status; /* who put it in has told it */
+  (void)status; /* the caller that queued it has returned it */
 }
 
 void tsi_queue_put_failure(tristar_distributed_t *d, tristar_status status) {
   tsi_queued *spare = &d->queue->spare;
-  tsi_queue_drain(d); /* nobody has it */
+  tsi_queue_drain(d); /* afterwards no thread uses it */
   *spare = (tsi_queued){.carry_out = tell, .end = end_spare};
   tsi_queue_put(d, spare);
   tsi_queue_ready(spare, status);

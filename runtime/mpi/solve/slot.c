@@ -1,4 +1,4 @@
-/* Slots: a run, its mailbox and its local rows, for a stride of the workspace. See distributed.h. */
+/* Slots: a run, its transport and its local rows, for a stride of the workspace. See distributed.h. */
 #include "runtime/mpi/solve/distributed.h"
 #include "runtime/mpi/comm/mailbox.h"
 #include "runtime/mpi/solve/device_run.h"

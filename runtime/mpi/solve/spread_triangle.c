@@ -1,11 +1,12 @@
 /* Triangles on several GPUs: see tristar_mpi.h, and codelets/gpu/tables/spread_launch.h for the solve.
  *
- * Heap of a PE: a flag for each left sum, then one that rank 0 raises when b has come, then one for each PE
- * that has ended a solve; data: left sums, the rows of b which become those of x, what rank 0 says of a
- * solve, and the status of each PE.
+ * Heap of a PE: a flag for each left sum, then a flag that rank 0 raises when b has arrived, then a flag for
+ * each PE that has ended a solve. Data: left sums, rows of b that become rows of x, the header of a solve
+ * from rank 0, and the status of each PE.
  *
- * Reuse of heaps. A PE begins a solve when rank 0 has put b there, and returns when all have ended it: so
- * nobody writes what another PE may still read. These waits are for flags in shared memory.
+ * Reuse of heaps. A PE begins a solve when rank 0 has put b into its heap, and returns when all PEs have
+ * ended the solve. So no PE overwrites data that another PE may still read. These waits are for flags in
+ * shared memory.
  *
  * Reads   a factor of rank 0, by rows.   Writes  heaps, memory of the device, x.
  * Invariants: all ranks begin their solves in the same order. */
@@ -25,13 +26,13 @@
 
 #define PEER_SECONDS 60 /* default of peer_seconds */
 
-/* What rank 0 says of a solve. */
+/* Header of a solve, from rank 0. */
 typedef struct call_header {
   int64_t nrhs;
   int32_t status;
 } call_header;
 
-/* Counters and flags on the device: of tickets, of polls, of each own row. */
+/* Counters and flags on the device: a counter of tickets, one of polls, then a flag for each own row. */
 enum { TICKET, POLLS, FLAGS };
 
 struct tristar_spread_triangle_s {
@@ -43,13 +44,13 @@ struct tristar_spread_triangle_s {
   char scalar;
   size_t bytes; /* of a scalar */
   int64_t n;
-  tsi_index columns, stride; /* right-hand sides at once */
+  tsi_index columns, stride; /* columns: right-hand sides at once */
   int pe, pes;
-  int32_t given, ended;         /* flags: b has come; the first one of ended solves */
+  int32_t given, ended;         /* flags: b has arrived; the first flag of ended solves */
   size_t vector, header, state; /* offsets in the data of a heap */
   int32_t epoch;
-  tsi_index *first, *row; /* rank 0: pes + 1, n: the rows of each PE */
-  void *packed;           /* rank 0: rows of a PE */
+  tsi_index *first, *row; /* rank 0: pes + 1, n: rows of each PE */
+  void *packed;           /* rank 0: buffer for the rows of a PE */
   int device;
   void *block, *values, *inverse, *workspace; /* on the device */
   int32_t *counters;
@@ -93,7 +94,7 @@ static tristar_status check_factor(tsi_env *env, const tristar_factor_t *factor,
 /* The rows of the sweep, their values, and the inverse of the diagonal. */
 typedef struct sweep_rows {
   tsi_lines lines;
-  tsi_entries own; /* the arrays, unless they are the factor's */
+  tsi_entries own; /* the arrays, unless the factor owns them */
   const void *values;
   void *inverse; /* owned unless rank 0 */
   char scalar;
@@ -104,7 +105,7 @@ static void release_rows(tsi_env *env, sweep_rows *rows, int pe) {
   if (pe > 0) TSI_FREE(env, rows->inverse);
 }
 
-/* On rank 0: rows of T^-1's sweep are lines of the factor, or their transpose. */
+/* Rank 0. Rows of the sweep are lines of the factor, or of its transpose. */
 static tristar_status take_rows(tsi_env *env, const tristar_factor_t *factor, tristar_op op,
                                 sweep_rows *rows) {
   const tsi_row_factor *f = factor->rows;
@@ -114,7 +115,7 @@ static tristar_status take_rows(tsi_env *env, const tristar_factor_t *factor, tr
   return tsi_sweep_lines(env, f, backward, &rows->own, &rows->lines, &rows->values);
 }
 
-/* Collective. All ranks get the rows of the sweep. */
+/* Collective. Broadcasts the rows of the sweep from rank 0. */
 static tristar_status share_rows(tristar_spread_triangle_t *t, const tristar_factor_t *factor,
                                  sweep_rows *rows) {
   tsi_env *env = &t->ts->env;
@@ -147,7 +148,7 @@ static tristar_status share_rows(tristar_spread_triangle_t *t, const tristar_fac
 
 /* ---- Tables and memory --------------------------------------------------------------------------------- */
 
-/* The rows of each PE, in the order of the sweep, on rank 0. */
+/* Rank 0. Lists the rows of each PE, in the order of the sweep. */
 static tristar_status list_rows(tristar_spread_triangle_t *t, const tsi_lines *lines,
                                 const tsi_index *owner) {
   TSI_TRY(TSI_ALLOC_ZERO_IN(t, t->first, t->pes + 2));
@@ -182,7 +183,7 @@ static void conjugate(char scalar, size_t count, void *values) {
   for (size_t i = 0; i < count && scalar == 'z'; i++) ((double *)values)[2 * i + 1] *= -1;
 }
 
-/* Values in the order of the tables, and the inverse diagonal of own rows, to the device. */
+/* Uploads values in the order of the tables, and the inverse diagonal of own rows. */
 static tristar_status upload_values(tristar_spread_triangle_t *t, const sweep_rows *rows) {
   tsi_env *env = &t->ts->env;
   const size_t entries = (size_t)t->plan.entries, own = (size_t)t->plan.rows;
@@ -326,7 +327,7 @@ typedef struct user_columns {
   int64_t ldb, ldx;
 } user_columns;
 
-/* Rank 0: what it says of the solve, and the rows of b, to all. */
+/* Rank 0. Sends the header of the solve and the rows of b to all PEs. */
 static void give(tristar_spread_triangle_t *t, const call_header *header, const user_columns *user,
                  tsi_index width) {
   for (int pe = 0; pe < t->pes; pe++) {
@@ -341,7 +342,7 @@ static void give(tristar_spread_triangle_t *t, const call_header *header, const 
   }
 }
 
-/* Rank 0: the rows of x from all. */
+/* Rank 0. Gets the rows of x from all PEs. */
 static void collect(const tristar_spread_triangle_t *t, const user_columns *user, tsi_index width) {
   for (int pe = 0; pe < t->pes; pe++) {
     const tsi_index rows = t->first[pe + 1] - t->first[pe];
@@ -376,7 +377,7 @@ static tsi_gpu_spread launch_of(const tristar_spread_triangle_t *t, tsi_index wi
   return s;
 }
 
-/* Until the device has ended. A sweep that takes too long is stopped on all PEs, and then it ends. */
+/* Waits until the device has ended. A sweep that takes too long is stopped on all PEs, so that it ends. */
 static tristar_status watch(tristar_spread_triangle_t *t) {
   const double begin = tsi_clock();
   bool busy = true;
@@ -389,7 +390,7 @@ static tristar_status watch(tristar_spread_triangle_t *t) {
   return TRISTAR_OK;
 }
 
-/* The sweep of this PE. */
+/* Runs the sweep of this PE. */
 static tristar_status run(tristar_spread_triangle_t *t, tsi_index width) {
   static const char names[] = "sdcz";
   tsi_env *env = &t->ts->env;
@@ -409,7 +410,7 @@ static tristar_status run(tristar_spread_triangle_t *t, tsi_index width) {
   return tsi_oneside_check(t->port);
 }
 
-/* Returns when all PEs have ended the solve: the worst status of theirs. */
+/* Returns when all PEs have ended the solve, with their worst status. */
 static tristar_status end(tristar_spread_triangle_t *t, tristar_status mine) {
   tsi_env *env = &t->ts->env;
   const int32_t own = (int32_t)mine;
@@ -426,7 +427,7 @@ static tristar_status end(tristar_spread_triangle_t *t, tristar_status mine) {
   return (tristar_status)all[worst];
 }
 
-/* All ranks. mine: what this one has found before. */
+/* All ranks call it. mine: an earlier failure of this rank. */
 static tristar_status solve_block(tristar_spread_triangle_t *t, tristar_status mine, int64_t nrhs,
                                   int64_t first, const user_columns *user) {
   tsi_env *env = &t->ts->env;

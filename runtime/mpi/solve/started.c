@@ -8,22 +8,22 @@
 struct tristar_distributed_request_s {
   tsi_queued queued; /* first member */
   tristar_t *ts;
-  tsi_queue *queue; /* a share: the distributed factor may be destroyed before */
+  tsi_queue *queue; /* a reference: the distributed factor may be destroyed earlier */
   tristar_solve_options options;
   int64_t nrhs;
   const void *b;
   void *x;
   int64_t *b_row, *x_row; /* copies of the lists */
   tristar_solve_result result;
-  bool done;           /* guarded by the queue's lock, as is */
-  tsi_failure outcome; /* what wait is to tell */
+  bool done;           /* guarded by the queue's lock, like outcome */
+  tsi_failure outcome; /* status that wait returns */
 };
 
 static tsi_env *env_of(const tristar_distributed_request_t *r) {
   return &r->ts->env;
 }
 
-/* env may be gone then. */
+/* Also releases a reference to env, which may not exist afterwards. */
 static void release(tsi_env *env, tristar_distributed_request_t *r) {
   if (r == NULL) return;
   tsi_queue_drop(env, r->queue);
@@ -39,7 +39,7 @@ static tristar_status carry_out(tsi_queued *item, tristar_status mine) {
   return tsi_distributed_solve(item->distributed, &r->options, r->nrhs, r->b, r->x, &r->result);
 }
 
-/* Who waits may free the request as soon as it is done. */
+/* The waiting thread may free the request as soon as it is done. */
 static void end(tsi_queued *item, tristar_status status) {
   tristar_distributed_request_t *r = (tristar_distributed_request_t *)item;
   tsi_queue *q = item->distributed->queue;
@@ -91,7 +91,7 @@ tristar_status tristar_distributed_solve_start(tristar_distributed_t *d, const t
   if (r->x_row) r->options.x_row = r->x_row;
   r->queued.carry_out = carry_out;
   r->queued.end = end;
-  *request = r; /* `end` may look at it */
+  *request = r; /* `end` may read it */
   tsi_queue_put(d, &r->queued);
   tsi_queue_ready(&r->queued, TRISTAR_OK);
   return TRISTAR_OK;

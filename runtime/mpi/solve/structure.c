@@ -1,11 +1,11 @@
-/* Gives the structure of a factor to all ranks: see distributed.h. */
+/* Broadcasts the structure of a factor: see distributed.h. */
 #include "runtime/mpi/comm/bytes.h"
 #include "runtime/mpi/solve/distributed.h"
 
 #define BROADCAST(array, count)                                                                              \
   TSI_TRY(tsi_broadcast_bytes(env, comm, (void *)(uintptr_t)(array), (size_t)(count) * sizeof *(array)))
 
-/* What the sizes of all arrays follow from. */
+/* Properties that determine the sizes of all arrays. */
 typedef struct head {
   tsi_factor_kind kind;
   tsi_index n, supernodes, leaf_parts, panels, width_max;
@@ -16,7 +16,7 @@ typedef struct head {
 static head describe(const tristar_factor_t *factor) {
   const tsi_symbolic *symbolic = factor->analysis->symbolic;
   head h;
-  memset(&h, 0, sizeof h); /* the gaps travel too */
+  memset(&h, 0, sizeof h); /* padding is sent, too */
   h.kind = tsi_factor_kind_of(factor);
   h.n = symbolic->n;
   h.supernodes = symbolic->count;

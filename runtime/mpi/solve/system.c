@@ -1,4 +1,4 @@
-/* What can be done with op(A) on many ranks: see system.h. */
+/* Functions of a system on many ranks: see system.h. */
 #include "runtime/mpi/solve/system.h"
 
 #include "runtime/mpi/comm/team.h"

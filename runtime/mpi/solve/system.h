@@ -1,6 +1,5 @@
-/* The system of a distributed factor: runtime/iterate/refine/system.h with messages.
- *
- * Vectors are those rows that are at home here, in the order of refine_rows.h. */
+/* The system of a distributed factor: runtime/iterate/refine/system.h with messages. Vectors have the rows
+ * that are at home on this rank, in the order of refine_rows.h. */
 #pragma once
 
 #include "runtime/iterate/refine/system.h"
@@ -12,8 +11,8 @@ typedef struct tsi_distributed_system {
   tristar_distributed_t *distributed;
 } tsi_distributed_system;
 
-/* Collective. *s must not move afterwards; to be finished whatever the status. The factor has its matrix.
- * Errors: MEMORY. */
+/* Collective. *s must not move in memory afterwards; the caller finishes it whatever the status. The factor
+ * has its matrix. Errors: MEMORY. */
 TRISTAR_CHECKED tristar_status tsi_distributed_system_create(tristar_distributed_t *d,
                                                              tsi_distributed_system *s);
 void tsi_distributed_system_finish(tsi_distributed_system *s);

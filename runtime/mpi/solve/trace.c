@@ -1,15 +1,15 @@
 /* tristar_distributed_trace: the traces of all ranks as one.
  *
  * Job. Each rank traces its part of a solve (runtime/solve/trace.h), and rank 0 joins the parts: an arrival
- * waits for the task, and the step, that sent the message. Times count from a barrier before the solve, by
- * the clock of each node.
+ * waits for the task, and for the step, that sent the message. Times count from a barrier before the solve,
+ * by the clock of each node.
  *
  * Reads   the parts, the messages of each rank's program.   Writes  a tristar_trace_t on rank 0.
  * Invariants
- *   - tasks are listed by their begin, as far as what they wait for lets them; steps task by task, as on one
- *     process
- *   - a message has one sender and one receiver in each block of right-hand sides; one that did not come is
- * no edge */
+ *   - tasks are listed by their begin, but after the tasks that they wait for; steps are listed task by task,
+ *     as on one process
+ *   - a message has one sender and one receiver in each block of right-hand sides; a message that did not
+ *     arrive is no edge */
 #include <stdlib.h>
 
 #include "runtime/base/clock.h"
@@ -21,10 +21,10 @@
 /* One end of a message. */
 typedef struct end_point {
   int64_t from, to, tag, block;
-  int64_t task, step; /* that sent it, or its arrival: items of the whole, once joined */
+  int64_t task, step; /* sender or arrival of the message: task and step, numbered in the whole once joined */
 } end_point;
 
-/* What rank 0 must know of a part. */
+/* Sizes of a part, which rank 0 needs to receive it. */
 typedef struct part_size {
   int64_t tasks, task_edges, steps, step_edges, workers, sent, came;
 } part_size;
@@ -46,7 +46,7 @@ static void release_part(tsi_env *env, part *p) {
 
 /* ---- The part of a rank ------------------------------------------------------------------------------- */
 
-/* Where the trace has each step of the program: its task, and its place; of the first block. */
+/* Finds the task and the position of each step of the program in the first block of the trace. */
 static void find_steps(const tsi_trace *trace, int64_t *task, int64_t *place) {
   for (tsi_index k = 0; k < trace->tasks.count; k++)
     for (tsi_count q = trace->first[k]; q < trace->first[k + 1]; q++) {
@@ -55,7 +55,7 @@ static void find_steps(const tsi_trace *trace, int64_t *task, int64_t *place) {
     }
 }
 
-/* The ends of messages at this rank. */
+/* Lists the ends of messages at this rank. */
 static tristar_status list_messages(const tristar_distributed_t *d, const tsi_trace *trace, part *p) {
   tsi_env *env = &d->ts->env;
   const tsi_program *program = d->process->program;
@@ -81,7 +81,7 @@ static tristar_status list_messages(const tristar_distributed_t *d, const tsi_tr
   return TRISTAR_OK;
 }
 
-/* The arrays of the trace become those of the part. */
+/* Moves the arrays of the trace to the part. */
 static void take_lists(tristar_trace_t *trace, part *p) {
   p->tasks = trace->tasks;
   p->steps = trace->steps;
@@ -93,7 +93,7 @@ static void take_lists(tristar_trace_t *trace, part *p) {
   p->size.workers = trace->workers;
 }
 
-/* ---- Parts travel to rank 0 --------------------------------------------------------------------------- */
+/* ---- Rank 0 gathers the parts ------------------------------------------------------------------------- */
 
 static tristar_status allocate_part(tsi_env *env, part *p) {
   p->tasks.count = p->size.tasks;
@@ -120,7 +120,8 @@ static void list_arrays(const part *p, tsi_array array[PART_ARRAYS]) {
   array[5] = (tsi_array){p->came, (size_t)n->came * sizeof *p->came};
 }
 
-/* Collective. all: on rank 0 the parts of all ranks, the own one in place already; NULL elsewhere. */
+/* Collective. all: the parts of all ranks on rank 0, which has stored its own part already; NULL on other
+ * ranks. */
 static tristar_status gather_parts(tristar_distributed_t *d, part *own, part *all) {
   tsi_env *env = &d->ts->env;
   MPI_Comm comm = tsi_transport_comm(d->transport);
@@ -148,7 +149,8 @@ static tristar_status gather_parts(tristar_distributed_t *d, part *own, part *al
 
 /* ---- The whole, on rank 0 ----------------------------------------------------------------------------- */
 
-/* The whole while it is made: items of all parts, one part after the other, and where each is to stand. */
+/* The whole trace while it is built: items of all parts, one part after the other, and the final position of
+ * each. */
 typedef struct whole {
   tsi_index tasks, steps;
   tristar_trace_item *task, *step;
@@ -178,7 +180,7 @@ static tristar_status allocate_whole(tsi_env *env, const part *all, int ranks, w
   return TSI_ALLOC_IN(w, w->step_place, steps);
 }
 
-/* Texts are those of this process. */
+/* The texts are of this process. */
 static const char *name_of(tristar_step_kind kind) {
   return kind == TRISTAR_STEP_BUNDLE    ? "bundle"
          : kind == TRISTAR_STEP_BARRIER ? "barrier"
@@ -208,7 +210,7 @@ static int by_message(const void *a, const void *b) {
   return 0;
 }
 
-/* All parts, one after the other, and the messages between them. */
+/* Joins all parts, one after the other, and the messages between them. */
 static tristar_status join_parts(tsi_env *env, const part *all, int ranks, whole *w) {
   int64_t sends = 0, workers = 0;
   tsi_index tasks = 0, steps = 0;
@@ -247,7 +249,7 @@ static tristar_status join_parts(tsi_env *env, const part *all, int ranks, whole
   return TRISTAR_OK;
 }
 
-/* qsort has no context of its own. */
+/* Items for qsort, which passes no context to its function. */
 typedef struct begun {
   double start;
   tsi_index task;
@@ -259,7 +261,7 @@ static int by_start(const void *a, const void *b) {
   return x->task < y->task ? -1 : x->task > y->task;
 }
 
-/* Each task after all that it waits for, else by its begin. A task whose place is TSI_NONE has none yet. */
+/* Orders each task after the tasks that it waits for, else by its begin. Place TSI_NONE: not ordered yet. */
 static tristar_status order_tasks(tsi_env *env, whole *w) {
   tsi_index placed = 0;
   TSI_TRY(tsi_adjacency_create(env, w->tasks, w->task_edges, w->task_edge, TSI_BEFORE, &w->before));
@@ -293,7 +295,7 @@ static tristar_status order_tasks(tsi_env *env, whole *w) {
   return TRISTAR_OK;
 }
 
-/* Fills a list with items, which stand where they are to, and their edges. */
+/* Fills a list with items, which already are in their final order, and their edges. */
 static tristar_status fill_list(tsi_env *env, tsi_index count, tristar_trace_item **item, tsi_count edges,
                                 tsi_edge *edge, const tsi_index *place, tristar_trace_list *list) {
   TSI_OWNED tsi_adjacency *before = NULL;
@@ -312,7 +314,7 @@ static tristar_status fill_list(tsi_env *env, tsi_index count, tristar_trace_ite
   return TRISTAR_OK;
 }
 
-/* Tasks by w->order, and their steps after one another. */
+/* Places tasks by w->order, and the steps of each task one after the other. */
 static tristar_status place_items(tsi_env *env, whole *w, tristar_trace_t *trace) {
   tsi_index next = 0;
   TSI_SCRATCH(env, tristar_trace_item, task, w->tasks);
@@ -346,8 +348,8 @@ static tristar_status make_whole(tsi_env *env, const part *all, int ranks, trist
 
 /* ---- Calls -------------------------------------------------------------------------------------------- */
 
-/* Collective. The time from which seconds count: when the first rank of this node left a barrier. Ranks of a
- * node have one clock. */
+/* Collective. The time from which seconds count: when the first rank of this node left a barrier. The ranks
+ * of a node share one clock. */
 static tristar_status find_begin(const tristar_distributed_t *d, double *begin) {
   tristar_status status = TRISTAR_OK;
   const tsi_env *env = &d->ts->env;
@@ -363,7 +365,7 @@ out:
   return status;
 }
 
-/* Collective. A solve of which this rank's part is noted. */
+/* Collective. Solves, and records this rank's part. */
 static tristar_status solve(tristar_distributed_t *d, tristar_op op, int64_t nrhs, const void *b, int64_t ldb,
                             void *x, int64_t ldx, tsi_trace *trace) {
   const bool tasks = d->process->workers > 0;

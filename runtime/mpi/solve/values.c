@@ -1,8 +1,8 @@
 /* Sends every rank the values of its share, and its rows of the matrix: see distributed.h.
  *
- * Rank 0 finds the share of each rank in turn, takes its panels out of the factor piece by piece, and sends
- * them; the receiver has the same list of panels, so a piece goes straight to its place. Before the values of
- * a rank comes a status: if rank 0 has failed, nothing else follows. */
+ * For each rank in turn, rank 0 computes its share, copies its panels from the factor piece by piece, and
+ * sends them. The receiver has the same list of panels, so it receives each piece directly into the final
+ * array. A status precedes the values for a rank: if rank 0 has failed, nothing else follows. */
 #include "runtime/process/extract.h"
 #include "runtime/mpi/comm/bytes.h"
 #include "runtime/mpi/solve/distributed.h"
@@ -10,14 +10,14 @@
 
 #define PIECE_BYTES ((tsi_count)16 << 20) /* or one panel */
 
-/* What a rank is to get, as both sides know it. */
+/* The list of panels that a rank receives, the same on both sides. */
 typedef struct shipment {
   const tsi_share *share;
   const tsi_count *begin;
   size_t scalar_bytes;
 } shipment;
 
-/* The panel behind the piece that begins with panel `first`. */
+/* End of the piece that begins with panel `first`. */
 static tsi_index end_of_piece(const shipment *s, tsi_index first) {
   const tsi_index panels = s->share->panels->count;
   const tsi_count most = PIECE_BYTES / (tsi_count)s->scalar_bytes;
@@ -60,7 +60,7 @@ static tristar_status allocate_columns(tsi_env *env, const tsi_process *p, size_
   return TRISTAR_OK;
 }
 
-/* Everything that rank 0 needs for one rank. */
+/* Data of rank 0 for one rank. */
 typedef struct sender {
   tsi_share *share;
   tsi_count *begin;
@@ -89,7 +89,7 @@ static void release_sender(sender *s) {
   tsi_release(s->columns.col_scale);
 }
 
-/* before: what has failed so far, which is told then. */
+/* before: an earlier failure, which is sent instead of values. */
 static tristar_status send_to(tristar_distributed_t *d, const tsi_layout *layout, tristar_status before,
                               const tristar_factor_t *factor, int rank) {
   tsi_env *env = &d->ts->env;
@@ -114,7 +114,7 @@ static tristar_status send_to(tristar_distributed_t *d, const tsi_layout *layout
   return tsi_send_arrays(env, comm, COLUMN_ARRAYS, array, rank);
 }
 
-/* Rank 0's own share. */
+/* Copies rank 0's own share. */
 static void take_own(tsi_process *p, const tristar_factor_t *factor) {
   for (int upper = 0; upper < (p->kind.lu ? 2 : 1); upper++)
     tsi_extract_panels(factor, upper, p->share, p->begin, 0, p->share->panels->count,
@@ -130,7 +130,7 @@ static tristar_status receive(tristar_distributed_t *d) {
   tsi_array array[COLUMN_ARRAYS];
   int told = TRISTAR_OK;
   TSI_TRY(tsi_receive_bytes(env, comm, &told, sizeof told, 0));
-  if (told != TRISTAR_OK) return TRISTAR_OK; /* rank 0 has failed, and will say so */
+  if (told != TRISTAR_OK) return TRISTAR_OK; /* rank 0 returns its failure */
   for (int upper = 0; upper < (p->kind.lu ? 2 : 1); upper++)
     for (tsi_index j = 0, end; j < p->share->panels->count; j = end) {
       end = end_of_piece(&load, j);
@@ -143,14 +143,14 @@ static tristar_status receive(tristar_distributed_t *d) {
   return tsi_receive_arrays(env, comm, COLUMN_ARRAYS, array, 0);
 }
 
-/* Local. Factor order follows from the pivots. */
+/* Local. Releases lists of the factor order, which depends on the pivots. */
 static tristar_status make_room(tristar_distributed_t *d, bool scaled) {
   tsi_distributed_release_ordered(d);
   return tsi_process_scale(d->process, scaled);
 }
 
-/* kind: pivoted, scaled, with an order, with a matrix, how many perturbed pivots, singular, with
- * trial solves that lose digits, with weights, a misfit, of rank 0. */
+/* kind, from rank 0: pivoted, scaled, has an order, has a matrix, number of perturbed pivots, singular, trial
+ * solves lose digits, has weights, misfit. */
 tristar_status tsi_agree_on_kind(tristar_distributed_t *d, const tristar_factor_t *factor, bool scaled) {
   tsi_env *env = &d->ts->env;
   MPI_Comm comm = tsi_transport_comm(d->transport);
@@ -180,7 +180,7 @@ tristar_status tsi_agree_on_kind(tristar_distributed_t *d, const tristar_factor_
   return TRISTAR_OK;
 }
 
-/* Rank 0: to all others. Where it has forgotten the rows of the layout, it finds them again. */
+/* Rank 0. Sends the shares of all other ranks. If it has freed the rows of the layout, it recomputes them. */
 static tristar_status send_shares(tristar_distributed_t *d, const tristar_factor_t *factor) {
   tristar_status status = TRISTAR_OK;
   const tsi_process *p = d->process;
@@ -188,7 +188,7 @@ static tristar_status send_shares(tristar_distributed_t *d, const tristar_factor
   tsi_layout *again = NULL;
   if (!tsi_layout_has_rows(p->layout))
     status = tsi_layout_create(&d->ts->env, an->symbolic, an->panels, &p->layout_options, &again);
-  for (int rank = 1; rank < tsi_transport_size(d->transport); rank++) { /* each must hear of a failure */
+  for (int rank = 1; rank < tsi_transport_size(d->transport); rank++) { /* each must receive a failure */
     const tristar_status sent = send_to(d, again ? again : p->layout, status, factor, rank);
     if (status == TRISTAR_OK) status = sent;
   }
@@ -235,7 +235,7 @@ tristar_status tsi_bring_matrix(tristar_distributed_t *d, tristar_status mine,
   return TRISTAR_OK;
 }
 
-/* The weights of rank 0 for the rows here. Collective. */
+/* Collective. Sends rank 0's weights of each rank's rows. */
 static tristar_status send_weights(tristar_distributed_t *d, const tristar_factor_t *factor) {
   tsi_env *env = &d->ts->env;
   tsi_rows_matrix *m = d->matrix;
