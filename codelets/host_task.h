@@ -1,22 +1,20 @@
-/* The codelets of tasks that run on CPU workers and whose dependencies are explicit, one for each kind of
- * task.
+/* The codelets of tasks on CPU workers with explicit dependencies, one for each kind of task.
  *
- * Solve tasks work in the buffers of a plan, factorization tasks in fronts that they allocate themselves:
- * both live in main memory and are ordered by explicit dependencies, so no data handle is needed. That is the
- * cheapest task that StarPU has (a handle costs more than the rest of a small task). Chunks that also have a
- * GPU implementation need a codelet with handles of its own.
+ * Solve tasks work in the buffers of a plan, factorization tasks in fronts that they allocate themselves.
+ * Both are in main memory, and explicit dependencies order the tasks, so no data handle is needed. Such tasks
+ * are the cheapest ones of StarPU: a handle costs more than the rest of a small task. Chunks that also have a
+ * GPU implementation need another codelet, with handles.
  *
- * Performance models. StarPU measures each kind of task on each kind of worker and fits time = a size^b,
- * where size is the submitter's estimate, which is linear in the bytes (or operations) of a task, times what
- * the right-hand sides of the run add to it. Schedulers that do not ask for the length of a task (eager,
- * prio, lws) cause neither measurements nor files; dmda and its family do, and StarPU then keeps the models,
- * which are called tristar_KIND, where it keeps its own. Kinds that have nothing to be fitted, since all
- * their tasks are of one size, have the estimate as their model, and so have tasks of unknown names.
+ * Performance models. StarPU measures each kind of task on each kind of worker and fits time = a size^b. Here
+ * size is the submitter's estimate, which is linear in the bytes (or operations) of a task, times the factor
+ * for the right-hand sides of the run (columns.h). Only dmda and its family use models: StarPU then saves
+ * them as tristar_KIND in its own folder. Schedulers that do not use the length of a task (eager, prio, lws)
+ * cause neither measurements nor files. The estimate itself is the model of kinds whose tasks all have one
+ * size, and of tasks with unknown names.
  *
- * Where StarPU simulates a machine nothing is measured, and all kinds have the estimate as their model.
+ * If StarPU simulates a machine nothing is measured, and the estimate is the model of all kinds.
  *
- * Names and colours of the kinds are those of traces.
- */
+ * Kinds have the names and colours of traces. */
 #pragma once
 
 #include <starpu.h>
@@ -27,22 +25,22 @@
 
 /* cl_arg of such a task; owned by the submitter. */
 typedef struct tsi_host_task {
-  void (*run)(void *arg, int worker); /* worker: StarPU's number of the worker that runs it */
+  void (*run)(void *arg, int worker); /* worker: StarPU's number of the worker that runs the task */
   void *arg;
   double microseconds;         /* estimate for one right-hand side */
   const _Atomic(int) *columns; /* right-hand sides of the run; a factorization: 1 */
 } tsi_host_task;
 
-/* A StarPU that simulates a machine calls the functions of tasks all the same. */
+/* If StarPU simulates a machine, it must still call the functions of tasks. */
 #ifdef STARPU_SIMGRID
 #define TSI_CODELET_FLAGS STARPU_CODELET_SIMGRID_EXECUTE
 #else
 #define TSI_CODELET_FLAGS 0
 #endif
 
-/* Makes *task (initialized here) a host task that is recorded: neither destroyed nor detached, so it can be
- * waited for and submitted again. name, the kind, is kept by StarPU (static text). */
+/* Initializes *task as a recorded host task: neither destroyed nor detached, so that it can be waited for and
+ * submitted again. name, the kind, is static text: StarPU keeps the pointer. */
 void tsi_host_task_init(struct starpu_task *task, tsi_host_task *body, const char *name, int priority);
 
-/* Is it the name of a kind of its own? */
+/* Is this the name of a kind? */
 bool tsi_host_task_known(const char *name);

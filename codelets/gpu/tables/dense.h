@@ -1,9 +1,9 @@
-/* The dense operations that a front needs on a device, of one scalar type: BLAS, as cuBLAS, hipBLAS, or what
- * stands in for them has it, and the kernels of front_launch.h.
+/* The dense operations that a front needs on a device, for one scalar type: those of cuBLAS, hipBLAS or a
+ * replacement, and the kernels of front_launch.h.
  *
- * Matrices are column-major and in the memory of the device; `adjoint` of a real type is the transpose. A
- * call only starts what it does, in the order of the calls on a queue. Each returns 0, or an error number: of
- * the device's runtime, or that of its BLAS plus TSI_GPU_DENSE_ERROR. */
+ * Matrices are column-major and in the memory of the device; `adjoint` of a real type is the transpose. Calls
+ * are asynchronous; a queue executes its operations in the order of the calls. Each call returns 0, or an
+ * error number: of the device's runtime, or of its BLAS plus TSI_GPU_DENSE_ERROR. */
 #pragma once
 
 #include "codelets/gpu/tables/front_launch.h"
@@ -12,7 +12,7 @@
 
 typedef enum tsi_dense_form { TSI_DENSE_PLAIN, TSI_DENSE_TRANSPOSE, TSI_DENSE_ADJOINT } tsi_dense_form;
 
-/* A triangle T, from the right: B := B form(T)^-1; from the left B := T^-1 B. */
+/* A triangle T. From the right: B := B form(T)^-1; from the left: B := T^-1 B. */
 typedef struct tsi_dense_triangle {
   bool left, upper, unit;
   tsi_dense_form form; /* left: PLAIN */
@@ -21,7 +21,7 @@ typedef struct tsi_dense_triangle {
 } tsi_dense_triangle;
 
 typedef struct tsi_gpu_dense {
-  /* A queue of the calling worker's stream; closed by the same worker. */
+  /* Opens a queue on the calling worker's stream; the same worker must close it. */
   int (*open)(void *stream, void **queue);
   int (*close)(void *queue);
   /* C -= A form(B), C m x n, A m x k. */

@@ -1,43 +1,42 @@
-/* Device tables of a triangle by rows: what one GPU kernel reads of the structure of a sparse triangular F
- * without supernodes to solve F x = b, row by row or in blocks.
+/* Device tables of a triangle by rows: the structure of a sparse triangular F without supernodes, for a GPU
+ * kernel that solves F x = b by rows or in blocks.
  *
- * Words. A bundle is what a warp takes at once: rows of about equal length that do not wait for each other,
- * each for `threads` lanes. A ticket is what a block of threads draws: up to TSI_TICKET_BUNDLES bundles, each
- * for one warp. A phase is a run of tickets:
+ * Words. A bundle is the work of a warp: rows of about equal length that do not depend on each other;
+ * `threads` lanes work on each row. A ticket is the work that a block of threads draws: up to
+ * TSI_TICKET_BUNDLES bundles, each for one warp. A phase is a sequence of tickets:
  *
- *   TSI_PHASE_SOLVE    rows of a level set, or of several: x[i] = inverse[i] (b[i] - sum); no row waits for
- *                      another one of the phase
+ *   TSI_PHASE_SOLVE    rows of one or several level sets: x[i] = inverse[i] (b[i] - sum); no row depends on
+ *                      another row of the phase
  *   TSI_PHASE_FREE     the same for all rows of a triangle, level after level; a row waits for the flags of
- *                      those that it reads (sync-free: Liu et al., Euro-Par 2016)
+ *                      the rows that it reads (sync-free: Liu et al., Euro-Par 2016)
  *   TSI_PHASE_UPDATE   rows of a rectangle that have entries in it: b[i] = b[i] - sum
  *
- * Phases come one after the other: each as a launch of its own, or all in one launch, whose blocks wait until
- * the phase before is through.
+ * Phases run one after the other: each in its own launch, or all in one launch, whose blocks wait until the
+ * previous phase has ended.
  *
- * Rows. x of row i is row i of the workspace, of `stride` scalars (one for each right-hand side and padding);
- * rows are numbered by the tables: block after block of the partition, level after level in each, rows of
- * equal length together. A triangle alone has one block. What is left of b after updates lies in the
- * workspace, too, until x takes its place; a bundle is `fresh` if nobody has written its rows before: it
- * reads b itself. Listed rows 0 .. n-1 are the rows that are solved, those from n on are updates: listed row
- * k updates row[k - n].
+ * Rows. x of row i is row i of the workspace, with `stride` scalars (one per right-hand side, and padding).
+ * The tables number the rows: block by block of the partition, level by level in each block, rows of equal
+ * length together. A single triangle has one block. The workspace also holds b after updates, until x
+ * replaces it. A bundle is `fresh` if its rows were not written before: it reads b itself. Listed rows 0 ..
+ * n-1 are solved; listed rows k >= n are updates of row[k - n].
  *
- * Entries. Those of a listed row lie one behind the other, in the order of the given matrix, those of a
- * bundle too: lanes q, q + threads, ... of a row take them in turn, and lanes are added up pairwise. How many
- * threads a row has follows from its length alone (row_choice.h). So the bits of x depend on the blocks of
- * the partition, and on nothing else: not on levels, phases, launches, the device's warps or the schedule.
- * Columns are 16-bit numbers from the bundle's `base` on, where they are near enough, else 32-bit ones.
+ * Entries of a listed row are contiguous, in the order of the given matrix, and so are the entries of a
+ * bundle. Lane q of a row takes the entries q, q + threads, ...; the sums of the lanes are added pairwise.
+ * The number of threads of a row depends only on its length (row_choice.h). So the bits of x depend only on
+ * the blocks of the partition: not on levels, phases, launches, the device's warps or the schedule. Columns
+ * are 16-bit offsets from the bundle's `base` if they fit, else 32-bit numbers.
  *
- * Reads   nothing: the tables are made by runtime/exec/device/device_rows.h from the pattern and a block cut,
- * and are immutable. They know no values and no scalar type. Invariants (tsi_device_rows_check)
- *   - all arrays lie in one block of `bytes` bytes from `block` on, each at a multiple of 64 bytes, so that a
+ * Reads   nothing: runtime/exec/device/device_rows.h makes the tables from the pattern and a block cut. They
+ * are immutable, and contain no values and no scalar type. Invariants (tsi_device_rows_check)
+ *   - all arrays are in one block of `bytes` bytes from `block` on, each at a multiple of 64 bytes, so that a
  *     copy of the block is a copy of the tables (tsi_device_rows_move)
- *   - phases cut the tickets, tickets the bundles, and bundles the listed rows without gap or overlap, but
- *     for their order: updates are listed after all solved rows. No phase and no ticket is empty
+ *   - phases partition the tickets, tickets the bundles, and bundles the listed rows, without gap or overlap.
+ *     Order of listed rows: updates follow all solved rows. No phase and no ticket is empty
  *   - rows * threads of a bundle is at most `lanes`, threads is a power of 2
- *   - each entry of F is with one listed row once; each row is updated in other phases than it is solved in,
- *     and before
- *   - what a bundle reads was solved in a phase before, or, TSI_PHASE_FREE, in a bundle before
- *   - fresh: the first time that its rows are listed */
+ *   - each entry of F belongs to exactly one listed row; each row is updated in earlier phases than the phase
+ *     that solves it
+ *   - a bundle reads only x that an earlier phase solved, or, TSI_PHASE_FREE, an earlier bundle
+ *   - fresh bundles list their rows for the first time */
 #pragma once
 
 #include "runtime/base/types.h"
@@ -51,14 +50,14 @@ typedef enum tsi_device_phase_kind {
 } tsi_device_phase_kind;
 
 typedef struct tsi_device_bundle {
-  tsi_count entry;       /* its first one, in values */
-  tsi_count at;          /* where its columns begin, in short_column or in column */
-  tsi_index first;       /* listed rows first .. first+rows-1 */
-  tsi_index base;        /* narrow: what its columns are counted from */
-  tsi_index steps;       /* that the longest row takes: entries / threads, rounded up */
-  uint8_t rows, threads; /* threads: lanes of a row */
+  tsi_count entry;       /* first entry of the bundle, in values */
+  tsi_count at;          /* begin of its columns, in short_column or in column */
+  tsi_index first;       /* the bundle has listed rows first .. first+rows-1 */
+  tsi_index base;        /* narrow: column that offset 0 stands for */
+  tsi_index steps;       /* steps of the longest row: entries / threads, rounded up */
+  uint8_t rows, threads; /* number of rows; lanes per row */
   bool narrow;           /* columns are in short_column */
-  bool fresh;            /* b of its rows is still the user's */
+  bool fresh;            /* b of its rows is still in the user's array */
 } tsi_device_bundle;
 
 typedef struct tsi_device_phase {
@@ -74,20 +73,20 @@ typedef struct tsi_device_row_ticket {
 typedef struct tsi_device_rows {
   void *block;
   size_t bytes;
-  tsi_index n;     /* rows that are solved; of products: 0 */
-  tsi_index lanes; /* of the warps that bundles are for, 32 or 64 */
+  tsi_index n;     /* number of solved rows; 0 for products */
+  tsi_index lanes; /* lanes of the warps that bundles are made for, 32 or 64 */
   tsi_index phases, tickets, bundles, updates;
-  tsi_count entries, narrow;           /* narrow: those with 16-bit columns */
+  tsi_count entries, narrow;           /* number of entries; entries with 16-bit columns */
   const tsi_device_phase *phase;       /* phases */
   const tsi_device_row_ticket *ticket; /* tickets */
   const tsi_device_bundle *bundle;     /* bundles */
-  const tsi_index *end;                /* n + updates: where a listed row ends, from its bundle's entry on */
-  const tsi_index *row;                /* updates */
-  const tsi_index *column;             /* entries - narrow */
-  const uint16_t *short_column;        /* narrow */
+  const tsi_index *end;         /* n + updates: end of each listed row, counted from its bundle's entry */
+  const tsi_index *row;         /* updates */
+  const tsi_index *column;      /* entries - narrow */
+  const uint16_t *short_column; /* narrow */
 } tsi_device_rows;
 
-/* Tables whose arrays lie in a copy of the block at `block`, in whatever memory. */
+/* Returns tables whose arrays are in a copy of the block at `block`, in any memory. */
 static inline tsi_device_rows tsi_device_rows_move(const tsi_device_rows *rows, void *block) {
   tsi_device_rows moved = *rows;
 #define TSI_MOVE(type, member)                                                                               \

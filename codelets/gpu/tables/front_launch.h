@@ -1,13 +1,13 @@
-/* Launches of the GPU kernels that the factorization of a front has beside BLAS, for C.
+/* Launches of the GPU kernels that the factorization of a front needs in addition to BLAS, for C.
  *
  *   exchange_rows      columns of b rows: row k <-> row pivot[k], k ascending
- *   exchange_columns   rows of b columns: the same of columns
- *   divide             LDLT: rows of W = L D of a panel become those of L, and their image those of U
+ *   exchange_columns   rows of b columns: column k <-> column pivot[k], k ascending
+ *   divide             LDLT: replaces rows of W = L D of a panel by rows of L; their image becomes U
  * (front.h)
  *
- * A thread has one column, or one row, alone: any number of blocks and threads gives the same bits.
+ * Each column, or row, is computed by one thread: any number of blocks and threads gives the same bits.
  *
- * The scalar type stands in the name: s, d, c, z. */
+ * The name contains the scalar type: s, d, c, z. */
 #pragma once
 
 #include <stdbool.h>
@@ -23,11 +23,11 @@ typedef enum tsi_gpu_front_kind {
   TSI_GPU_DIVIDE
 } tsi_gpu_front_kind;
 
-/* All pointers are the device's. Matrices are column-major. */
+/* All pointers are device pointers. Matrices are column-major. */
 typedef struct tsi_gpu_front {
   tsi_gpu_front_kind kind;
-  int32_t lines; /* columns, or rows: one for each thread */
-  int32_t b;     /* of the panel */
+  int32_t lines; /* number of columns, or rows: one for each thread */
+  int32_t b;     /* columns of the panel */
   void *x;       /* b x lines, or lines x b */
   int32_t ldx;
   const int32_t *pivot; /* b; exchanges */

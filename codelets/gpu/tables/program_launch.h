@@ -1,26 +1,26 @@
 /* The launch of a distributed solve on devices: both sweeps of a PE in one persistent launch, which sends its
  * messages itself (Liu, Ding, Sao, Williams, Li, SC 2023, algorithm 5, with our order of the work).
  *
- * Steps, in the order of tsi_program_list_draws, are those of a program of processes (dag/program.h); a block
- * draws them one after the other, waits for the flags of the steps before, works, puts the messages of the
- * step into the inboxes of their receivers, and raises the flag of the step. An arrival is a step that waits
- * for the flag of a message: a receiver is a step like any other. The order of all PEs is part of one legal
- * order of all steps: so any number of blocks comes to an end.
+ * Steps are those of a program of processes (dag/program.h), in the order of tsi_program_list_draws. A block
+ * draws a step, waits for the flags of the steps before it, works, puts the messages of the step into the
+ * inboxes of their receivers, and raises the flag of the step. An arrival is a step that waits for the flag
+ * of a message, so receives are steps, too. The orders of all PEs belong to one legal order of all steps, so
+ * the launch ends with any number of blocks.
  *
  * Sums have a fixed order: own updates by source, then messages in the order of the inbox lists. So the bits
- * do not depend on the schedule. With `adds` (the atomics of SC 2023, for comparison) the parts of a sum that
- * other PEs make are added atomically in one place of the inbox, in any order; the receiver clears the place
- * when it has read it, so it is zero when the inbox may be written again.
+ * do not depend on the schedule. With `adds` (the atomics of SC 2023, for comparison) PEs add their parts of
+ * a sum atomically to one row of the inbox, in any order. The receiver reads the row and clears it, so it is
+ * zero when the inbox may be written again.
  *
- * Memory order. A block puts its message, meets at a barrier, and then one thread raises the flag with
- * release order for the system; one thread of the receiver loads it with acquire order for the system, and
- * its block meets at a barrier. The inboxes and flags are those of runtime/mpi/oneside/run_port.h, with the
- * rule when an inbox may be written again.
+ * Memory order. A block puts its message and passes a barrier; then one thread raises the flag with release
+ * order at system scope. One thread of the receiver loads the flag with acquire order at system scope; then
+ * its block passes a barrier. Inboxes and flags are those of runtime/mpi/oneside/run_port.h, which also
+ * defines when an inbox may be written again.
  *
- * A wait for another PE ends early when the heap's control says that the run has stopped. Then all steps run
- * to the end with what is there, and the host discards x.
+ * A wait for another PE ends early if the heap's control is stopped. Then all steps run to the end with the
+ * data at hand, and the host discards x.
  *
- * All pointers are the device's. */
+ * All pointers are device pointers. */
 #pragma once
 
 #include "codelets/gpu/tables/device_tables.h"
@@ -30,7 +30,7 @@
 extern "C" {
 #endif
 
-/* The argument of a step: a message, a chunk or a slice. */
+/* Kinds of steps. The argument of a step is a chunk, or what the comment names. */
 typedef enum tsi_gpu_step_kind {
   TSI_GPU_NOTHING,
   TSI_GPU_ARRIVAL, /* received message */
@@ -42,33 +42,33 @@ typedef enum tsi_gpu_step_kind {
   TSI_GPU_BACKWARD_CHUNK,
   TSI_GPU_BACKWARD_SLICE, /* slice */
   TSI_GPU_BACKWARD_RECEIVE,
-  TSI_GPU_EXCHANGE /* received message that it adds; -1: none */
+  TSI_GPU_EXCHANGE /* received message to add; -1: none */
 } tsi_gpu_step_kind;
 
 typedef struct tsi_gpu_step {
   tsi_index kind, argument;
-  tsi_index before, befores; /* waits for steps before[before .. before+befores-1] */
-  tsi_index send, sends;     /* puts messages send .. send+sends-1 at its end */
+  tsi_index before, befores; /* the step waits for steps before[before .. before+befores-1] */
+  tsi_index send, sends;     /* the step ends with puts of messages send .. send+sends-1 */
 } tsi_gpu_step;
 
-/* Which runs have a message: those with the forward sweep, the backward one, or all. */
+/* Runs that have a message: runs with the forward sweep, runs with the backward sweep, or all. */
 enum { TSI_GPU_IN_FORWARD, TSI_GPU_IN_BACKWARD, TSI_GPU_IN_ALL };
 
 typedef struct tsi_gpu_message {
-  tsi_index peer, flag; /* of a send: at the receiver; of a receive: here */
-  int64_t row;          /* first row of the inbox that it arrives in */
+  tsi_index peer, flag; /* the other PE; flag at the receiver */
+  int64_t row;          /* first row of the message in the inbox of the receiver */
   tsi_index part, parts;
   tsi_index when;
-  tsi_index sums; /* 1: it carries the sums of slices; 0: x */
-  tsi_index adds; /* 1: it is added to what is there */
+  tsi_index sums; /* 1: the message holds sums of slices; 0: x */
+  tsi_index adds; /* 1: it is added to the rows of the inbox; 0: it overwrites them */
 } tsi_gpu_message;
 
-/* x of its columns begins at row x of the workspace, its off-rows at x + update, the sums of its slices
- * behind these. */
+/* A chunk. x of its columns begins at row x of the workspace, its off-rows at x + update; the sums of its
+ * slices follow. */
 typedef struct tsi_gpu_chunk {
-  int64_t x, forward_x, backward_x; /* rows of the inbox in which its x arrives; -1: it does not */
+  int64_t x, forward_x, backward_x; /* the latter: row of the inbox that receives its x; -1: none */
   tsi_index panel, panels, column, columns, update, off, off_rows, slice, slices;
-  tsi_index inbox[2], inboxes[2]; /* forward, backward: rows of the inbox that it adds, in inbox_row */
+  tsi_index inbox[2], inboxes[2]; /* forward, backward: its range in inbox_row, the rows that it adds */
   tsi_index reads, writes;
 } tsi_gpu_chunk;
 
@@ -79,7 +79,7 @@ typedef struct tsi_gpu_piece {
 typedef struct tsi_gpu_program {
   tsi_device_call call; /* columns of this PE; workspace: rows of `stride` scalars */
   tsi_inverse inverse;  /* not TSI_INVERSE_PARTITIONED */
-  tsi_index adds;       /* 1: parts of sums have one place; else one each */
+  tsi_index adds;       /* 1: all parts of a sum have one row of the inbox; 0: each part has its own */
   tsi_index steps;
   const tsi_gpu_step *step;
   const tsi_index *before;
@@ -88,17 +88,17 @@ typedef struct tsi_gpu_program {
   const tsi_panel *panel;
   const tsi_index *row; /* panel.row points into it: rows counted from x of the chunk */
   const tsi_index
-      *gather_ptr; /* columns + 1: rows of the workspace that are added to each column, in order */
+      *gather_ptr; /* columns + 1: range in gather of the rows that are added to each column, in order */
   const tsi_index *gather;
   const tsi_index *owner; /* off-rows: the row of the workspace with x of the column */
   const tsi_gpu_message *send, *receive;
-  const tsi_index *part; /* chunks of messages */
+  const tsi_index *part; /* chunks of messages: message.part points into it */
   const int64_t *inbox_row;
   int32_t *ticket;         /* a counter, zero before and after each launch */
   int32_t *flag;           /* steps */
-  int32_t epoch;           /* of the run */
+  int32_t epoch;           /* epoch of the run */
   tsi_symmetric_heap heap; /* base: addresses of the device, in its memory */
-  int32_t done;            /* the first flag of ended runs, one a PE */
+  int32_t done;            /* first of the flags for ended runs, one per PE */
   int64_t inbox;           /* bytes from the begin of the data of a heap to the inbox of this run */
 } tsi_gpu_program;
 

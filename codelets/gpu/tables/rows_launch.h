@@ -1,13 +1,13 @@
 /* Launches of the GPU kernels of rows, for C: a solve with a triangle by rows, or the products of a
  * partitioned inverse, phase after phase.
  *
- * A launch goes through one phase or through several. Its blocks, of any number, draw tickets until there are
- * none, and wait until the phase before is through; in TSI_PHASE_FREE rows wait for the flags of others. A
- * block only waits for tickets that were drawn before its own, so any number of blocks comes to an end.
- * Nothing is cleared between launches: flags hold the epoch of the solve, counters of phases go on, and the
- * block that draws last sets the counter of tickets back to zero.
+ * A launch runs one phase or several. Its blocks draw tickets until there are none, and wait until the
+ * previous phase has ended; in TSI_PHASE_FREE rows wait for the flags of other rows. A block waits only for
+ * tickets that were drawn before its own, so the launch ends with any number of blocks. Nothing is cleared
+ * between launches: flags hold the epoch of the solve, and counters of phases keep counting. The block that
+ * draws last resets the counter of tickets to zero.
  *
- * The scalar type stands in the name: s, d, c, z. */
+ * The name contains the scalar type: s, d, c, z. */
 #pragma once
 
 #include "codelets/gpu/tables/device_rows.h"
@@ -17,21 +17,20 @@
 extern "C" {
 #endif
 
-/* All pointers are the device's. */
+/* All pointers are device pointers. */
 typedef struct tsi_gpu_rows {
   tsi_device_rows tables;
-  /* What it says of b, x and the workspace, whose rows are those of the tables; the final columns that it
-   * speaks of are these, too. It has no sweeps and no D. Products work in the workspace only. */
+  /* Only its members for b, x and the workspace are used; it has no sweeps and no D. Rows of the workspace
+   * and final columns of the call are the rows of the tables. Products use only the workspace. */
   tsi_device_call call;
-  const void *values;  /* entries, as tsi_device_rows_fill has packed them */
-  const void *inverse; /* n: of the diagonal, as the tables number rows; NULL: ones */
-  bool conjugate;      /* solves with conj(F) */
-  tsi_index phase,
-      phases;      /* goes through phases phase .. phase+phases-1; each one is in one launch a solve */
-  int32_t *ticket; /* one counter, zero before the first launch; of no other launch at the same time */
-  int32_t *done;   /* phases: tickets that are through, of all epochs; zero before the first launch */
-  int32_t *flag;   /* n; where there is a TSI_PHASE_FREE, zero before the first launch */
-  int32_t epoch;   /* of the solve: 1, 2, ... */
+  const void *values;      /* entries, packed by tsi_device_rows_fill */
+  const void *inverse;     /* n: inverses of the diagonal, by rows of the tables; NULL: ones */
+  bool conjugate;          /* solves with conj(F) */
+  tsi_index phase, phases; /* runs phases phase .. phase+phases-1; each phase is in one launch per solve */
+  int32_t *ticket; /* one counter, zero before the first launch; concurrent launches must not share it */
+  int32_t *done;   /* phases: number of finished tickets in all epochs; zero before the first launch */
+  int32_t *flag;   /* n, if there is a TSI_PHASE_FREE; zero before the first launch */
+  int32_t epoch;   /* epoch of the solve: 1, 2, ... */
 } tsi_gpu_rows;
 
 /* As tsi_gpu_launch and tsi_gpu_blocks of launch.h. */

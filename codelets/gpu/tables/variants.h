@@ -1,17 +1,18 @@
-/* Published GPU solvers as they are described, for comparison with the sweeps of launch.h: the same panels,
- * scalars, products and user's rows, but their ways to order the work. Their sums are atomic additions, so
- * the last bits of a result depend on the schedule.
+/* Published GPU solvers, for comparison with the sweeps of launch.h. They have the same panels, scalars,
+ * products and user's rows, but order the work as published. Their sums are atomic additions, so the last
+ * bits of a result depend on the schedule.
  *
- * - SC23: Liu, Ding, Sao, Williams and Li (SC 2023), algorithm 4. A block of threads a supernode column: it
- *   waits until fmod of its supernode, the updates that have not come, is zero; solves; adds what the column
- *   takes from other rows into their sums; and counts fmod of these down. Backward the same with the columns
- *   of F'. As written a block has the supernode of its own number, which ends only if blocks begin in that
- *   order or all are resident; here the number is a ticket that the block draws, so that a block waits only
- *   for those that have begun, and any number of resident blocks comes to an end.
- * - KK20: Yamazaki, Rajamanickam and Ellingwood (ICPP 2020). A launch a level of supernodes, with a block for
- *   each; no flags. Forward they add into the sums of other rows, backward they read x of these.
+ * - SC23: Liu, Ding, Sao, Williams and Li (SC 2023), algorithm 4. One block of threads per supernode column.
+ * The block waits until fmod of its supernode, the number of missing updates, is zero. It solves, adds the
+ *   column's updates to the sums of other rows, and decrements fmod of these. Backward does the same with the
+ *   columns of F'. In the paper block k has supernode k, which ends only if blocks begin in that order or all
+ *   are resident. Here a block draws the number as a ticket, so that it waits only for blocks that have
+ * begun, and the launch ends with any number of resident blocks.
+ * - KK20: Yamazaki, Rajamanickam and Ellingwood (ICPP 2020). One launch per level of supernodes, with one
+ * block per supernode; no flags. Forward, blocks add to the sums of other rows; backward, they read x of
+ * these.
  *
- * The scalar type stands in the name. */
+ * The name contains the scalar type. */
 #pragma once
 
 #include "codelets/gpu/tables/device_tables.h"
@@ -21,19 +22,20 @@
 extern "C" {
 #endif
 
-/* All pointers are the device's. The call's workspace has 2 n rows: x, sums; the sums are zero before the
- * first launch, and after each one. */
+/* All pointers are device pointers. The call's workspace has 2 n rows: x, then sums. The sums are zero before
+ * the first launch and after each launch. */
 typedef struct tsi_gpu_variant {
   tsi_variant_tables tables;
   tsi_device_call call;
   bool backward;
   int32_t *ticket; /* SC23: one counter, zero before the first launch, and after each one */
-  int32_t *left;   /* SC23: panels: segments into each one, backward of each one; so again after a launch */
-  tsi_index first; /* KK20: where the level begins in tables.level */
+  int32_t *left;   /* SC23: panels: forward, number of segments with this target; backward, number of segments
+                      of the panel. A launch restores them */
+  tsi_index first; /* KK20: begin of the level in tables.level */
 } tsi_gpu_variant;
 
-/* A sweep; stream: a cudaStream_t or hipStream_t. level_ptr: that of the tables on the host. Returns 0, or
- * the error number of the device's runtime. */
+/* Launches a sweep. stream: a cudaStream_t or hipStream_t. level_ptr: level_ptr of the tables, on the host.
+ * Returns 0, or the error number of the device's runtime. */
 typedef int tsi_gpu_sc23(const tsi_gpu_variant *variant, unsigned threads, void *stream);
 typedef int tsi_gpu_kk20(const tsi_gpu_variant *variant, const tsi_index *level_ptr, unsigned threads,
                          void *stream);
