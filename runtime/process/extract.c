@@ -3,7 +3,7 @@
 
 #include "runtime/base/sort.h"
 
-/* Where entry (row, column 0) of a packed rectangle of m rows and w columns is, and the distance between
+/* Position of entry (row, column 0) in a packed rectangle of m rows and w columns, and the distance between
  * columns (panel.h). */
 static tsi_count row_place(tsi_index m, tsi_index w, tsi_index row, tsi_index *step) {
   const tsi_index block = row / TSI_ROW_BLOCK * TSI_ROW_BLOCK;
@@ -27,7 +27,7 @@ static void copy_rows(const char *from, tsi_index m, const tsi_index *row, tsi_i
     const tsi_count source = row_place(m, w, row[i], &from_step), target = row_place(count, w, i, &to_step);
     const char *a = from + (size_t)source * bytes;
     char *b = to + (size_t)target * bytes;
-    switch (bytes) { /* a constant size makes the copies moves */
+    switch (bytes) { /* with a constant size, the compiler inlines the copies */
     case 4:
       copy_row(a, from_step, b, to_step, w, 4);
       break;

@@ -1,10 +1,10 @@
 /* Adds the program of a process of a factorization to a world: see front_program.h. */
 #include "runtime/process/front_program.h"
 
-/* Tags of messages to one process: those of the DAG, then of agreements, then of panels. */
+/* Tags of messages to one process: messages of the DAG, then of agreements, then of panels. */
 enum { AGREE_TAG = 1 << 29, PANEL_TAG = 1 << 30 };
 
-/* Counts in a first pass, writes in a second one. */
+/* Counts in a first pass, writes in a second pass. */
 typedef struct adder {
   const tsi_front_program *program;
   const tsi_factorization *dag;
@@ -62,7 +62,8 @@ static void add_fronts(adder *a) {
   }
 }
 
-/* ---- What follows, step after step -------------------------------------------------------------------- */
+/* ---- Steps after the fronts -----------------------------------------------------------------------------
+ */
 
 static void add_edge(adder *a, tsi_index item, tsi_index before) {
   if (a->edge) a->edge[a->edges] = (tsi_edge){item, before};
@@ -79,7 +80,7 @@ static void add_step(adder *a, tsi_step_kind kind, double seconds, double bytes)
   a->steps++;
 }
 
-/* Of the step that was added last. */
+/* Key of a message of the last added step. */
 static tsi_world_key key_to(const adder *a, tsi_index peer, tsi_index tag, tsi_count rows) {
   const tsi_message_kind kind = kind_of(a, rows == 0 ? TSI_MESSAGE_AGREE : TSI_MESSAGE_PANELS, peer);
   return (tsi_world_key){
@@ -108,7 +109,8 @@ static tsi_step_kind agreement_kind(const adder *a) {
   return a->program->grid < a->ranks ? TSI_STEP_GRID_FORWARD : TSI_STEP_EXCHANGE;
 }
 
-/* All processes are through: a message to each process in a distance of a power of two. */
+/* Adds the agreement that all processes have ended: a message to each process at a distance of a power of
+ * two. */
 static void add_agreement(adder *a) {
   const tsi_index rank = a->dag->rank;
   for (tsi_index k = 0; a->ranks > 1 && k < 31 && 1 << k < a->ranks; k++) {
@@ -119,7 +121,7 @@ static void add_agreement(adder *a) {
   }
 }
 
-/* Messages of a piece: the tag of the next one. */
+/* Adds the messages of a piece; returns the next tag. */
 static tsi_index add_piece(adder *a, const tsi_handed_piece *piece, bool receive, tsi_index tag) {
   for (tsi_count left = piece->scalars; left > 0; left -= TSI_HANDED_ITEMS) {
     const tsi_count rows = left < TSI_HANDED_ITEMS ? left : TSI_HANDED_ITEMS;
@@ -131,10 +133,10 @@ static tsi_index add_piece(adder *a, const tsi_handed_piece *piece, bool receive
   return tag;
 }
 
-/* One stream of a round: the k-th pieces go and come at the same time. */
+/* Adds one stream of a round: the k-th pieces are sent and received at the same time. */
 static void add_swaps(adder *a, tsi_index given, tsi_handed_piece *const *give, tsi_index taken,
                       const tsi_handed_piece *take, tsi_index tag[2]) {
-  const double copied = 2 * a->program->rates->scalar_bytes; /* read, and written */
+  const double copied = 2 * a->program->rates->scalar_bytes; /* read and write */
   for (tsi_index k = 0; k < given || k < taken; k++) {
     if (k < given) {
       add_step(a, TSI_STEP_FRONT_PACK, 0, copied * (double)give[k]->scalars);
@@ -147,12 +149,12 @@ static void add_swaps(adder *a, tsi_index given, tsi_handed_piece *const *give, 
   }
 }
 
-/* NULL: after all rounds. */
+/* piece NULL: after all rounds. */
 static tsi_index round_at(const adder *a, const tsi_handed_piece *piece) {
   return piece ? tsi_handing_round(a->program->handing, piece->from, piece->to) : a->ranks;
 }
 
-/* Adds the agreements up to this round that have not been added; round = ranks: all that are left. */
+/* Adds the agreements up to this round that are not added yet; round = ranks: all that are left. */
 static void add_round_agreements(adder *a, tsi_index round, tsi_index *agreements) {
   const tsi_index wanted = tsi_index_min(round, a->ranks - 1) / TSI_HANDED_ROUNDS + 1;
   if (wanted > *agreements)

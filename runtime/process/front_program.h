@@ -1,14 +1,14 @@
 /* The program of one process in a simulated factorization.
  *
- * Job. Add the steps and messages of a process to a world (dag/world.h): those of the DAG of its fronts, as a
- * real run has them, and what follows when all processes are through with theirs. They agree on that, and
- * hand panels on (handing.h), round after round:
+ * Job. Add the steps and messages of a process to a world (dag/world.h): first those of the DAG of its
+ * fronts, as in a real run. When all processes have ended their DAGs, they agree on that, and hand on panels
+ * (handing.h), round after round:
  *
- *   EXCHANGE     a message to process rank + 2^k, and its arrival: how processes agree. Among rounds it is a
- *                time instead. With several grids: GRID_FORWARD
- *   FRONT_PACK   takes panels out of the stream, and sends them; puts what has arrived into the stream
+ *   EXCHANGE     a message to process rank + 2^k, and its arrival: the agreement of the processes. Between
+ *                rounds it is only a time. With several grids: GRID_FORWARD
+ *   FRONT_PACK   copies panels from the stream, and sends them; copies arrived panels to the stream
  *
- * A message has as many rows as it has scalars; one of EXCHANGE has none, and is not counted.
+ * A message has one row for each scalar; a message of EXCHANGE has no rows, and is not counted.
  *
  * Reads   the DAG of the process, pieces of all processes, costs.
  * Writes  a process of a tsi_world.
@@ -16,7 +16,7 @@
  *   - messages are those of a real run, with the same bytes (tests/mpi/test_distributed_factor.c)
  *   - steps are in the order in which a process with one core runs them
  *
- * A header of its own because front_program.c is about one process, and what uses it about all of them. */
+ * This header is separate because front_program.c describes one process, and its caller all processes. */
 #pragma once
 
 #include "dag/factor/front_costs.h"

@@ -14,7 +14,7 @@ static int compare(const void *a, const void *b) {
   return (x->panel > y->panel) - (x->panel < y->panel);
 }
 
-/* Panels of the share that come from others, by round. list: as long as there are panels. */
+/* Lists the panels of the share that other processes factor, by round. list: one item per panel. */
 static tsi_index list_foreign(const tsi_handing *handing, const tsi_share *share, const tsi_panels *panels,
                               const tsi_index *owner, const tsi_count *begin, foreign *list) {
   tsi_index count = 0;
@@ -27,11 +27,11 @@ static tsi_index list_foreign(const tsi_handing *handing, const tsi_share *share
   return count;
 }
 
-/* Their number; piece NULL: they are counted only. */
+/* Cuts the list into pieces; returns their number. piece NULL: only counts. */
 static tsi_index cut(const tsi_handing *handing, const foreign *list, tsi_index count, const tsi_count *begin,
                      tsi_count most, tsi_index rank, tsi_handed_piece *piece) {
   tsi_index pieces = 0;
-  tsi_count scalars = 0; /* of the piece that is open */
+  tsi_count scalars = 0; /* of the current piece */
   for (tsi_index k = 0; k < count; k++) {
     const tsi_count more = begin[list[k].panel + 1] - begin[list[k].panel];
     scalars += more;
@@ -72,7 +72,7 @@ static void place_sent(tsi_handing *handing, bool after) {
     }
 }
 
-/* The same pieces by sender. */
+/* Lists the same pieces by sender. */
 static tristar_status list_sent(tsi_handing *handing) {
   tsi_count *ptr = handing->sent_ptr;
   for (tsi_index r = 0; r < handing->ranks; r++)

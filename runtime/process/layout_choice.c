@@ -1,12 +1,12 @@
 /* tristar_layout_choose: the layout with the least predicted time.
  *
- * Reads   an analysis, what it costs to compute, to read and to send.   Writes  a layout, what it will take.
+ * Reads   an analysis, the costs of arithmetic, memory and messages.   Writes  a layout and its prediction.
  *
- * The model. Solves and factorizations are simulated (predict.h); factorizations, if only the time of solves
- * counts, of the chosen layout alone. By counts, for more processes than are simulated: a factorization takes
- * the arithmetic on the longest way through its fronts, and the messages of the process that has most; so
- * does a solve, whose process with the most reads its share of the factor twice. Memory is that of the
- * process with the most: its share of the factor, and what its fronts take at a time. */
+ * The model. Solves are simulated (predict.h). Factorizations are simulated, too; if only the time of solves
+ * counts, only for the chosen layout. For more processes than are simulated, counts give the estimate. A
+ * factorization then takes the arithmetic on the critical path of its fronts, and the messages of the process
+ * with the most. A solve takes the same, and its process with the most reads its share of the factor twice.
+ * Memory is the memory of the process with the most: its share of the factor, and its fronts at one time. */
 #include <inttypes.h>
 #include <limits.h>
 #include <math.h>
@@ -18,12 +18,12 @@
 #include "runtime/process/predict.h"
 #include "runtime/process/traffic.h"
 
-/* What a task costs beside its message, where counts estimate. */
+/* Time of a task in addition to its message, in estimates from counts. */
 #define TASK_SECONDS 4e-6
-/* More processes are not simulated: it takes seconds and gigabytes for each layout. */
+/* For more processes than these nothing is simulated: it takes seconds and gigabytes for each layout. */
 #define SIMULATED_MOST 4096
-#define FACTORED_MOST 256 /* the same of factorizations, which have more steps */
-/* So many times in a row may fewer grids be no faster before the search ends. */
+#define FACTORED_MOST 256 /* the same for factorizations, which have more steps */
+/* The search ends after this many times in a row that fewer grids are not faster. */
 #define PATIENCE 3
 
 typedef struct choice {
@@ -31,8 +31,8 @@ typedef struct choice {
   const tristar_layout_costs *costs;
   tristar_cluster cluster;
   tristar_layout best;
-  tristar_layout_prediction least; /* of best, and what is known of others */
-  bool found;                      /* there is a best one */
+  tristar_layout_prediction least; /* prediction of best, and times of rivals */
+  bool found;                      /* best is set */
 } choice;
 
 void tristar_layout_costs_init_sized(tristar_layout_costs *costs, size_t size) {
@@ -54,7 +54,7 @@ tristar_cluster tsi_cluster_here(tsi_machine *machine, double bytes_per_second, 
   return cluster;
 }
 
-/* By counts. */
+/* Estimate from counts. */
 static double message_seconds(const tristar_messages *m, const choice *c) {
   const tristar_cluster *k = &c->cluster;
   return (k->latency_seconds + 2 * k->overhead_seconds + TASK_SECONDS) * (m->sent.max + m->received.max) / 2 +
@@ -80,7 +80,8 @@ static bool fits(const tristar_layout_prediction *p, const tristar_layout_costs 
   return c->process_bytes <= 0 || p->process_bytes <= c->process_bytes;
 }
 
-/* Those that fit are better; then time decides; then, and of those that do not fit, memory. */
+/* Layouts that fit into memory are better; among them the faster one. At equal time, or if none fits, the one
+ * with less memory. */
 static bool is_better(const tristar_layout_prediction *p, const choice *c) {
   const bool does = fits(p, c->costs);
   if (!c->found) return true;
@@ -102,14 +103,14 @@ static tristar_status check_costs(const tsi_env *env, int64_t processes, const t
   return TRISTAR_OK;
 }
 
-/* Is its time kept for comparison? */
+/* Whether the time of this layout is stored for comparison. */
 static bool is_rival(const tristar_layout *layout) {
   return tsi_layout_is_squarest(layout) &&
          (layout->pz == 1 || layout->pz == 16 || layout->px * layout->py == 1);
 }
 
-/* Times over the number of grids may fall, rise, and fall again at a single grid: where that happened, a row
- * or a column of processes was the fastest. */
+/* Time as a function of the number of grids may fall, rise, and fall again for a single grid. In these cases
+ * a row or a column of processes was the fastest. */
 static bool is_line(const tristar_layout *layout) {
   return layout->pz == 1 && (layout->px == 1 || layout->py == 1);
 }
@@ -125,7 +126,7 @@ static void note_rival(tristar_layout_prediction *least, const tristar_layout *l
   if (layout->px * layout->py == 1) keep_least(&least->process_grids_seconds, seconds);
 }
 
-/* Simulates a factorization; *seconds is left as it is if there is no memory for that. */
+/* Simulates a factorization. *seconds is unchanged if memory does not suffice. */
 static tristar_status simulate_factor(const choice *c, const tristar_layout *layout, double *seconds) {
   tristar_simulated simulated;
   if ((int64_t)layout->px * layout->py * layout->pz > FACTORED_MOST || c->analysis->imported ||
@@ -136,7 +137,7 @@ static tristar_status simulate_factor(const choice *c, const tristar_layout *lay
   return status == TRISTAR_ERR_MEMORY ? TRISTAR_OK : status;
 }
 
-/* Does the factorization matter, as the solves alone take no longer than the best layout? */
+/* Whether the factorization must be simulated: the solves alone take less time than the best layout. */
 static bool may_be_better(const tristar_layout_prediction *p, const choice *c) {
   const double solves = (double)c->costs->solves;
   if (c->costs->solves == 0) return false;
@@ -144,7 +145,7 @@ static bool may_be_better(const tristar_layout_prediction *p, const choice *c) {
          solves * p->solve_seconds < seconds_of(&c->least, c->costs);
 }
 
-/* A layout is measured against the best one. */
+/* Compares a layout with the best one. */
 static tristar_status try_layout(choice *c, const tristar_layout *layout, bool *better) {
   const int64_t processes = (int64_t)layout->px * layout->py * layout->pz;
   tristar_traffic traffic;
@@ -154,7 +155,7 @@ static tristar_status try_layout(choice *c, const tristar_layout *layout, bool *
   if (fits(&now, c->costs) && processes <= SIMULATED_MOST) {
     const tristar_status status =
         tristar_layout_predict(c->analysis, layout, c->costs->nrhs, &c->cluster, &simulated);
-    if (status != TRISTAR_OK && status != TRISTAR_ERR_MEMORY) return status; /* MEMORY: counts must do */
+    if (status != TRISTAR_OK && status != TRISTAR_ERR_MEMORY) return status; /* MEMORY: use the counts */
     if (status == TRISTAR_OK) now.solve_seconds = simulated.seconds;
     c->least.simulated += status == TRISTAR_OK;
     if (may_be_better(&now, c)) TSI_TRY(simulate_factor(c, layout, &now.factor_seconds));
@@ -169,9 +170,8 @@ static tristar_status try_layout(choice *c, const tristar_layout *layout, bool *
   return TRISTAR_OK;
 }
 
-/* All shapes of so many processes, until fewer grids are no faster; after that lines, and those for
- * comparison.
- */
+/* Tries all shapes of so many processes, until fewer grids are no faster; then rows and columns of processes,
+ * and the rivals for comparison. */
 static tristar_status try_shapes(choice *c, int processes) {
   const int limit = c->costs->grids > 0 ? c->costs->grids : INT_MAX;
   const int most = tsi_index_min(limit, tsi_index_max(1, c->analysis->symbolic->leaf_parts));

@@ -1,6 +1,6 @@
 /* tristar_layout_forecast: bytes of all ranks, one after the other (rank_forecast.h), and simulated seconds.
  *
- * Of each rank the process and its part of the tree are made, weighed and released.
+ * For each rank, its process and its part of the tree are created, measured and released.
  *
  * Reads   an analysis.   Writes  the caller's forecast. */
 #include "dag/factor/front_owners.h"
@@ -41,7 +41,7 @@ static tristar_status make_process(tsi_env *env, const maker *m, tsi_index rank,
   return tsi_process_create(env, &kind, m->fronts.symbolic, m->fronts.panels, &options, out);
 }
 
-/* The workspace of solves, and rows of b and x. */
+/* Measures the workspace of solves, and the rows of b and x. */
 static tristar_status weigh_solve(tsi_env *env, const maker *m, tsi_process *process, double *bytes) {
   const size_t before = atomic_load(&env->memory.current);
   const tsi_index stride = tsi_workspace_stride(tsi_columns_of(m->nrhs));
@@ -54,14 +54,14 @@ static tristar_status weigh_solve(tsi_env *env, const maker *m, tsi_process *pro
   return TRISTAR_OK;
 }
 
-/* Rank 0 holds so many bytes, and searches in the whole matrix. Then all factor again; rank 0 has the
- * analysis of the new order beside the first one. */
+/* Rank 0 holds `held` bytes and searches an order for the whole matrix. Then all ranks factor again, and rank
+ * 0 has the analysis of the new order in addition to the first one. */
 static tristar_status add_search(const maker *m, double held, double peak, tristar_ranks_forecast *out) {
   const tristar_analysis_t *an = m->analysis;
   const double n = an->symbolic->n, entries = (double)an->stats.nnz;
   double search;
   TSI_TRY(tsi_factor_weigh_search(an, &search));
-  /* The rows of the matrix, and the lists that entries of fronts are found with. */
+  /* The rows of the matrix, and the lists for the entries of fronts. */
   const double matrix = entries * (sizeof(tsi_index) + (double)m->factor->user_bytes) + sizeof(tsi_count) * n;
   const double lists = entries * (sizeof(tsi_index) + sizeof(tsi_count));
   if (search > 0)

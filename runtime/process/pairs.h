@@ -1,5 +1,5 @@
-/* Who sends how much to whom in a solve with a layout, for pictures: the messages that tristar_layout_traffic
- * counts, by sender and receiver.
+/* Bytes between each sender and receiver in a solve with a layout, for pictures: the messages that
+ * tristar_layout_traffic counts.
  *
  * Reads   the structure of an analysis.   Writes  a tsi_pairs. */
 #pragma once
@@ -8,7 +8,7 @@
 #include "runtime/factor/analysis.h"
 #include "tristar_layout.h"
 
-/* *row_bytes: of a row of a message, in a solve with nrhs right-hand sides. Errors: those of
+/* *row_bytes: bytes of a row of a message, in a solve with nrhs right-hand sides. Errors: those of
  * tristar_layout_traffic. */
 TRISTAR_CHECKED tristar_status tsi_layout_pairs(const tristar_analysis_t *analysis,
                                                 const tristar_layout *layout, int64_t nrhs, tsi_index cells,

@@ -27,7 +27,7 @@ void tristar_cluster_init_sized(tristar_cluster *cluster, size_t size) {
 
 /* ---- The programs of all processes -------------------------------------------------------------------- */
 
-/* Panels that a step walks through. */
+/* Number of panels that a step processes. */
 static tsi_index panels_of(const tsi_chunks *chunks, const tsi_step *step) {
   const tsi_index c = step->argument;
   if (step->kind == TSI_STEP_FORWARD_SLICE || step->kind == TSI_STEP_BACKWARD_SLICE) return 1;

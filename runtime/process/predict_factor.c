@@ -1,9 +1,9 @@
-/* tristar_layout_predict_factor: the programs of all processes of a factorization, made one after the other
- * as a real run makes them (runtime/mpi/factor/team_factor.h), and run by dag/simulate.h. See predict.h.
+/* tristar_layout_predict_factor: the programs of all processes of a factorization, created one after the
+ * other as in a real run (runtime/mpi/factor/team_factor.h), and run by dag/simulate.h. See predict.h.
  *
- * Owners and teams of all fronts are chosen once. For each process a part of the tree is taken, and the DAG
- * of its fronts is made of that; both are released when its program is in the world. So memory is that of the
- * world, and of one process. */
+ * Owners and teams of all fronts are chosen once. For each process, a part of the tree is cut and the DAG of
+ * its fronts is created from it; both are released when its program is in the world. So memory holds the
+ * world and one process. */
 #include "codelets/cpu/rows/sparse.h"
 #include "dag/factor/front_part.h"
 #include "runtime/process/front_program.h"
@@ -23,7 +23,7 @@ typedef struct maker {
   bool edges;
 } maker;
 
-/* A process that has this part of the tree. */
+/* Adds the process with this part of the tree. */
 static tristar_status add_part(tsi_env *env, const maker *m, tsi_index rank, const tsi_front_part *part,
                                tsi_world *world) {
   TSI_OWNED tsi_factorization *dag = NULL;
@@ -50,7 +50,7 @@ static tristar_status add_rank(tsi_env *env, const maker *m, tsi_index rank, tsi
   return status;
 }
 
-/* Messages to process rank + 2^k, for all k. */
+/* Time of messages to process rank + 2^k, for all k. */
 static double seconds_to_agree(const tristar_cluster *cluster, tsi_index ranks) {
   double seconds = 0;
   for (tsi_index k = 0; k < 31 && 1 << k < ranks; k++)

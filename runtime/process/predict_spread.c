@@ -7,17 +7,18 @@
 #include "runtime/exec/device/spread_rows.h"
 #include "runtime/factor/factor.h"
 
-/* Blocks of 8 warps that are resident on a processor, by the registers of the kernels of rows. */
+/* Resident warps per processor, in blocks of 8, limited by the registers of the kernels of rows. */
 #define WARPS_OF_PROCESSOR 40
-/* A warp draws a bundle. The items that it takes at once: entries and flags, x, the store of x and its flag,
- * each an access that the next one waits for; further entries of a lane come while others are under way. */
+/* A warp draws a bundle, then processes groups of items: entries and flags, x, the store of x and its flag.
+ * Each of these accesses waits for the one before. Further entries of a lane are read while others are in
+ * flight. */
 #define DRAW_SECONDS 1e-6
 #define GROUP_SECONDS 2e-6
 #define STEP_SECONDS 0.2e-6
-/* From the flag of a left sum to the sum on another GPU: two loads over a link that follow each other. Lanes
- * write and read in parallel, so a message takes no time of a warp. */
+/* From the flag of a left sum to the sum on another GPU: two consecutive loads over a link. Lanes write and
+ * read in parallel, so a message takes no time of a warp. */
 #define GET_SECONDS 2.6e-6
-/* Of a page of managed memory that another GPU had: 20 to 50 us are published. */
+/* Page fault for a page of managed memory of another GPU: 20 to 50 us are published. */
 #define FAULT_SECONDS 20e-6
 
 tristar_status tsi_sweep_lines(tsi_env *env, const tsi_row_factor *factor, bool backward, tsi_entries *own,
@@ -38,11 +39,11 @@ tristar_status tsi_sweep_lines(tsi_env *env, const tsi_row_factor *factor, bool 
 
 /* ---- Tables of all GPUs ------------------------------------------------------------------------------- */
 
-typedef struct part { /* of a GPU */
+typedef struct part { /* part of one GPU */
   tsi_spread_plan plan;
   tsi_index *bundle_of_row, *bundle_of_slot; /* own rows; left sums */
   tsi_index receives;
-  tsi_index *arrivals; /* bundles + 1: messages that come before each bundle */
+  tsi_index *arrivals; /* bundles + 1: number of messages before each bundle */
 } part;
 
 typedef struct message {
@@ -83,7 +84,8 @@ static tristar_status make_part(maker *m, const tsi_lines *lines, const tsi_inde
   return TRISTAR_OK;
 }
 
-/* Messages to the bundles of one GPU. latest: bundles of all GPUs, one after the other from first[pe] on. */
+/* Lists the messages to the bundles of one GPU. latest: bundles of all GPUs; those of GPU pe begin at
+ * first[pe]. */
 static void list_messages(maker *m, tsi_index pe, const tsi_index *first, tsi_index *latest) {
   part *p = &m->part[pe];
   const tsi_gpu_spread *t = &p->plan.tables;
@@ -131,7 +133,7 @@ static tristar_status make_messages(maker *m) {
 
 /* ---- The world ---------------------------------------------------------------------------------------- */
 
-/* The step of a bundle: arrivals are steps just before it. */
+/* The step of a bundle: the steps of its arrivals are just before it. */
 static tsi_index step_of(const part *p, tsi_index bundle) {
   return bundle + p->arrivals[bundle + 1];
 }
@@ -146,7 +148,7 @@ static void fill_step(const maker *m, const tsi_gpu_spread *t, tsi_index b, tsi_
   step->seconds = groups * (GROUP_SECONDS + tsi_index_max(0, bundle->steps - 1) * STEP_SECONDS);
 }
 
-/* Numbers the messages that a GPU sends, by step; where they are in its list. */
+/* Numbers the messages that a GPU sends, by step, and stores their positions in its list. */
 static void fill_sends(const maker *m, tsi_world *world, tsi_index pe, tsi_index *tags) {
   const part *p = &m->part[pe];
   tsi_world_rank *r = &world->rank[pe];
@@ -154,7 +156,7 @@ static void fill_sends(const maker *m, tsi_world *world, tsi_index pe, tsi_index
   for (tsi_count k = 0; k < m->messages; k++)
     if (m->message[k].from == pe) r->step[step_of(p, m->message[k].source) + 1].send++;
   for (tsi_index s = 0; s < r->steps; s++) r->step[s + 1].send += r->step[s].send;
-  for (tsi_count k = m->messages - 1; k >= 0; k--) { /* from the end of each step back */
+  for (tsi_count k = m->messages - 1; k >= 0; k--) { /* from the end of each step to its begin */
     const message *g = &m->message[k];
     if (g->from != pe) continue;
     const tsi_index step = step_of(p, g->source), at = --r->step[step + 1].send;
@@ -169,7 +171,7 @@ static void fill_sends(const maker *m, tsi_world *world, tsi_index pe, tsi_index
   r->step[r->steps].send = r->sends;
 }
 
-/* Own rows that the entries of a bundle wait for, and its messages. Returns the number of edges. */
+/* Lists the own rows that the entries of a bundle wait for, and its messages. Returns the number of edges. */
 static tsi_count list_edges(const part *p, tsi_index *latest, tsi_edge *edge) {
   const tsi_gpu_spread *t = &p->plan.tables;
   tsi_count edges = 0;

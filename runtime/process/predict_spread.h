@@ -1,12 +1,13 @@
-/* The time of a solve with a triangle whose rows are spread over GPUs of a node
- * (codelets/gpu/tables/spread_launch.h), by the simulator of dag/simulate.h.
+/* The time of a solve with a triangle whose rows are distributed over GPUs of a node
+ * (codelets/gpu/tables/spread_launch.h), from the simulator of dag/simulate.h.
  *
  * Model. A GPU is a process whose cores are the resident warps, which draw the bundles of its tables. A left
  * sum that another GPU reads is a message to a step that waits for it. Several left sums of one bundle that
- * another bundle reads are one message. With `unified` left sums and flags are in managed memory instead: the
- * GPU that makes a sum faults, and so does the GPU that reads it; faults do not wait for each other.
+ * another bundle reads are one message. With `unified`, left sums and flags are in managed memory instead:
+ * the GPU that writes a sum has a page fault, and so has the GPU that reads it; faults do not wait for each
+ * other.
  *
- * Reads   lines that are the rows of the sweep.   Writes  figures. */
+ * Reads   lines that are the rows of the sweep.   Writes  predicted times and counts. */
 #pragma once
 
 #include "partition/cut/row_chunks.h"
@@ -17,28 +18,28 @@
 
 typedef struct tsi_spread_model {
   const tsi_device *device;
-  tsi_index pes, tasks; /* GPUs; tasks of each, 0: rows near each other */
+  tsi_index pes, tasks; /* number of GPUs; tasks of each GPU, 0: neighbouring rows stay together */
   size_t scalar_bytes;
   bool unified;
 } tsi_spread_model;
 
 typedef struct tsi_spread_predicted {
   double seconds;
-  tsi_count gets;       /* left sums that are read */
-  tristar_range active; /* seconds in which at least one warp of a GPU works */
+  tsi_count gets;       /* number of left sums that other GPUs read */
+  tristar_range active; /* seconds during which at least one warp of a GPU works */
 } tsi_spread_predicted;
 
 /* Errors: ARGUMENT (pes is not between 1 and TSI_SPREAD_PES), TOO_LARGE, MEMORY. */
 TRISTAR_CHECKED tristar_status tsi_spread_predict(tsi_env *env, const tsi_lines *lines,
                                                   const tsi_spread_model *model, tsi_spread_predicted *out);
 
-/* The same of a solve with an imported triangle; scalar_bytes is that of the factor. Errors: also UNSUPPORTED
- * (no triangle by rows, or one with orders). */
+/* The same for a solve with an imported triangle; the scalar_bytes of the factor are used. Errors: also
+ * UNSUPPORTED (the factor is no triangle by rows, or has orders). */
 TRISTAR_CHECKED tristar_status tsi_spread_predict_factor(const tristar_factor_t *factor,
                                                          const tsi_spread_model *model,
                                                          tsi_spread_predicted *out);
 
-/* The rows of a sweep: the lines of the factor, or their transpose with the values, which is in *own then; to
- * be finished by tsi_entries_finish, whatever the status. Errors: MEMORY. */
+/* The rows of a sweep: the lines of the factor, or their transpose with the values, stored in *own. The
+ * caller calls tsi_entries_finish for own, whatever the status. Errors: MEMORY. */
 TRISTAR_CHECKED tristar_status tsi_sweep_lines(tsi_env *env, const tsi_row_factor *factor, bool backward,
                                                tsi_entries *own, tsi_lines *lines, const void **values);

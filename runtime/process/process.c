@@ -1,4 +1,4 @@
-/* What a process holds: see process.h. */
+/* Data of a process: see process.h. */
 #include "runtime/process/process.h"
 
 #include "runtime/solve/device_subtrees.h"
@@ -33,7 +33,7 @@ tristar_status tsi_place_share(tsi_env *env, const tsi_share *share, tsi_count *
   return TRISTAR_OK;
 }
 
-/* The tables of the kernels. */
+/* Fills the tables of the kernels. */
 static tristar_status fill_tables(tsi_process *process) {
   tsi_env *env = process->env;
   const tsi_share *share = process->share;

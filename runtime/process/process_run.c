@@ -11,9 +11,9 @@ struct tsi_process_run {
   tsi_execution execution;
   tsi_executor executor;
   tsi_replay_subtrees *subtrees; /* NULL: nothing runs on devices */
-  unsigned char *part[2];        /* local chunks: take part in each direction */
+  unsigned char *part[2];        /* local chunks: active in each direction */
   tsi_solve_sparse sparse;
-  tristar_status (*sweeps)(void *context, const tsi_solve_call *call); /* NULL: the recorded steps */
+  tristar_status (*sweeps)(void *context, const tsi_solve_call *call); /* NULL: run the recorded steps */
   void *sweeps_context;
 };
 
@@ -45,7 +45,7 @@ static tristar_status record(tsi_process_run *run) {
   const tsi_steps *steps = process->program->steps;
   const bool tasks = process->workers > 0;
   const tsi_grouping grouping = {
-      .listed = !tasks, /* waiting for messages in another order could last for ever */
+      .listed = !tasks, /* with messages in another order, a step could wait forever */
       .light = tasks ? tsi_bundles_light(steps, process->workers, TSI_BUNDLES_MESSAGES) : 0,
       .workers = process->workers};
   return tsi_executor_create(process->env, &run->execution, steps, grouping, tasks, &run->executor);
@@ -135,7 +135,7 @@ static tsi_operation fill_call(tsi_process_run *run, const tsi_process_call *fro
   return tsi_operation_choose(&parts, from->op, from->part, from->factor_order, call);
 }
 
-/* The chunks of the share that take part. */
+/* Selects the active chunks of the share. */
 static void choose_chunks(tsi_process_run *run, const tsi_process_call *call) {
   const tsi_share *share = run->process->share;
   if (call->forward == NULL) return;
@@ -147,7 +147,7 @@ static void choose_chunks(tsi_process_run *run, const tsi_process_call *call) {
   run->execution.call.sparse = &run->sparse;
 }
 
-/* Arrivals of messages that the run does not have. */
+/* Lets the arrivals happen whose messages this run does not have. */
 static void skip_messages(tsi_process_run *run) {
   tsi_exchange *exchange = run->execution.exchange;
   if (run->process->workers == 0) return;
@@ -169,7 +169,7 @@ static void run_sweeps(tsi_process_run *run) {
   tsi_exchange_end(exchange);
 }
 
-/* Who runs the sweeps sends all messages; after a failure the port sends them. */
+/* The function `sweeps` sends all messages; after a failure the port sends them. */
 static void run_sweeps_elsewhere(tsi_process_run *run) {
   tsi_exchange *exchange = run->execution.exchange;
   const tsi_port *port = &exchange->port;
@@ -183,7 +183,7 @@ static void run_sweeps_elsewhere(tsi_process_run *run) {
   tsi_exchange_end(exchange);
 }
 
-/* With D alone: each process has what it needs. */
+/* Solves with D only: each process has all its data. */
 static void run_diagonal(tsi_process_run *run) {
   const tsi_process *process = run->process;
   const double begin = tsi_clock();

@@ -9,10 +9,10 @@
 
 /* ---- Choice -------------------------------------------------------------------------------------------- */
 
-/* What a process has whole, and all above it. */
+/* The supernodes that a process owns as a whole, and their ancestors. */
 typedef struct own_tree {
   tsi_tree_part *part;
-  bool *shared; /* supernodes of the part: above it */
+  bool *shared; /* supernodes of the part: ancestors that are not owned as a whole */
 } own_tree;
 
 /* whole: supernodes of the factor. */
@@ -20,7 +20,7 @@ static tristar_status cut_tree(tsi_env *env, const tsi_symbolic *symbolic, const
                                const bool *whole, own_tree *tree) {
   TSI_SCRATCH(env, bool, has, symbolic->count);
   memcpy(has, whole, (size_t)symbolic->count * sizeof *has);
-  for (tsi_index s = 0; s < symbolic->count; s++) /* parents come later */
+  for (tsi_index s = 0; s < symbolic->count; s++) /* parents have larger numbers */
     if (has[s] && symbolic->parent[s] != TSI_NONE) has[symbolic->parent[s]] = true;
   TSI_TRY(tsi_tree_part_create(env, symbolic, panels, has, &tree->part));
   tsi_own(tree, tree->part);
@@ -30,7 +30,7 @@ static tristar_status cut_tree(tsi_env *env, const tsi_symbolic *symbolic, const
   return TRISTAR_OK;
 }
 
-/* The supernodes that the process has whole. Returns whether there is one. */
+/* Finds the supernodes that the process owns as a whole. Returns whether there is one. */
 static bool find_whole(const tsi_layout *layout, const tsi_panels *panels, tsi_index rank, bool *whole,
                        tsi_index supernodes) {
   const tsi_chunks *chunks = layout->chunks;
@@ -47,7 +47,7 @@ static bool find_whole(const tsi_layout *layout, const tsi_panels *panels, tsi_i
   return any;
 }
 
-/* The part as a factor without values, as forecasts look at it. */
+/* The part as a factor without values, for forecasts. */
 typedef struct outline {
   struct tristar_analysis_s analysis;
   struct tristar_factor_s factor;
@@ -55,7 +55,7 @@ typedef struct outline {
 
 static tristar_status outline_of(tristar_t *ts, const tsi_factor_kind *kind, const tsi_tree_part *part,
                                  outline *of) {
-  static char values; /* nobody reads any */
+  static char values; /* never read */
   static tsi_index pivot;
   *of = (outline){.analysis = {.ts = ts, .factor_scalar = kind->factor_scalar}};
   of->analysis.symbolic = part->symbolic;
@@ -76,7 +76,7 @@ static tristar_status outline_of(tristar_t *ts, const tsi_factor_kind *kind, con
   return TRISTAR_OK;
 }
 
-/* Devices of the part's subtrees as devices of those of the factor. */
+/* Replaces the devices of the part's supernodes by those of the factor's supernodes. */
 static tristar_status take_over(tsi_env *env, const tsi_symbolic *symbolic, const own_tree *tree,
                                 tsi_device_split_options *places) {
   tsi_index *device = NULL;
@@ -90,7 +90,7 @@ static tristar_status take_over(tsi_env *env, const tsi_symbolic *symbolic, cons
   return TRISTAR_OK;
 }
 
-/* As an option of a plan. on_starpu: that runs. */
+/* device_bytes as an option of a plan. on_starpu: StarPU runs. */
 static int64_t bytes_wanted(const tsi_process_wishes *wishes, bool on_starpu) {
   if (wishes->device_bytes > 0) return (int64_t)wishes->device_bytes;
   if (wishes->sharers < 2 || !on_starpu || tsi_devices_count(NULL) == 0) return 0;
@@ -128,7 +128,7 @@ tristar_status tsi_process_places(tristar_t *ts, const tsi_factor_kind *kind, co
 
 /* ---- Subtrees ------------------------------------------------------------------------------------------ */
 
-/* Subtree b of local chunk k. */
+/* Creates subtree b of local chunk k. */
 static tristar_status create_subtree(const tsi_process *process, const tsi_symbolic *symbolic,
                                      const tsi_panels *panels, const tsi_device_options *cut,
                                      tsi_plan_subtree *b) {
@@ -147,7 +147,7 @@ static tristar_status create_subtree(const tsi_process *process, const tsi_symbo
   return tsi_resident_create(process->env, &source, cut, &b->resident);
 }
 
-/* The device of local chunk k, which has it whole; TSI_NONE. */
+/* The device of local chunk k if the process owns the chunk as a whole; else TSI_NONE. */
 static tsi_index device_of(const tsi_process *process, const tsi_panels *panels, const tsi_index *device,
                            tsi_index k) {
   const tsi_index c = process->share->chunk[k];

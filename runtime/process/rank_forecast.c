@@ -1,4 +1,4 @@
-/* Bytes of a rank that takes part in a factorization: see rank_forecast.h. */
+/* Memory of one rank in a factorization: see rank_forecast.h. */
 #include "runtime/process/rank_forecast.h"
 
 #include "codelets/cpu/rows/sparse.h"
@@ -6,10 +6,10 @@
 #include "runtime/factor/factor_forecast.h"
 #include "runtime/factor/numeric.h"
 
-#define FLOW_BYTES 0x1p20 /* of pieces in both directions, when entries flow (runtime/mpi/comm/route.h) */
-#define MESSAGE_BYTES 64  /* a message that is sent or received, its request included */
+#define FLOW_BYTES 0x1p20 /* bytes of the pieces of a flow, both directions (runtime/mpi/comm/route.h) */
+#define MESSAGE_BYTES 64  /* bytes of a sent or received message, with its request */
 
-/* What sizes follow from. */
+/* Quantities that determine the sizes of arrays. */
 typedef struct sizes {
   double n, columns;      /* of the factor; of the part */
   double own, home;       /* columns of own fronts, of the rows of b that this rank reads */
@@ -17,7 +17,7 @@ typedef struct sizes {
   double user, scalar;    /* bytes of a scalar */
 } sizes;
 
-/* A shared front counts for its team. */
+/* A shared front counts in equal parts for its team. */
 static double own_columns(const tsi_rank_source *s) {
   const tsi_front_part *part = s->part;
   const tsi_symbolic *symbolic = part->tree->symbolic;
@@ -55,7 +55,8 @@ static sizes sizes_of(const tsi_rank_source *s) {
   return z;
 }
 
-/* By panel of the part: bytes, if it is of an own front and only others store it; else 0. Errors: MEMORY. */
+/* passing: by panel of the part, its bytes if it is of an own front and only other ranks store it; else 0.
+ * Errors: MEMORY. */
 static tristar_status weigh_passing(tsi_env *env, const tsi_rank_source *s, double *passing) {
   const tsi_panels *panels = s->panels;
   const tsi_tree_part *tree = s->part->tree;
@@ -107,7 +108,7 @@ static double pass(double *passing, tsi_index first, tsi_index end) {
   return bytes;
 }
 
-/* Bytes of the panels that a step packs for others. */
+/* Bytes of the panels that a step packs for other ranks. */
 static double pass_panels(const tsi_numeric *numeric, tsi_index step, double *passing) {
   const tsi_factorization *dag = numeric->dag;
   const tsi_step_kind kind = dag->steps->step[step].kind;
@@ -121,7 +122,7 @@ static double pass_panels(const tsi_numeric *numeric, tsi_index step, double *pa
   return k < t.inner ? pass(passing, t.panel + k, t.panel + k + 1) : 0;
 }
 
-/* Step after step. dry: the environment of what steps allocate, but for panels. */
+/* Runs step after step. dry: environment of the allocations of steps, except panels. */
 static tristar_status run_dry(tsi_env *env, tsi_env *dry, tsi_numeric *numeric, double *passing,
                               double *peak) {
   double passed = 0;
@@ -136,13 +137,14 @@ static tristar_status run_dry(tsi_env *env, tsi_env *dry, tsi_numeric *numeric, 
     tsi_numeric_run_step(numeric, k);
     if (numeric->dag->steps->step[k].kind != TSI_STEP_ARRIVAL) tsi_numeric_expect_next(numeric, k);
     *peak = tsi_double_max(*peak, passed + (double)atomic_load(&dry->memory.recent));
-    passed += pass_panels(numeric, k, passing); /* they are packed when the children are gone */
+    passed += pass_panels(numeric, k, passing); /* panels are packed after the children are released */
     *peak = tsi_double_max(*peak, passed + (double)atomic_load(&dry->memory.current));
   }
   return tsi_failure_tell(env, &numeric->failure);
 }
 
-/* Steps, tasks and messages of the rank's fronts, and what they allocate. Errors: MEMORY, TOO_LARGE. */
+/* Measures the steps, tasks and messages of the rank's fronts, and their allocations. Errors: MEMORY,
+ * TOO_LARGE. */
 static tristar_status weigh_run(tsi_env *env, const tsi_rank_source *s, tsi_numeric *numeric, size_t before,
                                 double *passing, double *bytes) {
   size_t tasks = 0;
@@ -180,7 +182,7 @@ static tristar_status weigh_fronts(tsi_env *env, const tsi_rank_source *s, doubl
   an->panels = s->part->tree->panels;
   an->stats.method = s->method;
   factor->analysis = an;
-  factor->pivots = s->process->pivots; /* of another size, but nothing reads or writes them */
+  factor->pivots = s->process->pivots; /* of another size, but not accessed */
   factor->inverse = s->process->inverse;
   const size_t before = atomic_load(&env->memory.current);
   TSI_TRY(tsi_numeric_create(factor, &none, &s->ts->fronts, &owners, false, &numeric));
@@ -198,7 +200,7 @@ tristar_status tsi_rank_forecast_make(tsi_env *env, const tsi_rank_source *sourc
   const sizes z = sizes_of(source);
   double fronts;
   TSI_TRY(weigh_fronts(env, source, &fronts));
-  /* panels begin behind room for a triangle (tsi_place_share) */
+  /* a gap of a triangle precedes the panels (tsi_place_share) */
   const double streams =
       (p->kind.lu ? 2 : 1) * z.scalar * (double)(p->begin[p->share->panels->count] + TSI_STREAM_PAD);
   /* by column of the part: its row, its panel, the largest entry, pivots */

@@ -1,16 +1,17 @@
-/* What a factorization by all ranks (runtime/mpi/factor/team_factor.h) takes on one of them, before it runs.
+/* Forecast of the memory that a factorization by all ranks (runtime/mpi/factor/team_factor.h) needs on one
+ * rank.
  *
- * Job. Makes the steps and the messages of the rank's fronts, as the rank does, and runs them one after the
- * other without arithmetic (factor_forecast.h). Messages are sent and received at once. The rows of
- * the matrix are assumed to be as many, and as long, on all ranks.
- * The factorization has three stages, and the one that needs most counts:
+ * Job. Create the steps and messages of the rank's fronts, as the rank does, and run them one after the other
+ * without arithmetic (factor_forecast.h). Messages are sent and received at once. All ranks are assumed to
+ * have rows of the matrix of equal number and length.
+ * The factorization has three stages; the result is the largest:
  *
  *   deliver    each rank receives the entries of its fronts
  *   run        panels, fronts, messages
  *   bring      each rank receives the rows of the matrix that refinement needs
  *
- * Not included: what METIS and MPI allocate, several fronts at a time on several workers, a second
- * factorization that values call for, and devices.
+ * Not included: allocations of METIS and MPI, several fronts at a time on several workers, a second
+ * factorization because of the values, and devices.
  *
  * Reads   the structure of the factor, the process of the rank, its part of the tree.
  * Writes  bytes; it changes nothing. */
@@ -28,15 +29,15 @@ typedef struct tsi_rank_source {
   int64_t entries; /* of the matrix, both triangles */
 } tsi_rank_source;
 
-/* Bytes beside the process and the part. */
+/* Bytes in addition to the process and the part. */
 typedef struct tsi_rank_bytes {
   double panels;  /* streams of the share */
-  double deliver; /* in that stage */
+  double deliver; /* in the stage deliver */
   double run;
   double bring;
-  double kept;    /* afterwards, the panels included */
-  double present; /* of `deliver`: a rank that has rows of the matrix holds so many once the structure is
-                     known, and most of them no longer in the other stages */
+  double kept;    /* after the factorization, with the panels */
+  double present; /* part of `deliver` that a rank with rows of the matrix already holds when the structure is
+                     complete; most of it is freed in the other stages */
 } tsi_rank_bytes;
 
 /* Errors: MEMORY, TOO_LARGE. */

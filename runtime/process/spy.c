@@ -6,7 +6,7 @@
 #include "runtime/process/layout_words.h"
 #include "runtime/solve/plan.h"
 
-/* Of a cell: whose run of entries was the longest, and the run that goes on. */
+/* For a cell: the owner of the longest run of entries, and of the current run. */
 typedef struct cell_count {
   tsi_index best, now;
   tsi_count best_entries, entries;
@@ -30,7 +30,7 @@ static tsi_index cell_begin(const spy_maker *m, tsi_index j) {
   return (tsi_index)(((tsi_count)j * m->n + m->spy->cells - 1) / m->spy->cells);
 }
 
-/* Who owns the entries in this row of a chunk's columns. */
+/* Owner of the entries of a chunk's columns in this row. */
 static tsi_index owner_of(const spy_maker *m, tsi_index row, tsi_index chunk) {
   const tsi_layout *layout = m->layout;
   if (layout == NULL) return chunk;
@@ -52,7 +52,7 @@ static void add_entries(spy_maker *m, tsi_index row, tsi_index column_cell, tsi_
   cell->best_entries = cell->entries;
 }
 
-/* Columns first .. end-1 of supernode s: of one chunk, in one cell. */
+/* Counts columns first .. end-1 of supernode s, which are in one chunk and one cell. */
 static void add_columns(spy_maker *m, const tsi_symbolic *symbolic, tsi_index s, tsi_index first,
                         tsi_index end) {
   const tsi_index chunk = m->chunk_of[first], column_cell = cell_of(m, first);

@@ -1,5 +1,4 @@
-/* Layouts of distributed solves, and what a solve sends with them: counts of dag/traffic.h as figures over
- * all processes. */
+/* Layouts of distributed solves and their messages: counts of dag/traffic.h as figures over all processes. */
 #include <math.h>
 
 #include "codelets/cpu/rows/sparse.h"
@@ -13,30 +12,30 @@
 
 /* ---- Fronts -------------------------------------------------------------------------------------------- */
 
-/* What each process of a layout has to do with fronts: messages, arithmetic, memory, counted without a DAG.
- * Messages are those that its DAG has (dag/factor/factorization.h), with the bytes that go; memory is that of
+/* Messages, arithmetic and memory of the fronts of each process of a layout, counted without a DAG. Messages
+ * are those of its DAG (dag/factor/factorization.h), with the bytes that are sent; memory is the memory of
  * steps in their order. */
 
 typedef struct front_counts {
   tsi_traffic_count sent, received; /* rows: bytes */
   double flops;
-  double bytes, most_bytes; /* of complements that wait for their parents; with a front, the most */
+  double bytes, most_bytes; /* of complements until their parents assemble them; largest, with a front */
 } front_counts;
 
 typedef struct counter {
   const tristar_analysis_t *an;
-  tsi_factorization dag; /* nothing but structure, owners and teams */
+  tsi_factorization dag; /* only structure, owners and teams */
   tsi_index *owner;
   tsi_front_teams *teams;
   tsi_index ranks;
   double scalar_bytes;
   front_counts *count;
   bool *tiled;   /* supernodes */
-  double *waits; /* supernodes x processes that may have it: see below */
+  double *waits; /* supernodes x processes that may have them: see waits_of */
   tsi_count *waits_ptr;
 } counter;
 
-/* Bytes of what process r has of the children of s, as long as they are not assembled. */
+/* Bytes that process r stores from the children of s until they are assembled. */
 static double *waits_of(const counter *c, tsi_index s, tsi_index r) {
   tsi_index end;
   return &c->waits[c->waits_ptr[s] + r - tsi_factorization_team(&c->dag, s, &end)];
@@ -49,20 +48,20 @@ static void add_messages(const counter *c, tsi_index from, tsi_index to, tsi_ind
   c->count[to].received.rows += (tsi_count)bytes;
 }
 
-/* Bytes of the complement of s as it lies in memory, with a failure mark. */
+/* Bytes of the Schur complement of s in memory, with a failure mark. */
 static double whole_bytes(const counter *c, tsi_index s) {
   return (double)tsi_front_message_bytes(c->an->symbolic, tsi_analysis_is_lu(c->an), (size_t)c->scalar_bytes,
                                          s);
 }
 
-/* Bytes of what process `from` leaves of s to process `to`. */
+/* Bytes of the contribution of s that process `from` has for process `to`. */
 static double left_bytes(const counter *c, tsi_index s, tsi_index from, tsi_index to) {
   if (tsi_front_leaves_parts(c->teams, s))
     return c->scalar_bytes * (double)(tsi_part_scalars(c->teams, s, from, to) + 1);
   return whole_bytes(c, s);
 }
 
-/* Bytes of the rows of the complement of s, which is shared, that process r has. */
+/* Bytes of process r's rows of the Schur complement of s, which is shared. */
 static double strip_bytes(const counter *c, tsi_index s, tsi_index r) {
   const tsi_front_tiles t = tsi_front_teams_tiles(c->teams, s);
   tsi_count scalars = 0;
@@ -72,7 +71,7 @@ static double strip_bytes(const counter *c, tsi_index s, tsi_index r) {
   return c->scalar_bytes * (double)scalars;
 }
 
-/* A complement is there until all parts of it are made. */
+/* A complement exists until all its parts are made. */
 static void make_parts(const counter *c, tsi_index s, tsi_index from) {
   const tsi_index parent = c->an->symbolic->parent[s];
   double bytes = tsi_front_is_shared(c->teams, s) ? strip_bytes(c, s, from) : whole_bytes(c, s);
@@ -82,7 +81,7 @@ static void make_parts(const counter *c, tsi_index s, tsi_index from) {
   c->count[from].most_bytes = fmax(c->count[from].most_bytes, c->count[from].bytes + bytes);
 }
 
-/* What s leaves goes to its parent, or stays there. */
+/* The contribution of s is sent to its parent, or kept there. */
 static void pass_on(const counter *c, tsi_index s) {
   const tsi_index parent = c->an->symbolic->parent[s];
   tsi_index end, to_end;
@@ -104,7 +103,8 @@ static void pass_on(const counter *c, tsi_index s) {
   }
 }
 
-/* What comes of children is there when their parent is next; they have not been counted until then. */
+/* Contributions of children on other processes arrive just before their parent is processed; they are not
+ * counted earlier. */
 static double foreign_bytes(const counter *c, tsi_index s, tsi_index r) {
   double bytes = 0;
   for (tsi_index k = c->dag.child_ptr[s]; k < c->dag.child_ptr[s + 1]; k++) {
@@ -116,7 +116,7 @@ static double foreign_bytes(const counter *c, tsi_index s, tsi_index r) {
   return bytes;
 }
 
-/* Of a process that has so many bytes of a front besides what waits. */
+/* Processes a front of s on process r, which takes `bytes` in addition to waiting contributions. */
 static void pass_front(const counter *c, tsi_index s, tsi_index r, double bytes, double flops) {
   front_counts *own = &c->count[r];
   own->flops += flops;
@@ -125,7 +125,7 @@ static void pass_front(const counter *c, tsi_index s, tsi_index r, double bytes,
   own->bytes -= *waits_of(c, s, r);
 }
 
-/* Its stripes, and the largest one that comes. */
+/* Bytes of the own stripes, and of the largest received one. */
 static double stripe_bytes(const counter *c, tsi_index s, tsi_index r, double *work) {
   const tsi_front_tiles t = tsi_front_teams_tiles(c->teams, s);
   double own = strip_bytes(c, s, r);
@@ -143,7 +143,7 @@ static double stripe_bytes(const counter *c, tsi_index s, tsi_index r, double *w
   return own + c->scalar_bytes * (double)largest;
 }
 
-/* Messages with stripes, and what each process of a team has. */
+/* Counts the messages with stripes, and the memory and work of each process of a team. */
 static void pass_shared(const counter *c, tsi_index s) {
   const tsi_front_tiles t = tsi_front_teams_tiles(c->teams, s);
   const tsi_index begin = c->teams->begin[s], end = c->teams->end[s];
@@ -165,8 +165,8 @@ static void pass_shared(const counter *c, tsi_index s) {
   }
 }
 
-/* Bytes of the children's complements, of s that is cut into tiles, that are used up when the columns of its
- * supernode are assembled (runtime/factor/front_pieces.c). */
+/* For s, which is cut into tiles: bytes of the children's complements that are released when the columns of
+ * its supernode are assembled (runtime/factor/front_pieces.c). */
 static double used_bytes(const counter *c, tsi_index s) {
   const tsi_symbolic *symbolic = c->an->symbolic;
   const bool full = tsi_analysis_is_lu(c->an);
@@ -182,12 +182,12 @@ static double used_bytes(const counter *c, tsi_index s) {
   return c->scalar_bytes * scalars;
 }
 
-/* There is room for what is behind the supernode when the columns of that are assembled. */
+/* The columns behind the supernode are allocated when the supernode's columns are assembled. */
 static void pass_whole(const counter *c, tsi_index s) {
   const tsi_symbolic *symbolic = c->an->symbolic;
   const double w = symbolic->start[s + 1] - symbolic->start[s],
                m = (double)(symbolic->row_ptr[s + 1] - symbolic->row_ptr[s]);
-  const bool upper = c->dag.method != TRISTAR_METHOD_LLT; /* while it is worked on */
+  const bool upper = c->dag.method != TRISTAR_METHOD_LLT; /* during the factorization of the front */
   const double complement = symbolic->parent[s] == TSI_NONE ? 0 : whole_bytes(c, s);
   const double columns = c->scalar_bytes * w * (w + m),
                rest = complement + c->scalar_bytes * (upper ? w * m : 0);
@@ -215,7 +215,7 @@ static tristar_status allocate_waits(counter *c) {
   return TSI_ALLOC_ZERO_IN(c, c->waits, c->waits_ptr[count]);
 }
 
-/* count: by process, zeros. path: flops until the last front is factored. Errors: MEMORY. */
+/* count: by process, zeros. path: flops on the critical path. Errors: MEMORY. */
 static tristar_status count_fronts(tsi_env *env, const tristar_analysis_t *an, const tsi_layout *layout,
                                    front_counts *count, double *path) {
   const tsi_front_structure fronts = {an->symbolic, an->panels, an->stats.method, &an->ts->fronts};
