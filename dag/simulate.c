@@ -28,8 +28,7 @@ static double overhead(const tsi_simulation *s, tsi_index from, tsi_index to) {
                                                      : s->cluster.overhead_seconds;
 }
 
-/* ---- Waits of a step
- * ------------------------------------------------------------------------------------ */
+/* ---- Waits of a step ----------------------------------------------------------------------------------- */
 
 static tristar_status create_rank(tsi_simulation *s, tsi_index number, double resident) {
   const tsi_world_rank *r = &s->world->rank[number];
@@ -84,8 +83,7 @@ tristar_status tsi_simulation_create(tsi_env *env, const tsi_world *world, const
   return TRISTAR_OK;
 }
 
-/* ---- Events
- * --------------------------------------------------------------------------------------------- */
+/* ---- Events -------------------------------------------------------------------------------------------- */
 
 /* Does the step stand for the messages of a collective call, in a grid or among all ranks? Steps of these
  * kinds that do work have no seconds. */

@@ -113,8 +113,7 @@ static inline bool tsi_front_takes_entries(const tsi_front_teams *teams, const t
 /* Arithmetic of a stripe, in flops up to a common factor. */
 double tsi_front_stripe_work(const tsi_front_tiles *t, tristar_method method, tsi_index k);
 
-/* ---- Stripes in messages
- * -------------------------------------------------------------------------------- */
+/* ---- Stripes in messages ------------------------------------------------------------------------------- */
 
 /* A stripe without its rows of C: an array of scalars. */
 typedef struct tsi_stripe {

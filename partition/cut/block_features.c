@@ -1,11 +1,11 @@
-/* Features of the parts of a block cut, orders by level sets within blocks: see block_features.h. */
+/* Features of the parts of a block cut; orders by level sets within blocks: see block_features.h. */
 #include "partition/cut/block_features.h"
 
 /* ---- Features ------------------------------------------------------------------------------------------ */
 
-/* Parts that a row lies in follow one another in the order of the columns. So of columns, a part that a row
- * was not seen in last is new to it, and of rows, a row that was not seen last in a part: seen has n or
- * count. */
+/* seen detects the first entry of a row in a part. The parts of a row are consecutive in the order of the
+ * columns. Lines are columns: seen[i] is the last part with row i (n entries). Lines are rows: seen[p] is the
+ * last row in part p (count entries). */
 static void count_entries(const tsi_block_cut *cut, const tsi_lines *lines, const tsi_index *block,
                           tsi_index *seen, tsi_block_features *features) {
   TSI_FOR_EACH_BELOW(lines, i, j, {
@@ -45,17 +45,17 @@ tristar_status tsi_block_features_find(tsi_env *env, const tsi_block_cut *cut, c
 
 /* ---- Orders -------------------------------------------------------------------------------------------- */
 
-/* Ranges of rows are ordered one pass after the other, the later ones finer. */
+/* The state of an order that is refined pass by pass; each pass sorts within finer ranges of rows. */
 typedef struct sorting {
   const tsi_lines *lines;
-  tsi_index *order, *from;  /* n: now, and before the pass */
-  tsi_index *level, *range; /* n: of each given row, in the pass */
-  tsi_index *first;         /* n + 1: where levels of a range begin */
+  tsi_index *order, *from;  /* n: the present order, and the order before the pass */
+  tsi_index *level, *range; /* n: level and range of each given row, in the pass */
+  tsi_index *first;         /* n + 1: first position of each level in a range */
   tsi_index *mark;          /* ranges + 1, in blocks */
 } sorting;
 
-/* In the order that there is, all that a row waits for is known when it comes, and it is told to all that
- * wait for it. */
+/* Rows are visited in the present order: when a row is visited, its level is final, as all rows that it waits
+ * for have been visited. */
 static void find_levels(const sorting *s) {
   const tsi_lines *lines = s->lines;
   for (tsi_index k = 0; k < lines->n; k++) s->level[k] = 0;
@@ -69,7 +69,7 @@ static void find_levels(const sorting *s) {
   }
 }
 
-/* Rows begin .. end - 1 of the order by level, those of a level as they come in it. */
+/* Sorts positions begin .. end - 1 by level; rows of a level keep their order. */
 static void sort_range(const sorting *s, tsi_index begin, tsi_index end) {
   tsi_index levels = 0;
   for (tsi_index k = begin; k < end; k++) levels = tsi_index_max(levels, s->level[s->order[k]] + 1);
@@ -89,8 +89,8 @@ static void sort_ranges(const sorting *s, const tsi_block_cut *cut, tsi_index ra
   for (tsi_index r = 0; r < ranges; r++) sort_range(s, start[s->mark[r]], start[s->mark[r + 1]]);
 }
 
-/* Halves each range of more than one block, where the recursive scheme does; gives how many there are then.
- * From the last one down, so that none is overwritten before it is read. */
+/* Halves each range of more than one block, as the recursive scheme does. Returns the new number of ranges.
+ * Runs from the last range to the first, so no range is overwritten before it is read. */
 static tsi_index halve_ranges(tsi_index *mark, tsi_index ranges) {
   tsi_index more = ranges;
   for (tsi_index r = 0; r < ranges; r++) more += mark[r + 1] - mark[r] > 1;

@@ -1,13 +1,13 @@
-/* Rows of the parts of a block cut in chunks for lanes: see block_rows.h. */
+/* Rows of the parts of a block cut, in chunks for lanes: see block_rows.h. */
 #include "partition/cut/block_rows.h"
 
 #include "partition/cut/block_features.h"
 
 /* ---- Patterns in another order ------------------------------------------------------------------------- */
 
-/* Lines transposed, without the diagonal: taken in the order of the rows, they tell those of the other
- * direction in turn, which come out ascending. from: the source of each entry; NULL: they are as given. order
- * and place of the rows; NULL: as given. */
+/* Transposes lines, without the diagonal. Lines are visited in the order of the rows, so the lines of the
+ * result ascend. from: the source of each entry; NULL: its own position. order, place: the order of the rows
+ * and its inverse; NULL: the given order. */
 static void transpose(const tsi_lines *lines, const tsi_count *from, const tsi_index *order,
                       const tsi_index *place, tsi_block_pattern *to) {
   const tsi_index n = lines->n;
@@ -68,17 +68,17 @@ tristar_status tsi_block_reorder(tsi_env *env, const tsi_block_cut *cut, const t
 
 /* ---- Rows of parts ------------------------------------------------------------------------------------- */
 
-/* What is needed while rows are listed. */
+/* State of the listing. */
 typedef struct listing {
   const tsi_block_cut *cut;
   const tsi_lines *lines;
   tsi_index *block, *level; /* n */
-  tsi_count *first;         /* parts + 1: where the rows of each part begin among all that are listed */
-  tsi_count *next;          /* parts: where the next row of a rectangle is listed */
-  tsi_count *place;         /* n: where each row is listed in its triangle */
+  tsi_count *first;         /* parts + 1: position of the first row of each part in the list of all rows */
+  tsi_count *next;          /* parts: position of the next row of a rectangle */
+  tsi_count *place;         /* n: position of each row of a triangle */
 } listing;
 
-/* Rows of each triangle by level, those of a level ascending. count: scratch, n + 1. */
+/* Sorts the rows of each triangle by level; rows of a level ascend. count: scratch, n + 1. */
 static void place_rows(const listing *l, tsi_count *count) {
   for (tsi_index k = 0; k < l->cut->blocks; k++) {
     const tsi_index begin = l->cut->start[k], end = l->cut->start[k + 1];
@@ -89,8 +89,9 @@ static void place_rows(const listing *l, tsi_count *count) {
   }
 }
 
-/* Calls the code with the listed row `at` and the entry e of row i, for each entry; rows of rectangles are
- * given their places as they come up. A row lies in parts one after the other, as its entries ascend. */
+/* Runs the code with the listed row `at` and the entry e of row i, for each entry. A row of a rectangle gets
+ * its position at its first entry. The parts of a row are visited one after the other, as its entries
+ * ascend. */
 #define FOR_EACH_LISTED(l, i, e, at, ...)                                                                    \
   for (tsi_index p_ = 0; p_ < (l)->cut->count; p_++) (l)->next[p_] = (l)->first[p_];                         \
   for (tsi_index i = 0; i < (l)->lines->n; i++) {                                                            \
@@ -141,7 +142,7 @@ static tristar_status list_parts(tsi_env *env, listing *l, tsi_block_rows *rows)
 
 /* ---- Chunks -------------------------------------------------------------------------------------------- */
 
-/* Chunks as they are made; start NULL: they are counted. */
+/* Chunks under construction; start NULL: they are only counted. */
 typedef struct making {
   const tsi_block_rows *rows;
   tsi_count least, count;
@@ -162,7 +163,8 @@ static tsi_count weight(const tsi_block_rows *rows, tsi_count begin, tsi_count e
   return end - begin + rows->ptr[end] - rows->ptr[begin];
 }
 
-/* Listed rows begin .. end - 1, which do not wait for each other, for all lanes at about equal weights. */
+/* Shares listed rows begin .. end - 1, which do not wait for each other, among the lanes, with about equal
+ * weights. */
 static void share(making *m, tsi_index part, tsi_count begin, tsi_count end) {
   const tsi_count all = weight(m->rows, begin, end);
   const tsi_count pieces = tsi_count_max(1, tsi_count_min(all / m->least, m->rows->lanes));
@@ -174,10 +176,10 @@ static void share(making *m, tsi_index part, tsi_count begin, tsi_count end) {
       put_chunk(m, part, ++piece, k);
 }
 
-/* Level sets of a triangle: those too narrow for two lanes come together. */
+/* Shares the level sets of a triangle. Sets that are too narrow for two lanes are joined. */
 static void share_levels(making *m, const listing *l, tsi_index part) {
   const tsi_count end = l->first[part + 1];
-  bool open = false; /* a chunk that more narrow sets may join */
+  bool open = false; /* The latest chunk may grow by more narrow sets. */
   for (tsi_count k = l->first[part], next; k < end; k = next) {
     const tsi_index level = l->level[m->rows->row[k]];
     for (next = k + 1; next < end && l->level[m->rows->row[next]] == level;) next++;
@@ -218,7 +220,7 @@ static tristar_status cut_chunks(tsi_env *env, const listing *l, tsi_count least
 
 /* ---- Waits --------------------------------------------------------------------------------------------- */
 
-/* Notes that chunk c waits for `other`, unless it is itself, none, or noted. */
+/* Notes that chunk c waits for `other`, unless `other` is c, TSI_NONE or already noted. */
 static void note_wait(tsi_index c, tsi_index other, tsi_index *seen, tsi_count *count, tsi_index *wait) {
   if (other == TSI_NONE || other == c || seen[other] == c) return;
   seen[other] = c;
@@ -226,7 +228,7 @@ static void note_wait(tsi_index c, tsi_index other, tsi_index *seen, tsi_count *
   ++*count;
 }
 
-/* wait NULL: they are counted only, into wait_ptr. writer: n, seen: chunks. */
+/* wait NULL: only counts, into wait_ptr. writer: n; seen: chunks. */
 static void find_waits(tsi_block_rows *rows, tsi_index *writer, tsi_index *seen, tsi_index *wait) {
   tsi_count count = 0;
   for (tsi_index i = 0; i < rows->n; i++) writer[i] = TSI_NONE;

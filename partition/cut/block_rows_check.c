@@ -1,15 +1,16 @@
-/* Checks chunks of rows of a block cut: see block_rows.h. */
+/* Verifies the chunks of rows of a block cut: see block_rows.h. */
 #include "partition/cut/block_rows.h"
 
-/* What is known while chunks are gone through in their order. */
+/* State while the chunks are visited in their order. */
 typedef struct progress {
   tsi_index *writer; /* n: the latest chunk that wrote the row */
   bool *finished;    /* n */
   bool *listed;      /* entries of the pattern */
-  tsi_index *seen;   /* chunks: the latest one that waits for it */
+  tsi_index *seen;   /* chunks: the latest chunk that waits for it */
 } progress;
 
-/* x_j, made by another chunk, or by this one before. */
+/* Verifies an entry of row i: x_j must be finished, by another chunk that c waits for, or earlier by c
+ * itself. */
 static tristar_status check_entry(tsi_env *env, const tsi_block_rows *rows, const tsi_block_pattern *pattern,
                                   tsi_index c, tsi_index i, tsi_count e, const progress *p) {
   const tsi_count entry = rows->entry[e];

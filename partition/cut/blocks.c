@@ -1,9 +1,9 @@
-/* Cuts a triangle into triangles and rectangles: see blocks.h. Part 2 k is triangle k, part 2 s - 1 the
- * rectangle between block s - 1 and block s, for each scheme. */
+/* Cuts a triangle into triangles and rectangles: see blocks.h. For each scheme part 2 k is triangle k, and
+ * part 2 s - 1 is the rectangle between block s - 1 and block s. */
 #include "partition/cut/blocks.h"
 
 #define MOST_BLOCKS ((tsi_index)1 << 30)
-#define VECTOR_BYTES (128 * 1024) /* of a block, b and x */
+#define VECTOR_BYTES (128 * 1024) /* b and x of a block */
 
 tsi_index tsi_block_default(tsi_index n, size_t scalar_bytes) {
   tsi_index blocks = 2;
@@ -23,7 +23,7 @@ static void put_rectangle(tsi_block_cut *cut, tsi_index s, tsi_index first, tsi_
   cut->part[2 * s - 1] = (tsi_block_part){TSI_BLOCK_RECTANGLE, start[s], start[end], start[first], start[s]};
 }
 
-/* Of blocks first .. end - 1. As deep as the logarithm of their number. */
+/* Adds the rectangles of blocks first .. end - 1. The depth is the logarithm of their number. */
 static void halve(tsi_block_cut *cut, tsi_index first, tsi_index end) {
   if (end - first < 2) return;
   const tsi_index s = middle(first, end);
@@ -70,7 +70,7 @@ tristar_status tsi_block_cut_create(tsi_env *env, tsi_index n, tsi_block_scheme 
   return TRISTAR_OK;
 }
 
-/* ---- Questions ----------------------------------------------------------------------------------------- */
+/* ---- Queries ------------------------------------------------------------------------------------------- */
 
 void tsi_block_owners(const tsi_block_cut *cut, tsi_index *block) {
   for (tsi_index k = 0; k < cut->blocks; k++)
@@ -82,7 +82,7 @@ tsi_index tsi_block_part_of(const tsi_block_cut *cut, tsi_index i, tsi_index j) 
   if (cut->scheme == TSI_BLOCKS_COLUMN) return 2 * j + 1;
   if (cut->scheme == TSI_BLOCKS_ROW) return 2 * i - 1;
   tsi_index first = 0, end = cut->blocks;
-  for (;;) { /* down to where a middle parts them */
+  for (;;) { /* down to the middle between i and j */
     const tsi_index s = middle(first, end);
     if (j < s && i >= s) return 2 * s - 1;
     if (i < s)
@@ -109,8 +109,8 @@ tsi_block_traffic tsi_block_cut_traffic(const tsi_block_cut *cut) {
 
 /* ---- Checks -------------------------------------------------------------------------------------------- */
 
-/* Parts in their order: solved rows grow by those of each triangle, a rectangle reads solved ones and updates
- * others. */
+/* Verifies the order of the parts: each triangle extends the solved rows, a rectangle reads solved rows and
+ * updates others. */
 static tristar_status check_order(tsi_env *env, const tsi_block_cut *cut) {
   tsi_index solved = 0, triangles = 0;
   for (tsi_index p = 0; p < cut->count; p++) {
@@ -138,7 +138,7 @@ static tristar_status check_order(tsi_env *env, const tsi_block_cut *cut) {
   return TRISTAR_OK;
 }
 
-/* How many parts of those that are open lie across each line at a place: a tree of partial sums (Fenwick). */
+/* Number of open parts at each position across the line: a tree of partial sums (Fenwick). */
 static void add_from(tsi_index *sum, tsi_index n, tsi_index place, tsi_index by) {
   for (tsi_count k = (tsi_count)place + 1; k <= n; k += k & -k) sum[k] += by;
 }
@@ -148,7 +148,7 @@ static tsi_index sum_at(const tsi_index *sum, tsi_index place) {
   return total;
 }
 
-/* Opens or closes (by -1) part p, and those after it in its list. */
+/* Opens (by = 1) or closes (by = -1) part p and the parts after it in its list. */
 static void count_parts(const tsi_block_cut *cut, bool columns, const tsi_index *next, tsi_index p,
                         tsi_index by, tsi_index *sum) {
   for (; p != TSI_NONE; p = next[p]) {
@@ -159,7 +159,7 @@ static void count_parts(const tsi_block_cut *cut, bool columns, const tsi_index 
   }
 }
 
-/* Goes through the lines; parts that begin there are opened, those that end are closed. */
+/* Visits the lines. Parts that begin at a line are opened, parts that end there are closed. */
 static tristar_status check_entries(tsi_env *env, const tsi_block_cut *cut, const tsi_lines *lines) {
   const tsi_count ends = (tsi_count)cut->n + 1;
   TSI_SCRATCH(env, tsi_index, opened, ends);

@@ -4,7 +4,7 @@
 #include "runtime/base/sort.h"
 
 #define ROOT_SLICES                                                                                          \
-  16 /* slices of a root panel; about the number of workers that the top of the tree can feed */
+  16 /* slices of a root panel; about the number of workers that the top of the tree can keep busy */
 
 #define CEILING_MOST 8e6
 
@@ -23,21 +23,21 @@ void tsi_chunk_options_init(tsi_chunk_options *options, double floor_bytes, tsi_
   options->device = NULL;
 }
 
-/* What the choice is made from, and where it stands while it walks through the supernodes. */
+/* Input of the choice, and its state during the walk through the supernodes. */
 typedef struct chooser {
   int sides;
   const tsi_side *side;
-  const tsi_symbolic *symbolic; /* of side 0; */
-  const tsi_panels *panels;     /* whose columns all sides share */
+  const tsi_symbolic *symbolic; /* Of side 0. */
+  const tsi_panels *panels;     /* All sides share its columns. */
   const tsi_chunk_options *options;
-  double *subtree; /* bytes of each supernode's subtree, mean over the sides */
-  bool *above;     /* supernodes: a subtree below is placed on a device */
+  double *subtree; /* supernodes: bytes of the subtree, mean over the sides */
+  bool *above;     /* supernodes: a descendant subtree is on a device */
   double total;
-  tsi_chunks **chunks; /* of each side */
-  tsi_index count;     /* chunks so far */
-  bool open;           /* the last chunk may still grow */
-  bool group;          /* it holds bottom subtrees only */
-  double weight;       /* of the open chunk */
+  tsi_chunks **chunks; /* For each side. */
+  tsi_index count;     /* Number of chunks so far. */
+  bool open;           /* The last chunk may still grow. */
+  bool group;          /* The last chunk has bottom subtrees only. */
+  double weight;       /* Bytes of the open chunk. */
 } chooser;
 
 static double panel_bytes(const chooser *ch, int side, tsi_index p) {
@@ -73,7 +73,7 @@ static tsi_index label_of(const chooser *ch, tsi_index s) {
   return ch->options->label ? ch->options->label[s] : 0;
 }
 
-/* Is the supernode in a subtree that is placed on a device; is it the root of one? */
+/* Is the supernode in a subtree on a device? Is it the root of such a subtree? */
 static bool is_placed(const chooser *ch, tsi_index s) {
   return ch->options->device && s != TSI_NONE && ch->options->device[s] != TSI_NONE;
 }
@@ -89,12 +89,12 @@ static void start_chunk(chooser *ch, tsi_index panel, bool group) {
   ch->weight = 0;
 }
 
-/* The slices so far end with the last chunk so far. */
+/* Ends the slices of the last chunk. */
 static void end_slices(chooser *ch) {
   for (int i = 0; i < ch->sides; i++) ch->chunks[i]->slice_ptr[ch->count] = ch->chunks[i]->slices;
 }
 
-/* Slices that panel p of top supernode s is to be cut into on a side; 1: none. */
+/* Number of slices for panel p of top supernode s on a side; 1: no slices. */
 static tsi_index slices_wanted(const chooser *ch, int side, tsi_index s, tsi_index p) {
   const double bytes = panel_bytes(ch, side, p);
   const tsi_index height = ch->side[side].panels->height[p];
@@ -106,7 +106,7 @@ static tsi_index slices_wanted(const chooser *ch, int side, tsi_index s, tsi_ind
   return pieces < 1.5 ? 1 : (tsi_index)(pieces + 0.5);
 }
 
-/* Appends the slices of panel p, which is the last chunk alone. */
+/* Appends the slices of panel p, the only panel of the last chunk. */
 static void slice_panel(chooser *ch, int side, tsi_index p, tsi_index pieces) {
   tsi_chunks *chunks = ch->chunks[side];
   const tsi_index height = ch->side[side].panels->height[p];
@@ -114,7 +114,7 @@ static void slice_panel(chooser *ch, int side, tsi_index p, tsi_index pieces) {
   for (tsi_index row = 0; row < height; row += rows) chunks->slice_row[chunks->slices++] = row;
 }
 
-/* One subtree below the top: joins the open group of its siblings or starts one. */
+/* Adds a subtree below the top: joins the open group of its siblings or starts a new one. */
 static void add_bottom_subtree(chooser *ch, tsi_index root, tsi_index first_supernode) {
   if (first_supernode > 0 && label_of(ch, first_supernode - 1) != label_of(ch, root)) ch->open = false;
   if (!ch->open || !ch->group || ch->weight + ch->subtree[root] > group_ceiling(ch))
@@ -122,8 +122,8 @@ static void add_bottom_subtree(chooser *ch, tsi_index root, tsi_index first_supe
   ch->weight += ch->subtree[root];
 }
 
-/* The panels of one top supernode. only_top_child: the supernode just before it in the open chunk is its only
- * top child. */
+/* Adds the panels of a top supernode. only_top_child: the supernode just before it in the open chunk is its
+ * only top child. */
 static void add_top_supernode(chooser *ch, tsi_index s, bool only_top_child) {
   const bool apart = label_of(ch, s) == TSI_NONE;
   if (s > 0 && label_of(ch, s - 1) != label_of(ch, s)) ch->open = false;
@@ -177,7 +177,8 @@ static void choose(chooser *ch, const tsi_index *subtree_first, const tsi_index 
   }
 }
 
-/* subtree_first[s]: first supernode of s's subtree; top_children[s]: children heavier than the ceiling. */
+/* subtree_first[s]: first supernode of the subtree of s. top_children[s]: number of children heavier than the
+ * ceiling. */
 static void describe_tree(chooser *ch, tsi_index *subtree_first, tsi_index *top_children) {
   const tsi_symbolic *symbolic = ch->symbolic;
   for (tsi_index s = 0; s < symbolic->count; s++) ch->above[s] = false;
@@ -196,8 +197,8 @@ static void describe_tree(chooser *ch, tsi_index *subtree_first, tsi_index *top_
   }
 }
 
-/* Lists (or, with out NULL, counts) the rows of chunk c that it does not own, each once, in no particular
- * order. mark[j] == stamp: row j is listed already. */
+/* Lists the rows of chunk c that it does not own, each once, unordered; counts them if out is NULL. mark[j]
+ * == stamp: row j is already listed. */
 static tsi_count collect_off_rows(const tsi_chunks *chunks, tsi_index c, const tsi_symbolic *symbolic,
                                   const tsi_panels *panels, tsi_index *mark, tsi_index stamp,
                                   tsi_index *out) {
@@ -206,7 +207,7 @@ static tsi_count collect_off_rows(const tsi_chunks *chunks, tsi_index c, const t
   tsi_count count = 0;
   for (tsi_index s = panels->supernode[chunks->panel[c]]; s <= last; s++) {
     for (tsi_index j = end; j < symbolic->start[s + 1];
-         j++) { /* the last supernode goes on in the next chunk */
+         j++) { /* the last supernode continues in the next chunk */
       if (mark[j] == stamp) continue;
       mark[j] = stamp;
       if (out) out[count] = j;
@@ -250,7 +251,7 @@ static tristar_status number_rows(tsi_chunks *chunks, const tsi_symbolic *symbol
       const bool first = p == chunks->panel[c] || panels->supernode[p - 1] != panels->supernode[p];
       if (first)
         chunks->panel_row[p] = total;
-      else /* the tail of the rows of the panel before it */
+      else /* the last rows of the panel before it */
         chunks->panel_row[p] = chunks->panel_row[p - 1] + tsi_panel_width(panels, p);
       if (first) total += panels->height[p];
     }
@@ -286,7 +287,7 @@ static tristar_status allocate(const chooser *ch, int side) {
   return TRISTAR_OK;
 }
 
-/* The rows of the chosen chunks on one side. scratch: n. */
+/* Lists the rows of the chosen chunks on one side. scratch: n. */
 static tristar_status describe(tsi_env *env, const chooser *ch, int side, tsi_index *scratch) {
   tsi_chunks *chunks = ch->chunks[side];
   const tsi_symbolic *symbolic = ch->side[side].symbolic;
@@ -304,7 +305,7 @@ static tristar_status describe(tsi_env *env, const chooser *ch, int side, tsi_in
   return TRISTAR_OK;
 }
 
-/* The panels of each chunk, and where they are sliced. */
+/* Chooses the panels of each chunk, and the slices. */
 static tristar_status choose_all(tsi_env *env, chooser *ch) {
   const tsi_index count = ch->symbolic->count;
   TSI_SCRATCH(env, double, subtree, count);

@@ -1,18 +1,20 @@
-/* What the columns of a sweep's rows tell of these: the level set of each row, and how many entries it has,
- * found without the rows.
+/* The level set of each row of a sweep and its number of entries, computed from the columns alone, without
+ * the rows.
  *
- * Job. Columns are visited in the order of the sweep. When the one of row i is, all that row i waits for has
- * told it its level; then it tells its own to the rows that have an entry in it.
+ * Job. Visit the columns in the order of the sweep. When the column of row i is visited, the level of row i
+ * is final: all rows that it waits for have been visited, and each has raised the level of the rows that wait
+ * for it. So row i now raises the levels of the rows with an entry in its column.
  *
- * Reads   the columns.   Writes  a word for each row, the caller's, zero at the beginning.
- * Invariant: when row i is visited, its word and what was carried from the row before hold all that is to be
- * known of it. */
+ * Reads   the columns.   Writes  one word for each row, in an array of the caller that is zero at the
+ * beginning.
+ * Invariant: when row i is visited, its word and the value carried from the row before determine its level
+ * and its entries. */
 #pragma once
 
 #include "partition/cut/row_chunks.h"
 
-/* What is known of a row, in one word, which is read and written at once: one more than the highest level of
- * the rows that it waits for, or 0; and below that how many entries of it were seen. */
+/* The state of a row in one word, which is read and written at once. High half: 1 + the highest level of the
+ * visited rows that it waits for, or 0. Low half: the number of its entries seen so far. */
 typedef uint64_t tsi_level_scan;
 
 static inline tsi_index tsi_level_scan_level(tsi_level_scan of) {
@@ -23,15 +25,16 @@ static inline tsi_index tsi_level_scan_entries(tsi_level_scan of) {
   return (tsi_index)(uint32_t)of;
 }
 
-/* What goes from a row to the one behind it, which mostly waits for it, by no way through memory: what is
- * written there is there to be read only some time later. */
+/* Passed from a row to the next one, which mostly waits for it, in registers: a value written to memory could
+ * be read only some time later. */
 typedef struct tsi_level_scan_next {
-  tsi_index level;   /* at least so much; 0 if the row behind does not wait */
-  tsi_index entries; /* of the row behind */
+  tsi_index level;   /* Least level of the next row; 0 if it does not wait for this one. */
+  tsi_index entries; /* Entries of the next row, from this one. */
 } tsi_level_scan_next;
 
-/* The level of row i, at least `least`; line i tells it to the rows that wait for it. entries: how many the
- * row has, the diagonal included. columns, a constant: as of the lines. */
+/* Returns the level of row i, at least `least`, and raises the level of the rows in line i, which wait for
+ * it. *entries: the number of entries of the row, with the diagonal. columns: lines->columns, as a
+ * constant. */
 static inline __attribute__((always_inline)) tsi_index tsi_level_scan_row(
     const tsi_lines *lines, tsi_level_scan *scan, tsi_index i, tsi_index least, tsi_level_scan_next *next,
     tsi_index *entries, const bool columns) {

@@ -33,7 +33,7 @@ static inline tsi_index tsi_panel_width(const tsi_panels *panels, tsi_index p) {
   return panels->start[p + 1] - panels->start[p];
 }
 
-/* Entries of panel p: packed triangle and rectangle, no padding. */
+/* Entries of panel p: packed triangle and rectangle, without padding. */
 static inline tsi_count tsi_panel_entries(const tsi_panels *panels, tsi_index p) {
   const tsi_count w = tsi_panel_width(panels, p);
   return w * (w + 1) / 2 + w * panels->height[p];

@@ -6,7 +6,7 @@
 #include "partition/cut/windows.h"
 #include "runtime/base/grow.h"
 
-#define STEP_BYTES 256e3 /* some 15 us of streaming: far more than it takes to wait for another core */
+#define STEP_BYTES 256e3 /* about 15 us of streaming: far more than a wait for another core */
 
 void tsi_row_options_init(tsi_row_options *options, tsi_row_way way, int lanes, size_t scalar_bytes) {
   *options = (tsi_row_options){.way = way,
@@ -21,14 +21,14 @@ static bool is_narrow(const tsi_row_options *options, tsi_index n, tsi_index lev
 }
 
 tsi_index tsi_row_levels(const tsi_lines *lines, tsi_index *level) {
-  tsi_index count = 0, before = TSI_NONE, carried = 0; /* the row before, one more than its level */
+  tsi_index count = 0, before = TSI_NONE, carried = 0; /* the row before, and its level + 1 */
   for (tsi_index k = 0; k < lines->n; k++) {
     const tsi_index i = tsi_line_of(lines, k);
     tsi_index own = 0;
     tsi_count e = lines->ptr[i], end = lines->ptr[i + 1];
     for (; e < end; e++) {
       const tsi_index other = lines->index[e];
-      if (other == before) /* mostly there is one: its level does not go through memory */
+      if (other == before) /* mostly present: avoids a load from memory just written */
         own = tsi_index_max(own, carried);
       else if (other != i)
         own = tsi_index_max(own, level[other] + 1);
@@ -41,7 +41,7 @@ tsi_index tsi_row_levels(const tsi_lines *lines, tsi_index *level) {
   return count;
 }
 
-/* The same, where the lines are the columns of the sweep's rows. entries: of each row. Errors: MEMORY. */
+/* The same if the lines are the columns of the sweep's rows. entries: of each row. Errors: MEMORY. */
 static tristar_status find_told_levels(tsi_env *env, const tsi_lines *lines, tsi_index *level,
                                        tsi_index *entries, tsi_index *levels) {
   tsi_level_scan_next next = {0, 0};
@@ -61,7 +61,7 @@ static tristar_status find_told_levels(tsi_env *env, const tsi_lines *lines, tsi
   return TRISTAR_OK;
 }
 
-/* Rows by level set, as a sweep takes them inside each; first: levels + 1. */
+/* Sorts rows by level set, in the order of the sweep inside each. first: levels + 1. */
 static void sort_by_level(tsi_index n, bool backward, tsi_index levels, const tsi_index *level,
                           tsi_index *first, tsi_index *row) {
   for (tsi_index l = 0; l <= levels; l++) first[l] = 0;
@@ -97,8 +97,7 @@ static tristar_status cut_by_levels(tsi_env *env, const tsi_lines *lines, const 
   return tsi_supersteps_cut(env, lines, options, &(tsi_level_sets){levels, first, row, cut->entries}, cut);
 }
 
-/* Columns of F are the rows of the backward sweep: the forward order is the reverse of the one that was found
- * for it. */
+/* Columns of F are the rows of the backward sweep: the forward order is the reverse of its order. */
 static void reverse(tsi_row_cut *cut) {
   for (tsi_index a = 0, b = cut->n - 1; a < b; a++, b--) {
     const tsi_index row = cut->order[a];
@@ -135,7 +134,7 @@ static void cut_whole(tsi_row_cut *cut) {
   if (cut->n > 0) cut->lane[0] = 0;
 }
 
-/* Rows by level sets of all of them, or of windows; as they are given, where sets are too narrow. */
+/* Orders rows by level sets of F, or of windows; keeps the given order if sets are too narrow. */
 static tristar_status cut_sets(tsi_env *env, const tsi_lines *lines, const tsi_row_options *options,
                                const tsi_index *level, tsi_index levels, tsi_row_cut *cut) {
   if (options->lanes == 1 && options->way == TSI_ROWS_SUPERSTEPS)
@@ -241,16 +240,16 @@ static tristar_status add_pair(tsi_env *env, pairs *p, tsi_index source, tsi_ind
   return TRISTAR_OK;
 }
 
-/* Chunk c has the given rows from start[c] up to start[c + 1]. */
+/* Does chunk c have the given rows start[c] .. start[c + 1] - 1? */
 static bool has_given_rows(const tsi_row_cut *cut) {
   return cut->way == TSI_ROWS_WHOLE || tsi_row_has_windows(cut);
 }
 
-/* Lines that are read between looks at whether a chunk has nothing left to see. */
+/* Number of lines between checks whether a chunk has found all its pairs. */
 #define LOOK 256
 
-/* Lines line .. end - 1 of those from `begin` up to `stop`, which are a chunk: of most lines, which ascend,
- * one end tells that all of it is in there. */
+/* Finds pairs of lines line .. end - 1 of the chunk begin .. stop - 1. Lines ascend, so for most lines the
+ * entry at one end shows that the whole line is inside the chunk. */
 static void see_lines(const tsi_lines *lines, const tsi_index *owner, tsi_index begin, tsi_index stop,
                       tsi_index line, tsi_index end, bool *seen) {
   const tsi_count *ptr = lines->ptr;
@@ -263,8 +262,8 @@ static void see_lines(const tsi_lines *lines, const tsi_index *owner, tsi_index 
   }
 }
 
-/* Chunks have the given rows. One that shares a pair with all that come behind it (lines are columns), or
- * before it, has seen all. */
+/* Finds pairs of chunks with the given rows. A chunk is complete when it has a pair with all chunks behind it
+ * (lines are columns), or with all before it. */
 static void see_given_pairs(const tsi_lines *lines, const tsi_row_cut *cut, const tsi_index *owner,
                             bool *seen) {
   for (tsi_index c = 0; c < cut->count; c++, seen += cut->count) {
@@ -278,9 +277,9 @@ static void see_given_pairs(const tsi_lines *lines, const tsi_row_cut *cut, cons
   }
 }
 
-/* Of all lines. */
+/* Finds the pairs of all lines. */
 static void see_pairs(const tsi_lines *lines, const tsi_index *owner, tsi_index count, bool *seen) {
-  const tsi_count *ptr = lines->ptr; /* what is seen may lie anywhere, for all that compilers know */
+  const tsi_count *ptr = lines->ptr; /* copies: for the compiler, writes to seen could change them */
   const tsi_index *index = lines->index, n = lines->n;
   for (tsi_index line = 0; line < n; line++) {
     bool *own = seen + (size_t)owner[line] * (size_t)count;
@@ -289,7 +288,8 @@ static void see_pairs(const tsi_lines *lines, const tsi_index *owner, tsi_index 
   }
 }
 
-/* Few chunks: lines come as they lie in memory. owner: of given rows. seen: count * count, zero. */
+/* For few chunks: visits lines in the order of memory. owner: chunk of each given row. seen: count * count,
+ * zero. */
 static tristar_status list_few_pairs(tsi_env *env, const tsi_lines *lines, const tsi_row_cut *cut,
                                      const tsi_index *owner, bool *seen, pairs *p) {
   const tsi_index count = cut->count;
@@ -304,7 +304,7 @@ static tristar_status list_few_pairs(tsi_env *env, const tsi_lines *lines, const
   return TRISTAR_OK;
 }
 
-/* seen: by chunk, the latest one that was found to share a pair with it. */
+/* seen: for each chunk the latest chunk that was found to have a pair with it. */
 static tristar_status list_many_pairs(tsi_env *env, const tsi_lines *lines, const tsi_row_cut *cut,
                                       const tsi_index *owner, tsi_index *seen, pairs *p) {
   for (tsi_index c = 0; c < cut->count; c++) seen[c] = TSI_NONE;
@@ -338,7 +338,7 @@ static tristar_status list_pairs(tsi_env *env, const tsi_lines *lines, const tsi
   return TRISTAR_OK;
 }
 
-/* Sorts pairs by source and then target: first by the target, then, keeping that order, by the source. */
+/* Sorts pairs by source and then target: first by target, then, stably, by source. */
 static tristar_status fill_off_rows(tsi_env *env, const pairs *p, tsi_chunks *chunks) {
   const tsi_index count = chunks->count;
   TSI_SCRATCH(env, tsi_count, next, (tsi_count)count + 1);
@@ -374,7 +374,7 @@ static tristar_status allocate(const tsi_row_cut *cut, tsi_chunks *chunks) {
   return TRISTAR_OK;
 }
 
-/* Whether lines are rows or columns, a chunk has about as many entries in the lines of its rows. */
+/* Whether lines are rows or columns, a chunk has about as many entries as the lines of its rows. */
 static void count_chunk_entries(const tsi_lines *lines, const tsi_row_cut *cut, tsi_chunks *chunks) {
   for (tsi_index c = 0; c < cut->count; c++) {
     chunks->entries[c] = 0;

@@ -5,11 +5,11 @@
 
 #include "runtime/base/heap.h"
 
-/* What is above the subtrees is solved with messages: it counts more. */
+/* The ancestors of the subtrees are solved with messages: they count more. */
 #define ABOVE_FACTOR 1.5
-/* Stages are looked at when there are this many times as many subtrees as at the one before. */
+/* Growth of the number of subtrees from one evaluated stage to the next. */
 #define STAGE_GROWTH 1.1
-/* The search ends with this many subtrees for each process. */
+/* The search ends at this number of subtrees per process. */
 #define SUBTREES_PER_PROCESS 32
 
 typedef struct cutter {
@@ -17,13 +17,13 @@ typedef struct cutter {
   const tsi_index *node;
   double *weight;             /* supernodes: entries of the subtree */
   double *own;                /* supernodes: entries of the supernode itself */
-  tsi_index *child, *sibling; /* first child, next sibling; TSI_NONE */
-  tsi_heap subtrees;          /* of the leaf at work: weights, roots */
-  tsi_keyed *sorted;          /* scratch for dealing */
-  double *load;               /* processes; a heap as well: the lightest first */
+  tsi_index *child, *sibling; /* First child, next sibling; TSI_NONE. */
+  tsi_heap subtrees;          /* Of the current leaf: weights, roots. */
+  tsi_keyed *sorted;          /* Scratch of deal(). */
+  double *load;               /* processes: a heap with the lightest load first */
   tsi_index *process;
   tsi_index processes;
-  double above; /* entries above the subtrees */
+  double above; /* Entries of the ancestors of the subtrees. */
 } cutter;
 
 /* ---- Dealing ------------------------------------------------------------------------------------------ */
@@ -37,7 +37,8 @@ static void push(cutter *cut, tsi_index root) {
   tsi_heap_push(&cut->subtrees, cut->weight[root], root);
 }
 
-/* Gives each subtree to the process with the least so far; label may be NULL. Returns the largest load. */
+/* Assigns each subtree to the process with the least load so far; label may be NULL. Returns the largest
+ * load. */
 static double deal(cutter *cut, tsi_index leaf, tsi_index *label) {
   double most = 0;
   memcpy(cut->sorted, cut->subtrees.entry, (size_t)cut->subtrees.count * sizeof *cut->sorted);
@@ -142,7 +143,7 @@ tristar_status tsi_assign_subtrees(tsi_env *env, const tsi_symbolic *symbolic, c
     for (tsi_index k = 0; k < splits; k++) split(cut);
     (void)deal(cut, leaf, label);
   }
-  for (tsi_index s = symbolic->count; s-- > 0;) { /* parents come later: labels go down */
+  for (tsi_index s = symbolic->count; s-- > 0;) { /* parents come later: labels are passed down */
     const tsi_index parent = symbolic->parent[s];
     if (node[s] < leaves && parent != TSI_NONE && node[parent] == node[s] && label[parent] != TSI_NONE)
       label[s] = label[parent];

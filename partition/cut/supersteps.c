@@ -1,31 +1,31 @@
 /* Supersteps: see row_chunks.h. For each superstep
  *
- *   - the sets that it takes are found, and in the same pass each row's phase and lane
- *   - rows are sorted by phase and lane, which are its chunks; inside a chunk by set and number of entries
+ *   - one pass finds its level sets and the phase and lane of each row
+ *   - rows are sorted by phase and lane, which form its chunks; inside a chunk by set and number of entries
  *
- * A row looks at the places of the rows that it waits for; where the lines are the columns of the rows, each
- * row of a set that was taken tells its place to the rows that wait for it before the next set is looked at.
- * Both find the same: the latest phase, whether several lanes have a part in it, and the lane of the last of
- * these rows. */
+ * A row reads the places of the rows that it waits for. If the lines are the columns of the rows, each row of
+ * a set in the superstep instead writes its place to the rows that wait for it, before the next set is
+ * placed. Both ways compute the same: the latest phase, whether several lanes have one of the rows in it, and
+ * the lane of the last of these rows. */
 #include "partition/cut/supersteps.h"
 
-#define PHASES 64     /* that a superstep may have */
-#define CROSSING 0.25 /* of a set's rows: if more wait for two lanes, it begins a new superstep */
-#define LENGTHS 32    /* entries that are told apart there: the bits of a word */
+#define PHASES 64     /* Most phases of a superstep. */
+#define CROSSING 0.25 /* of a set: if more rows wait for two lanes, it begins a new superstep */
+#define LENGTHS 32    /* Numbers of entries that are distinguished: the bits of a word. */
 
-/* What a row was told, in one word, which is read and written at once: from the highest bits on the phase,
- * counted on from the superstep before, that is the latest one so far; the last row there that told it; that
- * row's lane; and whether there is one of another lane. A word of a later phase, or a later row of that
- * phase, is greater. */
+/* The state of a row in one word, which is read and written at once. From the highest bits on: the latest
+ * phase that the row waits for, counted from the superstep before; the last row of that phase; the lane of
+ * this row; whether another lane has such a row, too. A later phase, or a later row of a phase, makes the
+ * word greater. */
 typedef uint64_t told;
 enum { LANE_SHIFT = 1, LANE_BITS = 12, ROW_SHIFT = LANE_SHIFT + LANE_BITS, PHASE_SHIFT = ROW_SHIFT + 31 };
 #define LAST_PHASE (((int64_t)1 << (64 - PHASE_SHIFT)) - 1)
 _Static_assert(TSI_ROW_LANES <= 1 << LANE_BITS, "a lane has room in a word");
 
-/* What is known of the rows of the sets, in their order there. */
+/* The place and length of a row of the sets, in their order. */
 typedef struct known {
-  tsi_index place;   /* phase * lanes + lane in the superstep at work */
-  tsi_index entries; /* in its line */
+  tsi_index place;   /* phase * lanes + lane in the current superstep */
+  tsi_index entries; /* Entries of its line. */
 } known;
 
 typedef struct state {
@@ -33,23 +33,23 @@ typedef struct state {
   const tsi_row_options *options;
   const tsi_level_sets *sets;
   tsi_row_cut *cut;
-  tsi_index *place;   /* n, not across: base + place of a row of the superstep at work; less: of an older one,
-                         or none yet */
-  told *told;         /* n, across: of a phase below the base: what rows of older supersteps told */
-  tsi_index base;     /* of the superstep at work: its first place; across: its first phase */
-  known *known;       /* n */
-  tsi_index *phase;   /* room: of each place, the first one of its phase; across: its phase */
-  tsi_index *count;   /* room + 1: where each place begins */
-  tsi_count *entries; /* room: of each place */
-  tsi_set_row *sorted; /* n: rows of the superstep at work */
-  tsi_index placed;    /* rows in the cut's order */
-  tsi_index most;      /* places that a superstep may have */
-  tsi_index room;      /* and those of one more phase */
-  double last;         /* bytes of the latest chunk */
-  bool alone;          /* the latest superstep has one chunk */
+  tsi_index *place;    /* n, if not across: base + place of a row of the current superstep; smaller: an older
+                          superstep, or none yet */
+  told *told;          /* n, if across: phases below the base are of older supersteps */
+  tsi_index base;      /* First place of the current superstep; if across, its first phase. */
+  known *known;        /* n */
+  tsi_index *phase;    /* room: for each place the first place of its phase; if across, its phase */
+  tsi_index *count;    /* room + 1: first row of each place */
+  tsi_count *entries;  /* room: entries of each place */
+  tsi_set_row *sorted; /* n: rows of the current superstep */
+  tsi_index placed;    /* Number of rows in the cut's order. */
+  tsi_index most;      /* Most places of a superstep. */
+  tsi_index room;      /* The same with one more phase. */
+  double last;         /* Bytes of the latest chunk. */
+  bool alone;          /* The latest superstep has one chunk. */
 } state;
 
-/* Counts the entries of the rows of a set. Gives its bytes. */
+/* Counts the entries of the rows of a set. Returns its bytes. */
 static double look_at_set(state *s, tsi_index level) {
   const tsi_count *ptr = s->lines->ptr;
   const tsi_index *counted = s->sets->entries;
@@ -68,8 +68,8 @@ static void put_row(state *s, tsi_index k, tsi_index place) {
   if (s->place) s->place[s->sets->row[k]] = s->base + place;
 }
 
-/* The first set of a superstep: equal bytes for each lane, in the order of the rows. Too few rows for that:
- * the lane of the chunk before. */
+/* Places the first set of a superstep: equal bytes for each lane, in the order of the rows. If there are too
+ * few rows, all are placed in the lane of the chunk before. */
 static void share_first(state *s, tsi_index level, double all) {
   const int lanes = s->options->lanes;
   const tsi_index begin = s->sets->first[level], end = s->sets->first[level + 1];
@@ -85,13 +85,13 @@ static void share_first(state *s, tsi_index level, double all) {
   }
 }
 
-/* Where a row goes that waits for rows before the phase, too. latest: the last place that it waits for. */
+/* The place of a row that also waits for rows before the phase. latest: the last place that it waits for. */
 static tsi_index place_late_row(const state *s, tsi_count first, tsi_count end, tsi_count latest,
                                 bool *crosses) {
   const tsi_index *index = s->lines->index, *of = s->place;
   const tsi_count base = s->base, phase = s->phase[latest]; /* its first place */
   tsi_count least = latest, last = TSI_NONE;
-  for (tsi_count e = first; e < end; e++) { /* without branches, which nobody could foresee */
+  for (tsi_count e = first; e < end; e++) { /* without branches, which processors could not predict */
     const tsi_count place = of[index[e]] - base, there = place >= phase ? place : latest;
     last = place >= phase ? place : last;
     least = tsi_count_min(least, there);
@@ -100,9 +100,10 @@ static tsi_index place_late_row(const state *s, tsi_count first, tsi_count end, 
   return (tsi_index)last + (*crosses ? s->options->lanes : 0);
 }
 
-/* Where a row of a later set goes, by what it waits for inside the superstep, one of the set before. crosses:
- * it waits for rows of two lanes in the latest phase, and comes after it. Mostly all that it waits for is of
- * that phase. Numbers of 64 bits: compilers would make vectors of shorter ones, which lines have few of. */
+/* The place of a row of a later set, from the rows of the superstep that it waits for; at least one is in the
+ * set before. crosses: it waits for rows of two lanes in the latest phase, and its phase is the next one.
+ * Mostly all rows that it waits for are in that phase. Numbers have 64 bits: compilers would vectorize
+ * shorter ones, which does not pay for short lines. */
 static tsi_index place_row(const state *s, tsi_index row, bool *crosses) {
   const tsi_index *index = s->lines->index, *of = s->place;
   tsi_count first, end;
@@ -119,7 +120,7 @@ static tsi_index place_row(const state *s, tsi_index row, bool *crosses) {
   return (tsi_index)place - s->base + (*crosses ? s->options->lanes : 0);
 }
 
-/* Rows of a set that was taken tell their places. */
+/* The rows of a set in the superstep write their places to the rows that wait for them. */
 static void tell_set(const state *s, tsi_index level) {
   const tsi_lines *lines = s->lines;
   const tsi_index lanes = s->options->lanes;
@@ -130,7 +131,7 @@ static void tell_set(const state *s, tsi_index level) {
     tsi_count first, end;
     tsi_lines_fetch(lines, s->sets->row, k, lines->n);
     tsi_lines_inner(lines, row, &first, &end);
-    for (tsi_count e = first; e < end; e++) { /* without branches, which nobody could foresee */
+    for (tsi_count e = first; e < end; e++) { /* without branches, which processors could not predict */
       told *later = &s->told[lines->index[e]];
       const told was = *later, greater = was > own ? was : own, differ = was ^ own;
       const bool crosses = (was & 1) | ((differ & (((told)1 << ROW_SHIFT) - 2)) != 0);
@@ -139,7 +140,7 @@ static void tell_set(const state *s, tsi_index level) {
   }
 }
 
-/* Where a row goes that was told all. */
+/* The place of a row, after all rows that it waits for have written to it. */
 static tsi_index place_told(const state *s, tsi_index row, bool *crosses) {
   const told of = s->told[row];
   const tsi_index phase = (tsi_index)(of >> PHASE_SHIFT) - s->base,
@@ -148,7 +149,8 @@ static tsi_index place_told(const state *s, tsi_index row, bool *crosses) {
   return (phase + *crosses) * s->options->lanes + lane;
 }
 
-/* Places the rows of the set `next` behind those of the superstep. false: it is to begin a new one. */
+/* Places the rows of the set `next` after the rows of the superstep. Returns false if the set must begin a
+ * new superstep. */
 static bool place_set(state *s, tsi_index next, tsi_index *phases) {
   const bool across = s->told != NULL;
   const tsi_index begin = s->sets->first[next], end = s->sets->first[next + 1];
@@ -168,17 +170,17 @@ static bool place_set(state *s, tsi_index next, tsi_index *phases) {
   return true;
 }
 
-/* ---- What comes out ------------------------------------------------------------------------------------ */
+/* ---- Output -------------------------------------------------------------------------------------------- */
 
 void tsi_sort_set(const tsi_set_row *set, tsi_index count, tsi_index *row) {
   tsi_index first[LENGTHS + 1] = {0};
-  uint32_t seen = 0; /* lengths */
+  uint32_t seen = 0; /* lengths that occur */
   for (tsi_index k = 0; k < count && count >= TSI_WIDE_SET; k++) {
     const tsi_index of = tsi_index_min(set[k].entries, LENGTHS - 1);
     seen |= (uint32_t)1 << of;
     first[of + 1]++;
   }
-  if ((seen & (seen - 1)) == 0) { /* one, or the set is narrow */
+  if ((seen & (seen - 1)) == 0) { /* one length, or the set is narrow */
     for (tsi_index k = 0; k < count; k++) row[k] = set[k].row;
     return;
   }
@@ -187,7 +189,7 @@ void tsi_sort_set(const tsi_set_row *set, tsi_index count, tsi_index *row) {
   for (tsi_index k = 0; k < count; k++) row[first[tsi_index_min(set[k].entries, LENGTHS - 1)]++] = set[k].row;
 }
 
-/* Rows of a chunk, which are sorted by set: to the cut's order. */
+/* Writes the rows of a chunk, which are sorted by set, to the cut's order. */
 static void sort_sets(const tsi_set_row *sorted, tsi_index count, tsi_index *order) {
   for (tsi_index k = 0, end; k < count; k = end) {
     for (end = k + 1; end < count && sorted[end].level == sorted[k].level; end++) {
@@ -196,8 +198,8 @@ static void sort_sets(const tsi_set_row *sorted, tsi_index count, tsi_index *ord
   }
 }
 
-/* A chunk of the next rows, which are in the cut's order already. joins: it may join the one before, if that
- * is of the same lane. */
+/* Adds a chunk of the next rows, which are already in the cut's order. joins: it may be appended to the chunk
+ * before, if that has the same lane. */
 static void add_chunk(state *s, tsi_index lane, tsi_index rows, tsi_count entries, bool joins) {
   tsi_row_cut *cut = s->cut;
   const double bytes = tsi_row_sweep_bytes(s->options, rows, entries);
@@ -211,8 +213,8 @@ static void add_chunk(state *s, tsi_index lane, tsi_index rows, tsi_count entrie
   cut->start[cut->count] = s->placed;
 }
 
-/* All rows that have a place in one of so many phases from the base on, or were told one, are of older
- * supersteps from now on. */
+/* Starts a new superstep: rows with a place in one of `phases` phases from the base on (if across: rows that
+ * wait for such rows) now belong to older supersteps. */
 static void next_base(state *s, tsi_index phases) {
   const bool across = s->told != NULL;
   s->base += across ? phases : phases * s->options->lanes;
@@ -225,7 +227,7 @@ static void next_base(state *s, tsi_index phases) {
   s->base = across;
 }
 
-/* The rows of sets level .. end - 1, by phase and lane. */
+/* Sorts the rows of sets level .. end - 1 by phase and lane. */
 static void sort_by_place(state *s, tsi_index level, tsi_index end, tsi_index places) {
   const tsi_index begin = s->sets->first[level], stop = s->sets->first[end];
   memset(s->count, 0, ((size_t)places + 1) * sizeof *s->count);
@@ -246,8 +248,8 @@ static void sort_by_place(state *s, tsi_index level, tsi_index end, tsi_index pl
 static void add_superstep(state *s, tsi_index level, tsi_index end, tsi_index phases) {
   const tsi_index places = phases * s->options->lanes;
   sort_by_place(s, level, end, places);
-  /* Chunks of supersteps that other lanes have a part in stay apart: a joined one would wait for what any of
-   * its rows waits for. */
+  /* Only the chunk of a superstep with no other chunk is joined: a joined chunk waits for all predecessors of
+   * all its rows. */
   tsi_index chunks = 0;
   for (tsi_index p = 0, from = 0; p < places; from = s->count[p++]) chunks += s->count[p] > from;
   for (tsi_index p = 0, from = 0; p < places; p++) {

@@ -5,8 +5,8 @@ typedef struct builder {
   const tsi_symbolic *from;
   const bool *has;
   tsi_tree_part *part;
-  tsi_index *number; /* supernodes of the factor: of the part */
-  tsi_index *column; /* columns of the factor: of the part */
+  tsi_index *number; /* supernodes of the factor: number in the part */
+  tsi_index *column; /* columns of the factor: number in the part */
 } builder;
 
 static tristar_status allocate(const builder *b) {
@@ -24,7 +24,7 @@ static tristar_status allocate(const builder *b) {
   return TSI_ALLOC_IN(to, to->rows, rows);
 }
 
-/* Supernodes and their columns. */
+/* Numbers the supernodes and their columns. */
 static void number(builder *b) {
   const tsi_symbolic *from = b->from;
   tsi_symbolic *to = b->part->symbolic;
@@ -39,7 +39,7 @@ static void number(builder *b) {
   to->start[next] = to->n;
 }
 
-/* Rows are columns of ancestors, which all have numbers. */
+/* Copies rows: they are columns of ancestors, which all have numbers. */
 static void copy(const builder *b) {
   const tsi_symbolic *from = b->from;
   tsi_symbolic *to = b->part->symbolic;

@@ -1,7 +1,8 @@
-/* A part of an assembly tree as a tree of its own: some supernodes and all that is above them.
+/* A part of an assembly tree as a tree of its own: some supernodes and all their ancestors.
  *
- * Job. Give a process of a distributed solve the tree that it works with, to place subtrees of it on devices
- * (device_split.h): what it has alone, and the ancestors, which it shares with others.
+ * Job. Make the tree that a process of a distributed solve works with, to place subtrees of it on devices
+ * (device_split.h): the supernodes of this process alone, and their ancestors, which it shares with other
+ * processes.
  *
  * Numbers. Supernodes and columns keep their order and count from 0.
  *
@@ -9,7 +10,7 @@
  * Writes  a tsi_tree_part that owns its arrays.
  * Invariants
  *   - supernode s is supernode[s] of the factor, with the same columns, rows and parent; its panels are cut
- *     like those of the factor
+ *     like the panels of the factor
  *   - symbolic has start, parent, row_ptr, rows, the number of stored entries, and no more */
 #pragma once
 
@@ -21,8 +22,8 @@ typedef struct tsi_tree_part {
   tsi_index *supernode;
 } tsi_tree_part;
 
-/* has: supernodes of the factor; with a supernode its parent. The part is released with TSI_FREE. Errors:
- * MEMORY. */
+/* has: supernodes of the factor that the part has; with a supernode it must have its parent. Release the part
+ * with TSI_FREE. Errors: MEMORY. */
 TRISTAR_CHECKED tristar_status tsi_tree_part_create(tsi_env *env, const tsi_symbolic *symbolic,
                                                     const tsi_panels *panels, const bool *has,
                                                     tsi_tree_part **out);

@@ -1,5 +1,6 @@
-/* Cuts rows into windows: see windows.h. Rows are visited once for their sets, whether the lines are rows,
- * which look at the sets of what they wait for, or columns, which tell theirs to the rows that wait. */
+/* Cuts rows into windows: see windows.h. One pass over the rows computes their level sets. If the lines are
+ * rows, a row reads the sets of the rows that it waits for; if they are columns, it updates the sets of the
+ * rows that wait for it. */
 #include "partition/cut/windows.h"
 
 #include <math.h>
@@ -7,13 +8,13 @@
 #include "partition/cut/supersteps.h"
 #include "partition/cut/level_scan.h"
 
-#define WIDER 4     /* steps that a wide window weighs */
-#define LOOKED_AT 4 /* windows, before it is known whether they are to be wide */
+#define WIDER 4     /* Weight of a wide window, in steps. */
+#define LOOKED_AT 4 /* Number of windows before the choice of wide windows. */
 
-/* What goes from a row to the one behind it, which mostly waits for it, by no way through memory. */
+/* Passed from a row to the next one, which mostly waits for it, in registers. */
 typedef struct carried {
-  tsi_index row;   /* from where */
-  tsi_index place; /* at least so much */
+  tsi_index row;   /* The row that passes it. */
+  tsi_index place; /* Least place of the next row. */
 } carried;
 
 typedef struct state {
@@ -21,16 +22,16 @@ typedef struct state {
   const tsi_row_options *options;
   tsi_row_cut *cut;
   bool backward;
-  tsi_level_scan *scan; /* n: across: base + its level set in its window, where all rows of earlier windows
-                     have less, or as much */
-  tsi_index *place;     /* n: the same, not across */
-  tsi_index *entries;   /* n: of each row that was visited */
-  tsi_index *count;     /* where each set of a window begins */
-  tsi_index *set;       /* of a window: of each row */
-  tsi_set_row *sorted;  /* of a window: rows by set */
-  tsi_index base;       /* of the window at work; at most n, as each set has a row */
-  carried carried;      /* from the latest row */
-  tsi_level_scan_next next; /* the same, across */
+  tsi_level_scan *scan; /* n, if across: base + level set in the window; all rows of earlier windows have at
+                           most this base */
+  tsi_index *place;     /* n, if not across: the same */
+  tsi_index *entries;   /* n: entries of each visited row */
+  tsi_index *count;     /* First row of each level set of a window. */
+  tsi_index *set;       /* Window: level set of each row. */
+  tsi_set_row *sorted;  /* Window: rows by set. */
+  tsi_index base;       /* Of the current window; at most n, as each set has a row. */
+  carried carried;      /* From the latest row. */
+  tsi_level_scan_next next; /* From the latest row, if across. */
 } state;
 
 /* The place of row i, which is a line. */
@@ -53,8 +54,8 @@ static inline tsi_index look(const state *s, tsi_index i, carried *c) {
 
 #define CONSTANTS static inline __attribute__((always_inline))
 
-/* The sets of so many rows from the `first` in the order of the sweep on: gives how many they have among
- * themselves, and where each begins, in count. */
+/* The level sets of `rows` rows from `first` on, in the order of the sweep. Returns the number of sets inside
+ * this window; count: the first row of each. */
 CONSTANTS tsi_index find_sets_of(state *s, tsi_index first, tsi_index rows, const bool across,
                                  const bool backward) {
   const tsi_lines *lines = s->lines;
@@ -96,27 +97,27 @@ static void add_window(state *s, tsi_index first, tsi_index rows) {
     to->row = row;
     to->entries = entries[row];
   }
-  for (tsi_index l = 0, begin = 0; l < found; begin = s->count[l++]) /* where it began is where it ends */
+  for (tsi_index l = 0, begin = 0; l < found; begin = s->count[l++]) /* count: the ends by now */
     tsi_sort_set(s->sorted + begin, s->count[l] - begin, order + begin);
   cut->lane[cut->count++] = 0;
   cut->start[cut->count] = first + rows;
   s->base += found;
 }
 
-/* Windows have as many rows each, and weigh no more than a step on average, or than WIDER of them: they are
- * the same by rows and by columns. */
+/* The number of windows. They have equally many rows, and on average at most the weight of a step, or of
+ * WIDER steps. So windows are the same by rows and by columns. */
 static tsi_index count_windows(const tsi_lines *lines, const tsi_row_options *o) {
   const double bytes = tsi_row_sweep_bytes(o, lines->n, lines->ptr[lines->n]);
   return (tsi_index)fmin(lines->n, ceil(bytes / o->step_bytes));
 }
 
-/* The first row of window number w, in the order of the sweep. */
+/* The first row of window w, in the order of the sweep. */
 static tsi_index window_begin(tsi_index n, tsi_index windows, tsi_index w) {
   return (tsi_index)((tsi_count)n * w / windows);
 }
 
-/* Do rows of other lengths follow each other in the windows so far, as most of their sets are too narrow to
- * be sorted? Then many ends of rows are not foreseen. Sets of a wider one have more rows. */
+/* Do consecutive rows in the windows so far often differ in length, as most sets are too narrow to be sorted?
+ * Then many loop ends are not predicted. Wider windows have more rows per set. */
 static bool is_ragged(const state *s) {
   const tsi_index *order = s->cut->order, rows = s->cut->start[s->cut->count];
   tsi_index changes = 0;
@@ -125,7 +126,7 @@ static bool is_ragged(const state *s) {
   return changes > rows / 4;
 }
 
-/* Forgets all windows. */
+/* Discards all windows. */
 static void begin_again(state *s) {
   if (s->scan) memset(s->scan, 0, (size_t)s->lines->n * sizeof *s->scan);
   s->cut->count = 0;

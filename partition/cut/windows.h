@@ -1,12 +1,12 @@
-/* Windows of the given order, of one lane: see row_chunks.h.
+/* Windows of the given order, for one lane: see row_chunks.h.
  *
  * Reads   the pattern, by the rows of the sweep or by their columns.
- * Writes  order, start, lane, count and levels of a cut that has room for n rows and as many chunks; by
- * columns also how many entries each row has, which is counted on the way.
- * Invariants: chunk c holds the next rows in the order of the sweep, by the level sets that they have among
- * themselves. Windows weigh a step; several, where the sets of the first ones are narrow and rows of other
- * lengths follow each other there. Where sets are too narrow (rows_a_level) it ends as soon as this shows:
- * the levels so far tell it, and rows are neither all there nor counted. */
+ * Writes  order, start, lane, count and levels of a cut whose arrays are allocated for n rows and n chunks;
+ * by columns also the number of entries of each row.
+ * Invariants: chunk c has the next rows in the order of the sweep, sorted by the level sets inside it. The
+ * weight of a window is a step; it is several steps if the sets of the first windows are narrow and
+ * consecutive rows there differ in length. If sets are too narrow (rows_a_level), the function ends early:
+ * then levels exceeds the limit, and order and entries are incomplete. */
 #pragma once
 
 #include "partition/cut/row_chunks.h"

@@ -4,22 +4,22 @@
 #include <float.h>
 #include <stdlib.h>
 
-/* The search ends with this many subtrees for each device and the cores. */
+/* The search ends at this number of subtrees for each device and for the cores. */
 #define SUBTREES_PER_RESOURCE 32
 
-/* Schedules that the best placing may take to become better. */
+/* Most schedules for improving the best placing. */
 #define REFINING_RUNS 256
 
-/* Supernodes and panels that all schedules of a search may go through together, some seconds, and the number
- * that there are at least: a chain has a stage for each of its supernodes. */
+/* Most supernodes and panels in all schedules of a search together (some seconds), and least number of
+ * schedules: a chain has a stage for each of its supernodes. */
 #define SEARCH_ITEMS 3e8
 #define SEARCH_RUNS 256
 
-/* How fast the cores are taken to be when subtrees are dealt out, as a share of their bandwidth. */
+/* Speeds of the cores that are assumed when subtrees are assigned, as shares of their bandwidth. */
 static const double core_shares[] = {1, 0.5, 0.25, 0};
 #define SHARES (sizeof core_shares / sizeof *core_shares)
 
-/* How much of the factor devices are given, where that is tried. */
+/* Parts of the factor that are tried for devices. */
 static const double device_parts[] = {0.75, 0.5, 0.25};
 #define PARTS (sizeof device_parts / sizeof *device_parts)
 
@@ -27,21 +27,21 @@ typedef struct placer {
   const tsi_symbolic *symbolic;
   const tsi_device_split_costs *costs;
   tsi_index panels;
-  double *entries, *bytes;    /* supernodes: of the subtree; bytes: in a device's memory */
-  double *own;                /* supernodes: of the supernode itself */
+  double *entries, *bytes;    /* supernodes: entries of the subtree; its bytes in device memory */
+  double *own;                /* supernodes: entries of the supernode itself */
   double *beside, *scratch;   /* supernodes: of the subtree, without its border */
-  tsi_index *columns;         /* supernodes: of the subtree */
-  tsi_index *child, *sibling; /* first child, next sibling; TSI_NONE */
-  tsi_split_subtree *list;    /* of the stage, in no order */
+  tsi_index *columns;         /* supernodes: columns of the subtree */
+  tsi_index *child, *sibling; /* First child, next sibling; TSI_NONE. */
+  tsi_split_subtree *list;    /* Subtrees of the stage, unordered. */
   tsi_index count;
-  double above; /* entries above the subtrees */
-  double total; /* bytes that a device would keep of all of them */
+  double above; /* Entries of the ancestors of the subtrees. */
+  double total; /* Bytes that a device would keep for the whole factor. */
   tsi_device_split_schedule *schedule;
   tsi_device_split *trial, *best;
-  double only_cores; /* seconds of a solve without devices */
-  double runs;       /* schedules that the search may still make */
-  double wanted;     /* bytes that devices are to have, as many of them as have room; 0: what ends first */
-  double bearable;   /* seconds that it may take to have more of them there */
+  double only_cores; /* Seconds of a solve without devices. */
+  double runs;       /* Number of schedules that the search may still compute. */
+  double wanted;     /* Most bytes for devices, limited by their memory; 0: the search minimizes time. */
+  double bearable;   /* Most seconds of a placing with more bytes on devices. */
 } placer;
 
 static void describe_tree(placer *p, const tsi_panels *panels) {
@@ -116,23 +116,23 @@ static void start(placer *p) {
       add_subtree(p, s);
 }
 
-/* ---- Dealing ------------------------------------------------------------------------------------------- */
+/* ---- Assignment ---------------------------------------------------------------------------------------- */
 
-/* How subtrees are dealt out. */
+/* The state of an assignment of subtrees. */
 typedef struct deal {
   const tsi_device_split_costs *costs;
-  tsi_index devices; /* the first ones, which are used */
-  double share;      /* of core_shares */
-  double room;       /* bytes of a device that may be taken: its memory, or less */
-  double cores;      /* seconds of a solve that the cores read for what they have so far */
+  tsi_index devices; /* Number of devices that are used, the first ones. */
+  double share;      /* One of core_shares. */
+  double room;       /* Bytes of a device that may be used: its memory, or less. */
+  double cores;      /* Seconds of a solve that the cores read for their subtrees so far. */
 } deal;
 
-/* Of all cores, in both directions. */
+/* Seconds of a solve that all cores read these entries, in both directions. */
 static double seconds_on_cores(const tsi_device_split_costs *c, double entries) {
   return 2 * entries * c->stream_bytes / c->cores_bandwidth;
 }
 
-/* What a device takes in a solve if it gets a subtree beside what it has. */
+/* Seconds of a solve on a device with an additional subtree. */
 static double busy_with(const tsi_device_split_costs *c, const tsi_device_load *load,
                         const tsi_split_subtree *t) {
   tsi_device_load more = *load;
@@ -140,12 +140,12 @@ static double busy_with(const tsi_device_split_costs *c, const tsi_device_load *
   return more.seconds;
 }
 
-/* Has a device, with what it has so far, room for a subtree too? */
+/* Does a device with its present load have enough memory for the subtree? */
 static bool has_room(const deal *d, const tsi_device_load *load, const tsi_split_subtree *t) {
   return load->memory + t->memory + tsi_double_max(load->scratch, t->scratch) <= d->room;
 }
 
-/* The device that would be through first: of those with room for the subtree, or of all. */
+/* The device that would end first, among all devices, or (room) those with enough memory for the subtree. */
 static tsi_index first_through(const tsi_device_split *placing, const deal *d, const tsi_split_subtree *t,
                                bool room) {
   const tsi_device_split_costs *c = d->costs;
@@ -157,7 +157,7 @@ static tsi_index first_through(const tsi_device_split *placing, const deal *d, c
   return best;
 }
 
-/* Is a device the place for it? TSI_NONE is not. */
+/* Is the device better than the cores? false for TSI_NONE. */
 static bool belongs_on(const tsi_device_split *placing, const deal *d, tsi_index device,
                        const tsi_split_subtree *t) {
   return device != TSI_NONE &&
@@ -183,7 +183,7 @@ static int by_entries(const void *a, const void *b) {
   return (x->root > y->root) - (x->root < y->root);
 }
 
-/* The trial is the stage, not dealt out yet. */
+/* Copies the stage to the trial, without devices. */
 static void begin_deal(placer *p) {
   tsi_device_split *trial = p->trial;
   memset(trial->load, 0, (size_t)trial->devices * sizeof *trial->load);
@@ -192,14 +192,14 @@ static void begin_deal(placer *p) {
   trial->count = p->count;
 }
 
-/* A bound of what a solve takes for the subtree's device. */
+/* A lower bound of the seconds of a solve, from the subtree's device. */
 static double device_bound(const placer *p, const tsi_split_subtree *t) {
   if (t->device == TSI_NONE) return 0;
   return tsi_double_max(2 * tsi_device_split_seconds_alone(p->costs, t), p->trial->load[t->device].seconds);
 }
 
-/* Deals out the subtrees of the stage to the trial, the heaviest first; devices may have the `most` heaviest
- * of them, or this part of the factor. Returns a bound of its seconds. */
+/* Assigns the subtrees of the stage in the trial, the heaviest first. Devices may get the `most` heaviest
+ * ones, or this part of the factor. Returns a bound of its seconds. */
 static double deal_out(placer *p, tsi_index devices, double share, tsi_index most, double part) {
   deal d = {.costs = p->costs, .devices = devices, .share = share, .room = p->costs->device_memory};
   if (part < 1) d.room = tsi_double_min(d.room, part * p->total / devices);
@@ -213,7 +213,7 @@ static double deal_out(placer *p, tsi_index devices, double share, tsi_index mos
   return tsi_double_max(bound, d.cores + seconds_on_cores(p->costs, p->above));
 }
 
-/* How many of the heaviest subtrees devices have best, by the bound. */
+/* The best number of heaviest subtrees for devices, by the bound. */
 static tsi_index best_most(placer *p, tsi_index devices) {
   deal d = {.costs = p->costs, .devices = devices, .room = p->costs->device_memory};
   tsi_index best = 0;
@@ -256,8 +256,8 @@ static void swap(placer *p) {
   p->best = better;
 }
 
-/* Takes the trial if devices have more of the factor, but not more than is wanted, in a time that is
- * bearable, or as much in less time. A best one whose time is not bearable yields to any that is faster. */
+/* Takes the trial if it has more of the factor on devices, at most the wanted bytes, in bearable time; or as
+ * much in less time. If the time of the best placing is not bearable, any faster trial is taken. */
 static tristar_status judge_bytes(tsi_env *env, placer *p, double bound) {
   const double bytes = tsi_device_split_bytes(p->trial), best = tsi_device_split_bytes(p->best);
   const bool uses = uses_devices(p->best), late = uses && p->best->seconds > p->bearable;
@@ -281,13 +281,14 @@ static tristar_status judge(tsi_env *env, placer *p, tsi_index devices, double b
   return TRISTAR_OK;
 }
 
-/* The trial is one of the cores alone, as the best one is so far, only for want of room. */
+/* Notes the unfit bytes if the trial, like the best placing so far, uses the cores alone only for lack of
+ * memory. */
 static void note_unfit(placer *p) {
   if (!uses_devices(p->trial) && !uses_devices(p->best))
     p->best->unfit_bytes = tsi_double_max(p->best->unfit_bytes, p->trial->unfit_bytes);
 }
 
-/* The stage, dealt out in all ways. */
+/* Tries all assignments of the stage. */
 static tristar_status try_stage(tsi_env *env, placer *p) {
   const tsi_device_split_costs *c = p->costs;
   qsort(p->list, (size_t)p->count, sizeof *p->list, by_entries);
@@ -311,8 +312,8 @@ static bool goes_on(const placer *p) {
   return p->count <= SUBTREES_PER_RESOURCE * (p->costs->devices + 1);
 }
 
-/* Makes the trial the best placing with subtree k on another device, or on the cores. Returns a bound of its
- * seconds; negative: there is no room. */
+/* Makes the trial from the best placing, with subtree k on another device or on the cores. Returns a bound of
+ * its seconds; negative: memory is too small. */
 static double move(placer *p, tsi_index k, tsi_index device) {
   const tsi_device_split_costs *c = p->costs;
   tsi_device_split *trial = p->trial;
@@ -332,24 +333,24 @@ static double move(placer *p, tsi_index k, tsi_index device) {
   return device != TSI_NONE && tsi_device_load_memory(&trial->load[device]) > c->device_memory ? -1 : bound;
 }
 
-/* Where else subtree k of the best placing could be: on the cores, or on the device that has least to do. */
+/* Another resource for subtree k of the best placing: the cores, or the device that would end first. */
 static tsi_index elsewhere(const placer *p, tsi_index k) {
   const tsi_split_subtree *t = &p->best->subtree[k];
   const deal d = {.costs = p->costs, .devices = p->costs->devices, .room = p->costs->device_memory};
   return t->device == TSI_NONE ? first_through(p->best, &d, t, true) : TSI_NONE;
 }
 
-/* Moves single subtrees of the best placing, of its heaviest, between devices and cores as long as that
+/* Moves single subtrees of the best placing, among its heaviest, between devices and cores as long as this
  * helps. */
 static tristar_status refine(tsi_env *env, placer *p) {
-  tsi_index since = 0; /* subtrees that were looked at since it helped last */
+  tsi_index since = 0; /* Subtrees tried since the last improvement. */
   const tsi_index most = tsi_index_min(p->best->count, SUBTREES_PER_RESOURCE * (p->costs->devices + 1));
   if (p->costs->devices_first || !uses_devices(p->best)) return TRISTAR_OK;
   for (tsi_index k = 0; since < most && p->runs > 0; k = (k + 1) % most) {
     const double before = p->best->seconds;
     const tsi_index device = elsewhere(p, k);
     const double bound =
-        device == p->best->subtree[k].device ? -1 : move(p, k, device); /* none has room for it */
+        device == p->best->subtree[k].device ? -1 : move(p, k, device); /* no device has enough memory */
     since++;
     if (bound < 0 || bound >= before || !uses_devices(p->trial)) continue;
     TSI_TRY(judge(env, p, p->costs->devices, bound));
@@ -358,7 +359,7 @@ static tristar_status refine(tsi_env *env, placer *p) {
   return TRISTAR_OK;
 }
 
-/* The best placing of all stages, from the cores alone on. */
+/* Finds the best placing of all stages, starting with the cores alone. */
 static tristar_status search_stages(tsi_env *env, placer *p) {
   start(p);
   p->runs = tsi_double_max(SEARCH_RUNS, SEARCH_ITEMS / ((double)p->symbolic->count + p->panels + 1));
@@ -374,8 +375,8 @@ static tristar_status search_stages(tsi_env *env, placer *p) {
   return TRISTAR_OK;
 }
 
-/* What devices would have if each had room for all; where they have not, as much of that as there is room
- * for. */
+/* Finds the assignment that devices would have with enough memory; if memory is too small, as much of it as
+ * fits. */
 static tristar_status search_devices_first(tsi_env *env, placer *p) {
   const tsi_device_split_costs *costs = p->costs;
   tsi_device_split_costs roomy = *costs;

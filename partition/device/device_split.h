@@ -1,71 +1,72 @@
 /* Places the subtrees of the assembly tree on the devices and the cores of a node.
  *
- * Job. Find subtrees, and for each of them a device or the cores, so that a solve of both sweeps takes the
- * least time by a list schedule (device_split_schedule.h). What lies above the subtrees is the cores'. A
- * subtree may be all that a root has below it, so one device alone, for the whole tree, is among the
- * placings, and so are the cores alone. Of a process among several, subtrees are of what it has alone.
+ * Job. Find subtrees, and assign each to a device or to the cores, so that both sweeps of a solve take the
+ * least time by a list schedule (device_split_schedule.h). The cores work on the ancestors of the subtrees. A
+ * subtree may be the whole tree of a root; so one device alone, and the cores alone, are among the placings.
+ * On one process of several, subtrees consist of supernodes that it alone has.
  *
- * Method. Start from the roots and replace the heaviest subtree by its children, again and again. At each
- * stage subtrees are dealt out, the heaviest first, each to where it ends first among those that have room
- * for it: by the sum of what each has, which is a bound from below. This is done for each number of
- * devices, and as if the cores were as fast as their bandwidth says, half as fast, and so on, as those also
- * have what is above; and with only the heaviest subtrees, or a part of the factor, for devices. Of all these
- * the one is taken that ends first by the schedule; the first one of several, and the cores alone before all
- * of them. Then single subtrees move between devices and cores as long as the schedule becomes shorter, but
- * not for long. The result follows from the structure and the costs only.
+ * Method. Start from the roots and replace the heaviest subtree by its children, repeatedly. At each stage
+ * assign the subtrees, the heaviest first, each to the resource that completes it first among those with
+ * enough memory. Completion times are sums of the work of each resource, a lower bound. Repeat this for each
+ * number of devices; with several speeds of the cores (full bandwidth, half of it, and so on), as they also
+ * work on the ancestors; and with only the heaviest subtrees, or a part of the factor, for devices. Of all
+ * placings choose the one with the shortest schedule: the first one of several, and the cores alone before
+ * all others. Then move single subtrees between devices and cores as long as the schedule becomes shorter, up
+ * to a limit. The result depends on the structure and the costs only.
  *
- * With devices_first all subtrees are dealt to devices, as if each had room for all. If they have not, the
- * stages are gone through again, and of the placings that take no longer than that one, or than the cores
- * alone, the one is taken that leaves devices the most of what they would have had; the rest is the cores',
- * and told as unfit.
+ * With devices_first all subtrees are assigned to devices, as if each had enough memory for all. If memory is
+ * too small, the stages are repeated. Of the placings that take no longer than the first one, or than the
+ * cores alone, the one is chosen that leaves devices most of their first assignment. The cores get the rest,
+ * which is counted in unfit_bytes.
  *
  * Reads   the structure of one factor, or of L of an LU factorization whose U has rows of its own.
  * Writes  a tsi_device_split that owns its arrays.
  * Invariants (tsi_device_split_check)
- *   - no subtree contains another one, and none what is shared
- *   - what a device keeps for its subtrees, and needs for the one that needs most, is no more than its memory
- *   - load[d] sums up the subtrees on device d, in the order in which they were dealt out
- *   - times are those of the schedule, and no longer than those of the cores alone, unless devices come first
- */
+ *   - no subtree contains another one or a shared supernode
+ *   - the memory of a device holds all that it keeps for its subtrees, and the scratch of the most demanding
+ *     one
+ *   - load[d] is the sum over the subtrees on device d, in the order of their assignment
+ *   - times are the times of the schedule; they do not exceed the time of the cores alone, unless devices
+ *     come first */
 #pragma once
 
 #include "partition/device/device_split_schedule.h"
 
 typedef struct tsi_device_load {
   tsi_index subtrees;
-  double bytes;    /* of factor, stored */
-  double memory;   /* all that it keeps */
-  double scratch;  /* what it needs for the subtree that needs most */
-  double up, down; /* bytes that cross the bus in a solve */
-  double seconds;  /* of a solve, with waiting for what crosses the bus before tasks */
+  double bytes;    /* Bytes of the factor, as stored. */
+  double memory;   /* Bytes that the device keeps. */
+  double scratch;  /* Scratch bytes of the most demanding subtree. */
+  double up, down; /* Bytes that cross the bus in a solve. */
+  double seconds;  /* Seconds of a solve, with waits for transfers before tasks. */
 } tsi_device_load;
 
-/* All that a device keeps for a subtree: bytes of factor, beside these of its supernodes, rows of its border.
- */
+/* Bytes that a device keeps for a subtree. bytes: of the factor; beside: kept for its supernodes besides the
+ * factor; border: rows of its border. */
 static inline double tsi_device_split_memory(const tsi_device_split_costs *costs, double bytes, double beside,
                                              tsi_index border) {
   return bytes + beside + border * costs->border_bytes + costs->subtree_bytes;
 }
 
-/* Bytes of its memory that a device takes. */
+/* Bytes of memory that a device needs. */
 static inline double tsi_device_load_memory(const tsi_device_load *load) {
   return load->memory + load->scratch;
 }
 
-/* Gives a device one more subtree. */
+/* Adds a subtree to the load of a device. */
 void tsi_device_load_add(const tsi_device_split_costs *costs, const tsi_split_subtree *subtree,
                          tsi_device_load *load);
 
 typedef struct tsi_device_split {
   tsi_index count;
-  tsi_split_subtree *subtree; /* the heaviest first */
+  tsi_split_subtree *subtree; /* Heaviest first. */
   tsi_index devices;
   tsi_device_load *load; /* devices */
-  double cores_seconds;  /* of a solve until the subtrees on the cores are through, in both sweeps */
-  double above_seconds;  /* from when all subtrees are, for what is above */
-  double seconds;        /* of a solve */
-  double only_cores;     /* the same without devices */
-  double unfit_bytes;    /* stored, of subtrees that would have been on devices which have no room */
+  double cores_seconds;  /* of a solve, both sweeps, until the subtrees on the cores are complete */
+  double above_seconds;  /* Seconds of a solve for the ancestors, after all subtrees are complete. */
+  double seconds;        /* Seconds of a solve. */
+  double only_cores;     /* Seconds of a solve without devices. */
+  double unfit_bytes;    /* Stored bytes of subtrees that the cores have for lack of device memory. */
 } tsi_device_split;
 
 /* Errors: MEMORY. */
@@ -73,14 +74,14 @@ TRISTAR_CHECKED tristar_status tsi_device_split_create(tsi_env *env, const tsi_s
                                                        const tsi_panels *panels,
                                                        const tsi_device_split_costs *costs,
                                                        tsi_device_split **out);
-/* Of factor, stored, on all devices. */
+/* Stored bytes of the factor on all devices. */
 double tsi_device_split_bytes(const tsi_device_split *placing);
-/* Has no device more than its memory? */
+/* Does each device have enough memory? */
 bool tsi_device_split_has_room(const tsi_device_split_costs *costs, const tsi_device_split *placing);
 TRISTAR_CHECKED tristar_status tsi_device_split_check(tsi_env *env, const tsi_device_split *placing,
                                                       const tsi_symbolic *symbolic, const tsi_panels *panels,
                                                       const tsi_device_split_costs *costs);
 
-/* device[s]: that of supernode s; TSI_NONE: the cores. */
+/* device[s]: the device of supernode s; TSI_NONE: the cores. */
 void tsi_device_split_devices(const tsi_device_split *placing, const tsi_symbolic *symbolic,
                               tsi_index *device);

@@ -1,4 +1,4 @@
-/* What devices have by a placing: see device_split.h. */
+/* Loads of devices, and devices of supernodes, for a placing: see device_split.h. */
 #include "partition/device/device_split.h"
 
 void tsi_device_load_add(const tsi_device_split_costs *c, const tsi_split_subtree *t, tsi_device_load *load) {
@@ -30,7 +30,7 @@ void tsi_device_split_devices(const tsi_device_split *placing, const tsi_symboli
   for (tsi_index s = 0; s < symbolic->count; s++) device[s] = TSI_NONE;
   for (tsi_index k = 0; k < placing->count; k++)
     device[placing->subtree[k].root] = placing->subtree[k].device;
-  for (tsi_index s = symbolic->count; s-- > 0;) /* parents come later: devices go down */
+  for (tsi_index s = symbolic->count; s-- > 0;) /* parents come later: devices are passed down */
     if (symbolic->parent[s] != TSI_NONE && device[symbolic->parent[s]] != TSI_NONE)
       device[s] = device[symbolic->parent[s]];
 }

@@ -1,9 +1,10 @@
-/* The invariants of placings: see device_split.h. */
+/* Verifies the invariants of placings: see device_split.h. */
 #include "partition/device/device_split.h"
 
 #include <math.h>
 
-/* The subtree that supernode s is in, by its root; TSI_NONE: it is above. root: of parents, known. */
+/* Finds the root of the subtree with supernode s; TSI_NONE: s is an ancestor. root: already set for
+ * parents. */
 static tristar_status find_root(tsi_env *env, const tsi_symbolic *symbolic, tsi_index s, bool is_root,
                                 tsi_index *root) {
   const tsi_index parent = symbolic->parent[s], above = parent == TSI_NONE ? TSI_NONE : root[parent];
@@ -13,7 +14,7 @@ static tristar_status find_root(tsi_env *env, const tsi_symbolic *symbolic, tsi_
   return TRISTAR_OK;
 }
 
-/* Sums of whole bytes, or of estimates in another order. */
+/* For sums of whole bytes, or of estimates in another order. */
 static bool is_near(double a, double b) {
   return fabs(a - b) <= 1e-9 * (fabs(a) + fabs(b));
 }

@@ -3,23 +3,23 @@
 
 #include "runtime/base/heap.h"
 
-/* What a task takes a core, and as long again until the next one begins. */
+/* Seconds that a task takes a core: once for the task, once more until the next one begins. */
 #define TASKS 2
 
-/* Where a node is on its way. */
+/* The stage of a node. */
 typedef enum step { STEP_WORK, STEP_DEVICE, STEP_BORDER } step;
 
-/* A chunk, or behind all chunks a slice. */
+/* A chunk, or, after all chunks, a slice. */
 typedef struct node {
-  double entries;    /* that it reads on a core */
-  double priority;   /* seconds of the longest path from its beginning on */
-  tsi_index next;    /* the node that waits for it, beside slices; TSI_NONE */
-  tsi_index waits;   /* for so many nodes */
-  tsi_index subtree; /* of the list, that it is in; TSI_NONE: it is above */
+  double entries;    /* Entries that it reads on a core. */
+  double priority;   /* Seconds of the longest path from its beginning to the root. */
+  tsi_index next;    /* The node that waits for it, besides slices; TSI_NONE. */
+  tsi_index waits;   /* Number of nodes that it waits for. */
+  tsi_index subtree; /* Its subtree in the list; TSI_NONE: it is in no subtree. */
   step step;
 } node;
 
-/* When a device, and its bus to the host, are free again. */
+/* The times at which a device, and its bus to the host, are free again. */
 typedef struct lane {
   double work, down;
 } lane;
@@ -28,19 +28,19 @@ struct tsi_device_split_schedule {
   const tsi_symbolic *symbolic;
   const tsi_panels *panels;
   const tsi_device_split_costs *costs;
-  double *entries;       /* panels + 1: of those before */
+  double *entries;       /* panels + 1: entries of the panels before */
   tsi_index *panel_of;   /* columns */
   tsi_index *chunk_of;   /* panels */
   tsi_index *device;     /* supernodes; TSI_NONE */
-  tsi_index *subtree_of; /* supernodes; TSI_NONE: above */
+  tsi_index *subtree_of; /* supernodes; TSI_NONE: in no subtree */
   lane *lane;            /* devices */
   const tsi_split_subtree *subtree;
   tsi_chunks *chunks;
   tsi_index nodes;
   node *node;     /* chunks and slices */
   tsi_heap ready; /* nodes, by priority */
-  tsi_heap event; /* nodes of which a task or a transfer ends, by -time: the next one first */
-  tsi_index idle; /* idle cores */
+  tsi_heap event; /* Nodes at the end of a task or a transfer, by -time: the next one first. */
+  tsi_index idle; /* Number of idle cores. */
 };
 
 static double larger(double a, double b) {
@@ -79,7 +79,7 @@ static void describe_subtrees(tsi_device_split_schedule *s, tsi_index count) {
     s->device[s->subtree[k].root] = s->subtree[k].device;
     s->subtree_of[s->subtree[k].root] = k;
   }
-  for (tsi_index k = symbolic->count; k-- > 0;) { /* parents come later: what they have goes down */
+  for (tsi_index k = symbolic->count; k-- > 0;) { /* parents come later: values are passed down */
     const tsi_index parent = symbolic->parent[k];
     if (parent == TSI_NONE || s->subtree_of[parent] == TSI_NONE) continue;
     s->device[k] = s->device[parent];
@@ -87,20 +87,20 @@ static void describe_subtrees(tsi_device_split_schedule *s, tsi_index count) {
   }
 }
 
-/* The chunk that has a column. */
+/* The chunk with a column. */
 static tsi_index owner_of(const tsi_device_split_schedule *s, tsi_index column) {
   return s->chunk_of[s->panel_of[column]];
 }
 
-/* That of the first row below a chunk; TSI_NONE: there is none. */
+/* The chunk of the first row below a chunk; TSI_NONE: there is none. */
 static tsi_index next_of_chunk(const tsi_device_split_schedule *s, tsi_index chunk) {
   const tsi_symbolic *symbolic = s->symbolic;
   const tsi_index end = s->chunks->panel[chunk + 1], last = s->panels->supernode[end - 1];
   tsi_index row = TSI_NONE;
-  if (end < s->panels->first[last + 1]) return s->chunk_of[end]; /* the supernode goes on */
+  if (end < s->panels->first[last + 1]) return s->chunk_of[end]; /* the supernode continues */
   for (tsi_index k = s->panels->supernode[s->chunks->panel[chunk]]; k <= last; k++) {
     if (symbolic->parent[k] == TSI_NONE || symbolic->parent[k] <= last) continue;
-    const bool rows = symbolic->row_ptr[k + 1] > symbolic->row_ptr[k]; /* else U alone has some */
+    const bool rows = symbolic->row_ptr[k + 1] > symbolic->row_ptr[k]; /* else only U has rows */
     const tsi_index first =
         rows ? symbolic->rows[symbolic->row_ptr[k]] : symbolic->start[symbolic->parent[k]];
     if (row == TSI_NONE || first < row) row = first;
@@ -108,20 +108,20 @@ static tsi_index next_of_chunk(const tsi_device_split_schedule *s, tsi_index chu
   return row == TSI_NONE ? TSI_NONE : owner_of(s, row);
 }
 
-/* The owner of a row of the rectangle of a panel. */
+/* The chunk of a row of the rectangle of a panel. */
 static tsi_index next_of_row(const tsi_device_split_schedule *s, tsi_index panel, tsi_index row) {
   const tsi_index k = s->panels->supernode[panel], begin = s->panels->start[panel + 1],
                   rest = s->symbolic->start[k + 1] - begin;
   return owner_of(s, row < rest ? begin + row : s->symbolic->rows[s->symbolic->row_ptr[k] + row - rest]);
 }
 
-/* The subtree that a node is, if that is on a device. */
+/* The subtree of a node, if it is on a device; otherwise NULL. */
 static const tsi_split_subtree *on_device(const tsi_device_split_schedule *s, const node *v) {
   const tsi_split_subtree *t = v->subtree == TSI_NONE ? NULL : &s->subtree[v->subtree];
   return t && t->device != TSI_NONE ? t : NULL;
 }
 
-/* What it takes if it waits for nothing else. */
+/* Seconds of a node if it waits for nothing else. */
 static double node_seconds(const tsi_device_split_schedule *s, const node *v) {
   const tsi_split_subtree *t = on_device(s, v);
   if (t) return 2 * TASKS * s->costs->core_task_seconds + tsi_device_split_seconds_alone(s->costs, t);
@@ -168,7 +168,7 @@ static void describe_nodes(tsi_device_split_schedule *s) {
   const tsi_chunks *chunks = s->chunks;
   for (tsi_index c = 0; c < chunks->count; c++)
     for (tsi_index p = chunks->panel[c]; p < chunks->panel[c + 1]; p++) s->chunk_of[p] = c;
-  for (tsi_index c = chunks->count; c-- > 0;) add_chunk(s, c); /* what waits for it has its priority */
+  for (tsi_index c = chunks->count; c-- > 0;) add_chunk(s, c); /* priorities of waiting nodes come first */
   for (tsi_index v = 0; v < s->nodes; v++)
     if (s->node[v].next != TSI_NONE) s->node[s->node[v].next].waits++;
 }

@@ -17,11 +17,12 @@ bool tsi_chunk_is_device_subtree(const tsi_chunks *chunks, const tsi_symbolic *s
   supernodes_of(chunks, panels, chunk, &first, &end);
   if (panels->first[first] != chunks->panel[chunk] || panels->first[end] != chunks->panel[chunk + 1])
     return false; /* it has a part of a supernode */
-  /* in a postorder the supernode before is a child of one of these, if any other is */
+  /* in a postorder, if another supernode is a child of one of these, then the one before them is */
   return first == 0 || symbolic->parent[first - 1] == TSI_NONE || symbolic->parent[first - 1] >= end;
 }
 
-/* Row j of the factor in the numbers of the subtree; *next: the off-row at which to look first, ascending. */
+/* Row j of the factor in the numbers of the subtree. *next: the off-row at which the search starts,
+ * ascending. */
 static tsi_index number_row(const tsi_device_subtree *subtree, tsi_index first_column, const tsi_index *off,
                             tsi_index *next, tsi_index j) {
   if (j < first_column + subtree->columns) return j - first_column;

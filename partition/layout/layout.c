@@ -10,7 +10,7 @@ tsi_index tsi_separator_level(tsi_index leaves, tsi_index node) {
   return level;
 }
 
-/* The place of a node among those of its level, from the left. */
+/* Position of a node in its level, from the left. */
 static tsi_index place_in_level(tsi_index leaves, tsi_index node) {
   tsi_index count = leaves;
   for (; node >= count; count /= 2) node -= count;
@@ -30,9 +30,9 @@ bool tsi_layout_holds(const tsi_layout *layout, tsi_index z, tsi_index node) {
   return layout->replicated ? tsi_layout_has(layout, z, node) : z == tsi_layout_home(layout, node);
 }
 
-/* The node of a tree with `pz` leaves that a node of a tree with `leaves` >= pz leaves is in. */
+/* The node of a tree with `pz` leaves that contains a node of a tree with `leaves` >= pz leaves. */
 static tsi_index coarser_node(tsi_index leaves, tsi_index pz, tsi_index node) {
-  tsi_index below = 0; /* levels that the coarser tree does not have */
+  tsi_index below = 0; /* levels that the coarser tree lacks */
   while ((pz << below) < leaves) below++;
   tsi_index level = tsi_separator_level(leaves, node), place = place_in_level(leaves, node);
   for (; level < below; level++) place /= 2;
@@ -65,7 +65,8 @@ static void find_nodes(const tsi_symbolic *symbolic, tsi_index pz, tsi_index *no
     node[s] = symbolic->part && pz > 1 ? coarser_node(symbolic->leaf_parts, pz, symbolic->part[s]) : 0;
 }
 
-/* label[s]: the process of its grid that has supernode s whole, and its leaf; TSI_NONE: it is spread. */
+/* label[s]: the process of its grid that has supernode s whole, combined with its leaf; TSI_NONE: it is
+ * spread. */
 static tristar_status label_supernodes(tsi_env *env, const tsi_symbolic *symbolic, const tsi_panels *panels,
                                        const tsi_layout_options *options, const tsi_index *node,
                                        tsi_index *label) {
@@ -87,7 +88,7 @@ static tsi_index common_multiple(tsi_index a, tsi_index b) {
   return a / x * b;
 }
 
-/* next[t], by node: the number of spread chunks of the node and its ancestors. */
+/* next[t], for each node: the number of spread chunks of the node and its ancestors. */
 static void number_chunks(const tsi_layout *layout, const tsi_panels *panels, const tsi_index *node,
                           const tsi_index *label, tsi_index *next) {
   const tsi_index nodes = 2 * layout->pz - 1;
@@ -99,7 +100,7 @@ static void number_chunks(const tsi_layout *layout, const tsi_panels *panels, co
   for (tsi_index t = nodes - 1; t-- > 0;) next[t] += next[tsi_separator_parent(layout->pz, t)];
 }
 
-/* next: scratch, by node. */
+/* next: scratch for each node. */
 static void place_chunks(tsi_layout *layout, const tsi_panels *panels, const tsi_index *node,
                          const tsi_index *label, tsi_index *next) {
   const tsi_chunks *chunks = layout->chunks;

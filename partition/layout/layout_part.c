@@ -1,19 +1,19 @@
 /* Parts of a layout: see layout.h. */
 #include "partition/layout/layout.h"
 
-/* The owner's own copy of an array. */
+/* Copies an array into one that `owner` owns. */
 #define COPY(owner, from, to, count)                                                                         \
   do {                                                                                                       \
     TSI_TRY(TSI_ALLOC_IN(owner, to, count));                                                                 \
     memcpy(to, from, (size_t)(count) * sizeof *(from));                                                      \
   } while (0)
 
-/* Has the part the panel of chunk c, which is spread? */
+/* Does the part have the panel of chunk c, which is spread? */
 static bool has_rows(const tsi_layout *layout, const tsi_index *number, tsi_index c) {
   return !layout->whole[c] && number[layout->chunks->panel[c]] != TSI_NONE;
 }
 
-/* The panels of the part, by chunk. */
+/* Lists the panels of the part for each chunk. */
 static void list_panels(const tsi_layout *layout, const tsi_index *number, tsi_index panels,
                         tsi_index *panel) {
   const tsi_chunks *chunks = layout->chunks;

@@ -1,9 +1,9 @@
-/* Lists who takes part in each chunk: see participants.h. */
+/* Lists the participants of each chunk: see participants.h. */
 #include "partition/layout/participants.h"
 
 #include "runtime/base/sort.h"
 
-/* A list under construction: entries (chunk, process), first counted, then written. */
+/* Lists under construction: pairs (chunk, process), first counted, then written. */
 typedef struct builder {
   const tsi_layout *layout;
   tsi_index z;
@@ -18,7 +18,7 @@ static void add(const builder *b, tsi_participant_list *list, tsi_index chunk, t
   list->ptr[chunk]++;
 }
 
-/* Adds all entries, repeated ones too. */
+/* Adds all pairs, with repetitions. */
 static void add_all(const builder *b) {
   const tsi_layout *layout = b->layout;
   const tsi_chunks *chunks = layout->chunks;
@@ -34,7 +34,7 @@ static void add_all(const builder *b) {
   }
 }
 
-/* Counts in ptr[c] become places. */
+/* Converts the counts in ptr[c] to positions. */
 static void counts_to_places(tsi_participant_list *list, tsi_index chunks) {
   tsi_count at = 0;
   for (tsi_index c = 0; c <= chunks; c++) {
@@ -44,8 +44,8 @@ static void counts_to_places(tsi_participant_list *list, tsi_index chunks) {
   }
 }
 
-/* ptr[c] is the end of list c: keeps each process once, in cyclic order from the anchor on. mark: a flag for
- * each process of the grid. */
+/* Keeps each process once, in cyclic order from the anchor on. On entry ptr[c] is the end of list c. mark: a
+ * flag for each process of the grid. */
 static void tidy(const tsi_layout *layout, tsi_participant_list *list, bool *mark) {
   const tsi_index grid = layout->px * layout->py, chunks = layout->chunks->count;
   tsi_count begin = 0, at = 0;

@@ -1,17 +1,18 @@
-/* Participants: which processes of a grid exchange messages about a chunk.
+/* Participants: the processes of a grid that exchange messages about a chunk.
  *
- * About chunk c, in grid z, with the anchor as the root of both lists:
+ * In grid z chunk c has two lists, with the anchor as the root of both:
  *
- *   holders        the processes that hold rows of it: they need x of its columns, forward, and have a part
- * of its sum, backward contributors   the processes with a row in it: they have a part of its sum, forward,
- * and need x of its columns, backward
+ *   holders        the processes that store rows of the chunk: they need x of its columns, forward, and
+ *                  compute a part of its sum, backward
+ *   contributors   the processes that store rows of other chunks which are columns of this one: they compute
+ *                  a part of its sum, forward, and need x of its columns, backward
  *
  * Reads   tsi_layout.
  * Writes  a tsi_participants that owns its arrays and is immutable afterwards.
  * Invariants
- *   - a list holds processes p + Px q of the grid, each once, without the anchor; they ascend cyclically from
- * the anchor on
- *   - a whole chunk has no holders; a chunk that the grid does not hold (layout.h) has none either */
+ *   - a list has processes p + Px q of the grid, each once, without the anchor; they ascend cyclically from
+ *     the anchor on
+ *   - a whole chunk has no holders; a chunk that the grid does not store (layout.h) has none either */
 #pragma once
 
 #include "partition/layout/layout.h"
@@ -29,7 +30,7 @@ typedef struct tsi_participants {
 TRISTAR_CHECKED tristar_status tsi_participants_create(tsi_env *env, const tsi_layout *layout, tsi_index z,
                                                        tsi_participants **out);
 
-/* The process p + Px q that makes the rows of chunk `source` that are columns of chunk `target`. */
+/* The process p + Px q that stores the rows of chunk `source` that are columns of chunk `target`. */
 static inline tsi_index tsi_layout_maker(const tsi_layout *layout, tsi_index source, tsi_index target) {
   return layout->whole[source] ? layout->row[source] + layout->px * layout->column[source]
                                : layout->row[target] + layout->px * layout->column[source];

@@ -1,4 +1,4 @@
-/* Finds what a process holds, and numbers it anew: see share.h. */
+/* Finds the part of a factor on a process, and numbers it anew: see share.h. */
 #include "partition/layout/share.h"
 
 #include "partition/layout/participants.h"
@@ -8,16 +8,16 @@ typedef struct builder {
   const tsi_panels *panels;
   const tsi_share_options *options;
   tsi_share *share;
-  unsigned char *role; /* chunks of the layout */
+  unsigned char *role; /* Chunks of the layout. */
 } builder;
 
-/* Rows first .. end-1 of a chunk are columns of the chunk `target`. */
+/* Rows first .. end-1 of a chunk, which are columns of the chunk `target`. */
 typedef struct target_rows {
   tsi_count first, end;
   tsi_index target;
 } target_rows;
 
-/* May this process make rows of chunk c, which its grid holds? */
+/* Can this process have rows of chunk c, which its grid has? */
 static bool may_make(const builder *b, tsi_index c) {
   const tsi_layout *layout = b->layout;
   const tsi_index process = b->share->process;
@@ -25,7 +25,7 @@ static bool may_make(const builder *b, tsi_index c) {
                           : layout->column[c] == process / layout->px;
 }
 
-/* The next rows of chunk c, from `rows->end` on, that share a target. False: there are none. */
+/* Finds the next rows of chunk c, from `rows->end` on, that share a target; false: there are none. */
 static bool next_rows(const builder *b, tsi_index c, target_rows *rows) {
   const tsi_chunks *chunks = b->layout->chunks;
   if (rows->end == chunks->off_ptr[c + 1]) return false;
@@ -36,7 +36,7 @@ static bool next_rows(const builder *b, tsi_index c, target_rows *rows) {
   return true;
 }
 
-/* The next rows that this process makes, too. */
+/* Finds the next rows with a common target on this process; false: there are none. */
 static bool next_made(const builder *b, tsi_index c, target_rows *rows) {
   while (may_make(b, c) && next_rows(b, c, rows))
     if (tsi_layout_maker(b->layout, c, rows->target) == b->share->process) return true;
@@ -47,7 +47,8 @@ static target_rows first_rows(const builder *b, tsi_index c) {
   return (target_rows){.end = b->layout->chunks->off_ptr[c]};
 }
 
-/* A part of a layout knows spread chunks alone, and not all of them (layout.h). */
+/* Does the layout have the rows of chunk c? A part of a layout has them for some spread chunks only
+ * (layout.h). */
 static bool is_known(const builder *b, tsi_index c) {
   const tsi_chunks *chunks = b->layout->chunks;
   return chunks->local_row != NULL || (!b->layout->whole[c] && chunks->panel[c] < chunks->panel[c + 1]);
@@ -71,7 +72,7 @@ static void find_roles(builder *b) {
   }
 }
 
-/* Rows of chunk c that this process holds. */
+/* Number of rows of chunk c on this process. */
 static tsi_count rows_held(const builder *b, tsi_index c) {
   const tsi_chunks *chunks = b->layout->chunks;
   tsi_count count = 0;
@@ -81,7 +82,8 @@ static tsi_count rows_held(const builder *b, tsi_index c) {
   return count;
 }
 
-/* A chunk that is whole and here keeps its panels; any other one has a panel here, if maybe without rows. */
+/* Is the chunk whole and on this process? Then it keeps its panels. Any other chunk has one panel here,
+ * perhaps without rows. */
 static bool is_copy(const builder *b, tsi_index c) {
   return b->layout->whole[c] && (b->role[c] & TSI_ROLE_DIAGONAL);
 }
@@ -90,14 +92,14 @@ static tsi_index panels_of(const builder *b, tsi_index c) {
   return is_copy(b, c) ? b->layout->chunks->panel[c + 1] - b->layout->chunks->panel[c] : 1;
 }
 
-/* Entries of local_row of a whole chunk, which is a part of the layout's. */
+/* Length of the part of local_row for a whole chunk of the layout. */
 static tsi_count local_rows_of(const tsi_chunks *chunks, tsi_index c) {
   const tsi_index next = chunks->panel[c + 1];
   const tsi_count end = c + 1 < chunks->count ? chunks->panel_row[next] : chunks->local_rows;
   return end - chunks->panel_row[chunks->panel[c]];
 }
 
-/* Rows of each slice of a spread chunk with `rows` rows and `columns` columns to cut. */
+/* Rows in each slice of a spread chunk with `rows` rows and `columns` columns. */
 static tsi_index rows_per_slice(const builder *b, tsi_index rows, tsi_index columns) {
   const double bytes = (double)rows * columns * (double)b->options->scalar_bytes;
   double pieces = bytes / b->options->slice_bytes;
@@ -106,7 +108,7 @@ static tsi_index rows_per_slice(const builder *b, tsi_index rows, tsi_index colu
   return ((rows + count - 1) / count + 7) / 8 * 8;
 }
 
-/* Sizes of everything, then room for it. */
+/* Computes all sizes, then allocates. */
 static tristar_status allocate(builder *b) {
   const tsi_chunks *chunks = b->layout->chunks;
   tsi_share *share = b->share;
@@ -145,7 +147,7 @@ static tristar_status allocate(builder *b) {
   return TSI_ALLOC_IN(to, to->slice_row, slices);
 }
 
-/* Appends panel p of the factor with those rows that `held` lists; all of them if it is NULL. */
+/* Appends panel p of the factor with `height` rows. */
 static void append_panel(builder *b, tsi_index p, tsi_index height) {
   tsi_panels *panels = b->share->panels;
   const tsi_index j = panels->count++;
@@ -178,7 +180,7 @@ static void append_rest(builder *b, tsi_index c) {
   tsi_share *share = b->share;
   tsi_chunks *to = share->chunks;
   const tsi_index j = share->panels->count, columns = tsi_chunk_columns(chunks, c);
-  tsi_index held = 0, first = 0; /* rows of the first target */
+  tsi_index held = 0, first = 0; /* rows of the first target, rounded up */
   to->panel_row[j] = to->local_rows;
   for (target_rows rows = first_rows(b, c); (b->role[c] & TSI_ROLE_HOLDER) && next_made(b, c, &rows);) {
     for (tsi_count i = rows.first; i < rows.end; i++, held++) {
@@ -197,7 +199,7 @@ static void append_rest(builder *b, tsi_index c) {
   for (tsi_index row = first; row < held; row += rows) to->slice_row[to->slices++] = row;
 }
 
-/* Columns and panels of the local chunks, in order. */
+/* Appends columns and panels of the local chunks, in order. */
 static void append_all(builder *b) {
   tsi_share *share = b->share;
   tsi_chunks *to = share->chunks;
@@ -224,7 +226,7 @@ static void append_all(builder *b) {
   to->column[to->count] = share->panels->start[share->panels->count];
 }
 
-/* Off-rows in local numbers, now that all chunks have theirs. */
+/* Lists off-rows in local numbers, after all chunks have been numbered. */
 static void list_off_rows(builder *b) {
   const tsi_chunks *chunks = b->layout->chunks;
   const tsi_share *share = b->share;
@@ -263,7 +265,7 @@ tristar_status tsi_share_create(tsi_env *env, const tsi_layout *layout, const ts
   return TRISTAR_OK;
 }
 
-/* Rows of local panel j, where its chunk's number in the layout is c. */
+/* Verifies the rows of local panel j of local chunk k. */
 static tristar_status check_panel(tsi_env *env, const tsi_share *share, const tsi_layout *layout,
                                   const tsi_panels *panels, tsi_index k, tsi_index j) {
   const tsi_index c = share->chunk[k], p = share->panel[j];

@@ -1,7 +1,7 @@
 /* See borders.h. */
 #include "partition/order/borders.h"
 
-/* The supernodes that have each row: those of row j are list[ptr[j]] .. list[ptr[j + 1] - 1]. */
+/* The supernodes with each row: row j has list[ptr[j]] .. list[ptr[j + 1] - 1]. */
 typedef struct row_lists {
   tsi_count *ptr; /* n + 1 */
   tsi_index *list;
@@ -11,7 +11,7 @@ static void list_supernodes(const tsi_symbolic *symbolic, const row_lists *lists
   const tsi_count rows = symbolic->row_ptr[symbolic->count];
   for (tsi_count r = 0; r < rows; r++) lists->ptr[symbolic->rows[r]]++;
   for (tsi_index j = 1; j <= symbolic->n; j++) lists->ptr[j] += lists->ptr[j - 1];
-  for (tsi_index s = symbolic->count; s-- > 0;) /* each list begins where it has ended so far */
+  for (tsi_index s = symbolic->count; s-- > 0;) /* ptr[j] moves from the end of a list to its start */
     for (tsi_count r = symbolic->row_ptr[s + 1]; r-- > symbolic->row_ptr[s];)
       lists->list[--lists->ptr[symbolic->rows[r]]] = s;
 }

@@ -1,8 +1,8 @@
-/* Borders: how many rows there are below the subtree of each supernode.
+/* Borders: the number of rows below the subtree of each supernode.
  *
- * Job. The rows of a subtree that are no columns of it, each counted once. In a closed structure
- * (symbolic.h) they are the rows of its root; else those of any of its supernodes, which go up the tree
- * to the supernode that has them as columns.
+ * Job. Count the rows of a subtree that are not its columns, each once. In a closed structure (symbolic.h)
+ * they are the rows of its root. Otherwise they are the rows of any of its supernodes: a row counts in all
+ * subtrees on the path from such a supernode up to the supernode that has it as a column.
  *
  * Reads   a tsi_symbolic.   Writes  its result. */
 #pragma once

@@ -10,8 +10,8 @@ static tsi_count degree(const tsi_graph *graph, tsi_index v) {
   return graph->ptr[v + 1] - graph->ptr[v];
 }
 
-/* Marks the dense vertices. Where there are many, the graph is dense rather than arrow-like: none is marked.
- */
+/* Marks the dense vertices. If there are many, the graph is dense rather than arrow-like, and none is
+ * marked. */
 static void mark_dense(const tsi_graph *graph, tsi_index *core_of) {
   const double limit = tsi_dense_limit(graph->n);
   tsi_index dense = 0;
@@ -23,8 +23,8 @@ static void mark_dense(const tsi_graph *graph, tsi_index *core_of) {
   for (tsi_index v = 0; v < graph->n; v++) core_of[v] = TSI_ISOLATED;
 }
 
-/* Puts the vertices that can be reached from v, dense ones aside, behind the others of the queue, and gives
- * them the number of their component. */
+/* Appends the vertices that can be reached from v without dense ones to the queue, and gives them the number
+ * of their component. */
 static void reach(const tsi_graph *graph, tsi_index v, tsi_index component, tsi_core_graph *core) {
   tsi_index *queue = core->vertex, head = core->n;
   queue[core->n++] = v;
@@ -44,7 +44,7 @@ static bool has_neighbour(const tsi_graph *graph, const tsi_index *core_of, tsi_
   return false;
 }
 
-/* Numbers the vertices that have a neighbour outside the dense ones. together: as one component. */
+/* Numbers the vertices that have a neighbour which is not dense. together: as one component. */
 static void number_core(const tsi_graph *graph, bool together, tsi_core_graph *core) {
   tsi_index *first = core->first;
   for (tsi_index v = 0; v < graph->n; v++) {
@@ -85,7 +85,7 @@ tristar_status tsi_core_create(tsi_env *env, const tsi_graph *graph, bool togeth
   TSI_SCRATCH_ZERO(env, tsi_core_graph, core, 1);
   TSI_TRY(TSI_ALLOC_IN(core, core->core_of, graph->n));
   TSI_TRY(TSI_ALLOC_IN(core, core->vertex, graph->n));
-  TSI_TRY(TSI_ALLOC_IN(core, core->first, graph->n / 2 + 1)); /* a component has two vertices or more */
+  TSI_TRY(TSI_ALLOC_IN(core, core->first, graph->n / 2 + 1)); /* a component has at least two vertices */
   mark_dense(graph, core->core_of);
   number_core(graph, together, core);
   tsi_count edges = 0;

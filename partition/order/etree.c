@@ -3,7 +3,7 @@
 
 tristar_status tsi_etree(tsi_env *env, const tsi_graph *graph, const tsi_index *perm,
                          const tsi_index *inverse, tsi_index *parent) {
-  TSI_SCRATCH(env, tsi_index, ancestor, graph->n); /* a known ancestor, where paths are cut short */
+  TSI_SCRATCH(env, tsi_index, ancestor, graph->n); /* an ancestor, for short cuts on paths */
   TSI_SCRATCH(env, tsi_index, below, graph->n);
   for (tsi_index k = 0; k < graph->n; k++) {
     const tsi_index count = tsi_graph_list_below(graph, inverse, perm[k], k, below);
@@ -25,7 +25,7 @@ tristar_status tsi_etree(tsi_env *env, const tsi_graph *graph, const tsi_index *
   return TRISTAR_OK;
 }
 
-/* Two lists of nodes as one, heaviest first; of equal nodes the one of list a. */
+/* Merges two lists of nodes, heaviest first; of equal nodes the one of list a comes first. */
 static tsi_index merge_lists(const tsi_count *weight, tsi_index *next, tsi_index a, tsi_index b) {
   tsi_index first, *end = &first;
   while (a != TSI_NONE && b != TSI_NONE) {
@@ -38,7 +38,7 @@ static tsi_index merge_lists(const tsi_count *weight, tsi_index *next, tsi_index
   return first;
 }
 
-/* The first `count` nodes of a list, heaviest first, and stable; *rest: the node behind them. */
+/* Sorts the first `count` nodes of a list, heaviest first, stably. *rest: the node behind them. */
 static tsi_index sort_list(const tsi_count *weight, tsi_index *next, tsi_index list, tsi_index count,
                            tsi_index *rest) {
   if (count == 1) {
@@ -74,7 +74,7 @@ tristar_status tsi_postorder(tsi_env *env, tsi_index n, const tsi_index *parent,
   TSI_SCRATCH(env, tsi_index, next, n);
   list_children(n, parent, weight, head, next);
   tsi_index k = 0;
-  tsi_index at = n; /* the node whose children are being visited; n: above the roots */
+  tsi_index at = n; /* the node whose children are being visited; n: the parent of the roots */
   while (at != TSI_NONE) {
     tsi_index child = head[at];
     if (child != TSI_NONE) {
@@ -99,15 +99,15 @@ static tsi_index find(tsi_index *up, tsi_index i) {
   return i;
 }
 
-/* What the sweep over the columns knows about a row. */
+/* State of a row in the sweep over the columns. */
 typedef struct row_state {
   tsi_index last_column; /* the latest column with an entry in this row */
   tsi_index last_leaf;   /* the latest leaf of this row's subtree */
 } row_state;
 
-/* The columns of L with an entry in row i form a subtree of the elimination tree. Its leaves j are those
- * columns of A's row i without another such column below them; a leaf adds 1 to the count of each column from
- * j upwards, and paths that meet are corrected by -1 where they meet. */
+/* The columns of L with an entry in row i form a subtree of the elimination tree. Its leaves j are the
+ * columns of A's row i that have no other column of this row below them. A leaf adds 1 to the count of each
+ * column from j upwards. If two such paths meet, the column where they meet is corrected by -1. */
 static void count_leaves(tsi_index n, const tsi_index *parent, const tsi_count *ptr, const tsi_index *row,
                          row_state *state, const tsi_index *first, tsi_index *set, tsi_index *count) {
   for (tsi_index j = 0; j < n; j++) {

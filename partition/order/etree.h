@@ -15,7 +15,7 @@
 TRISTAR_CHECKED tristar_status tsi_etree(tsi_env *env, const tsi_graph *graph, const tsi_index *perm,
                                          const tsi_index *inverse, tsi_index *parent);
 
-/* order[k] = the node visited as k-th by a depth-first postorder of the forest. Children and roots are
+/* order[k] = the node that a depth-first postorder of the forest visits as number k. Children and roots are
  * visited heaviest first (ties: lowest number first), or by number if weight is NULL. Requires parent[j] > j.
  * Errors: MEMORY. */
 TRISTAR_CHECKED tristar_status tsi_postorder(tsi_env *env, tsi_index n, const tsi_index *parent,

@@ -1,8 +1,8 @@
 /* The graph of A + A^T: see graph.h.
  *
- * A bucket transposition gives T = A^T. The neighbours of v are the list of v in T and what column v of A
- * adds. They are entered as v into the lists of the neighbours, v after v, so that lists ascend: O(n + nnz).
- */
+ * A bucket transposition computes T = A^T. The neighbours of v are the list of v in T and the additional rows
+ * of column v of A. v is entered into the lists of its neighbours, for ascending v; so lists ascend. Time is
+ * O(n + nnz). */
 #include "partition/order/graph.h"
 
 #include "runtime/base/grow.h"
@@ -13,7 +13,7 @@ typedef struct lists {
   tsi_index *index;
 } lists;
 
-/* Closes the gaps that skipped duplicates left: list v now ends at end[v]. */
+/* Closes the gaps of skipped duplicates: list v now ends at end[v]. */
 static void close_gaps(tsi_index n, lists *l, const tsi_count *end) {
   tsi_count to = 0;
   for (tsi_index v = 0; v < n; v++) {
@@ -56,14 +56,14 @@ static tristar_status transpose(tsi_env *env, tsi_index n, const tsi_count *ptr,
   return TRISTAR_OK;
 }
 
-/* A and the transpose t, without loops: what to make a graph of. */
+/* A and the transpose t, without loops: the input for the graph. */
 typedef struct halves {
   tsi_index n;
   const tsi_count *ptr;
   const tsi_index *index, *row_map;
   const lists *t;
-  tsi_index *seen;    /* the latest vertex that a vertex was found to be a neighbour of */
-  tsi_index *further; /* the neighbours of all vertices that t does not list, vertex by vertex */
+  tsi_index *seen;    /* For each vertex the latest vertex that was found to be its neighbour. */
+  tsi_index *further; /* The neighbours of all vertices that t does not list, vertex by vertex. */
   tsi_count found, room;
 } halves;
 
@@ -79,14 +79,14 @@ static tristar_status add_further(tsi_env *env, halves *h, tsi_index v) {
   for (tsi_count p = h->t->ptr[v]; p < h->t->ptr[v + 1]; p++) h->seen[h->t->index[p]] = v;
   for (tsi_count p = h->ptr[v]; p < h->ptr[v + 1]; p++) {
     const tsi_index i = h->index[p], u = h->row_map ? h->row_map[i] : i;
-    h->further[h->found] = u; /* without a branch, which no processor could predict */
+    h->further[h->found] = u; /* without a branch, which processors could not predict */
     h->found += h->seen[u] != v;
     h->seen[u] = v;
   }
   return TRISTAR_OK;
 }
 
-/* Starts of the lists of all neighbours; those that t does not list. */
+/* Computes ptr for the lists of all neighbours, and the neighbours that t does not list. */
 static tristar_status find_neighbours(tsi_env *env, halves *h, tsi_count *ptr) {
   TSI_SCRATCH(env, tsi_index, seen, h->n);
   h->seen = seen;
@@ -101,7 +101,8 @@ static tristar_status find_neighbours(tsi_env *env, halves *h, tsi_count *ptr) {
   return TRISTAR_OK;
 }
 
-/* Fills ptr and adj of the graph. v is put into the list of each neighbour, so lists ascend. */
+/* Fills ptr and adj of the graph. v is entered into the list of each neighbour for ascending v, so lists
+ * ascend. */
 static tristar_status unite(tsi_env *env, halves *h, lists *t, tsi_graph *graph) {
   TSI_TRY(TSI_ALLOC_IN(graph, graph->ptr, h->n + 1));
   TSI_TRY(find_neighbours(env, h, graph->ptr));
@@ -158,7 +159,7 @@ tristar_status tsi_graph_part(tsi_env *env, const tsi_graph *graph, const tsi_in
   return TRISTAR_OK;
 }
 
-/* Lists ascending, in range, without loops. */
+/* Verifies that lists ascend, in range, without loops. */
 static tristar_status check_lists(tsi_env *env, const tsi_graph *graph) {
   if (graph->n < 0 || graph->ptr[0] != 0)
     TSI_FAIL(env, TRISTAR_ERR_INTERNAL, "graph: n = %d, ptr[0] = %lld", graph->n, (long long)graph->ptr[0]);
@@ -181,7 +182,7 @@ static tristar_status check_lists(tsi_env *env, const tsi_graph *graph) {
 
 tristar_status tsi_graph_check(tsi_env *env, const tsi_graph *graph) {
   TSI_TRY(check_lists(env, graph));
-  /* Vertices that ascend must meet each list in its order: then each edge is there in both directions. */
+  /* For ascending vertices each list must be met in its order: then each edge exists in both directions. */
   TSI_SCRATCH(env, tsi_count, next, graph->n);
   for (tsi_index v = 0; v < graph->n; v++) next[v] = graph->ptr[v];
   for (tsi_index v = 0; v < graph->n; v++)

@@ -5,12 +5,12 @@
 #include "partition/order/supernodes.h"
 #include "runtime/base/sort.h"
 
-/* Are the rows of column j kept as the end of those of column j - 1? */
+/* Are the rows of column j stored as the end of the rows of column j - 1? */
 static bool shares(const tsi_columns *c, tsi_index j) {
   return c->count[j - 1] == c->count[j] + 1 && c->ptr[j] == c->ptr[j - 1] + 1;
 }
 
-/* Does column j + 1 have the rows of column j but its first, which is j + 1? */
+/* Does column j + 1 have the rows of column j without the first, which is j + 1? */
 static bool continues(const tsi_columns *c, tsi_index j) {
   if (c->count[j] != c->count[j + 1] + 1 || c->row[c->ptr[j]] != j + 1) return false;
   if (shares(c, j + 1)) return true;
@@ -18,14 +18,15 @@ static bool continues(const tsi_columns *c, tsi_index j) {
          0;
 }
 
-/* Columns waiting for the row that they come to next, as linked lists. */
+/* Linked lists of columns: each column waits for its next row. */
 typedef struct waiting {
   tsi_index *first; /* n: first column that waits for a row */
-  tsi_index *next;  /* n: the one that waits with it */
-  tsi_index *seen;  /* n: rows of a column that are through */
+  tsi_index *next;  /* n: the next column that waits for the same row */
+  tsi_index *seen;  /* n: number of visited rows of a column */
 } waiting;
 
-/* Column j waits for its next row, if it needs to: where the next column continues it, one row says all. */
+/* Lets column j wait for its next row, if needed: if the next column continues it, its first row is
+ * enough. */
 static void wait_for_next(const tsi_columns *c, waiting *w, tsi_index j) {
   if (w->seen[j] == c->count[j]) return;
   if (w->seen[j] == 1 && j + 1 < c->n && continues(c, j)) return;
@@ -34,8 +35,8 @@ static void wait_for_next(const tsi_columns *c, waiting *w, tsi_index j) {
   w->first[row] = j;
 }
 
-/* Adds the entry (i, j): the root of j's tree so far becomes a child of i. Paths are compressed (Liu 1986).
- */
+/* Adds the entry (i, j): the present root of j's tree becomes a child of i. Paths are compressed (Liu
+ * 1986). */
 static void join(tsi_index i, tsi_index j, tsi_index *parent, tsi_index *ancestor) {
   while (j != i) {
     const tsi_index up = ancestor[j];
@@ -46,8 +47,8 @@ static void join(tsi_index i, tsi_index j, tsi_index *parent, tsi_index *ancesto
   }
 }
 
-/* The elimination tree of all sides together. Row by row: at row i each column with an entry there is at
- * hand. */
+/* The elimination tree of all sides together, row by row: at row i the lists contain all columns with an
+ * entry there. */
 static tristar_status find_tree(tsi_env *env, int sides, const tsi_columns *columns, tsi_index *parent) {
   const tsi_index n = columns->n;
   TSI_SCRATCH(env, tsi_index, ancestor, n);
@@ -72,19 +73,19 @@ static tristar_status find_tree(tsi_env *env, int sides, const tsi_columns *colu
   return TRISTAR_OK;
 }
 
-/* What lives only meanwhile. */
+/* Temporary data. */
 typedef struct work {
   int sides;
   const tsi_columns *columns;
-  tsi_index *parent;  /* of given columns */
-  tsi_index *order;   /* given column that the postorder visits as k-th */
-  tsi_index *up;      /* parents in that order */
-  tsi_index *entries; /* of each column in that order, mean over the sides, diagonal included */
+  tsi_index *parent;  /* Parents of the given columns. */
+  tsi_index *order;   /* The given column that the postorder visits as number k. */
+  tsi_index *up;      /* Parents in this order. */
+  tsi_index *entries; /* Entries of each column in this order, mean over the sides, with the diagonal. */
   bool *joins;
   tsi_supernode_tree *tree;
 } work;
 
-/* Runs of columns with the same rows on every side. */
+/* Finds runs of columns with the same rows on every side. */
 static tristar_status find_supernodes(tsi_env *env, work *w) {
   const tsi_index n = w->columns->n;
   TSI_TRY(TSI_ALLOC_IN(w, w->parent, n));
@@ -112,7 +113,8 @@ static tristar_status find_supernodes(tsi_env *env, work *w) {
   return TRISTAR_OK;
 }
 
-/* Lists (out NULL: counts) the rows of supernode s, each once. mark[i] == s: row i is listed. */
+/* Lists the rows of supernode s, each once; counts them if out is NULL. mark[i] == s: row i is already
+ * listed. */
 static tsi_count list_rows(const tsi_columns *c, const tsi_symbolic *sy, tsi_index s, tsi_index *mark,
                            tsi_index *out) {
   const tsi_index end = sy->start[s + 1];
@@ -131,7 +133,7 @@ static tsi_count list_rows(const tsi_columns *c, const tsi_symbolic *sy, tsi_ind
   return count;
 }
 
-/* Rows and totals of one side. */
+/* Fills the rows and totals of one side. */
 static tristar_status fill_side(tsi_env *env, const tsi_columns *c, tsi_symbolic *sy) {
   TSI_SCRATCH(env, tsi_index, mark, sy->n);
   for (tsi_index j = 0; j < sy->n; j++) mark[j] = TSI_NONE;
@@ -158,7 +160,7 @@ static tristar_status fill_side(tsi_env *env, const tsi_columns *c, tsi_symbolic
   return TRISTAR_OK;
 }
 
-/* Copies all but the rows. */
+/* Copies everything except the rows. */
 static tristar_status copy_supernodes(tsi_env *env, const tsi_symbolic *from, tsi_symbolic **out) {
   tsi_symbolic *to;
   TSI_TRY(TSI_ALLOC_ZERO(env, *out, 1));

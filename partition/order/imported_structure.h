@@ -1,25 +1,25 @@
-/* Supernodes of triangular factors that were computed elsewhere.
+/* Supernodes of triangular factors that another library computed.
  *
- * Job. Given the structures of L and (where it is another one) of U^T, both by columns, find a numbering of
- * the columns and a common partition into supernodes, with the rows of each factor on its own.
+ * Job. From the structures of L and (if it is another one) of U^T, both by columns, compute a numbering of
+ * the columns and a common partition into supernodes, with separate rows for each factor.
  *
- * The tree is the elimination tree of L + U^T made symmetric. Every entry of either factor joins a column
- * with an ancestor of it, so a postorder of the tree keeps both triangular and puts independent parts into
- * subtrees, although nothing is filled in. In factors from a symmetric structure without dropped entries it
- * is the usual assembly tree.
+ * The tree is the elimination tree of the symmetrized L + U^T. Every entry of either factor joins a column
+ * with one of its ancestors. So a postorder of the tree keeps both factors triangular and makes independent
+ * parts subtrees, without fill. For factors with a symmetric structure and without dropped entries it is the
+ * usual assembly tree.
  *
  * Reads   tsi_columns of one or two factors.
- * Writes  a tsi_symbolic for each: same perm (perm[k]: the given column that becomes k), supernodes and tree,
- * rows of its own. If both have the same rows only the first is made. Invariants: those of symbolic.h with
- * closed = false: rows of a supernode belong to ancestors, but these need not have each other's rows;
- * children need not be ordered by weight. */
+ * Writes  a tsi_symbolic for each: the same perm (perm[k]: the given column that becomes k), supernodes and
+ * tree, but separate rows. If both have the same rows only the first is made.
+ * Invariants: as in symbolic.h with closed = false: rows of a supernode belong to ancestors, but these need
+ * not have each other's rows; children need not be ordered by weight. */
 #pragma once
 
 #include "partition/order/symbolic.h"
 
 /* The structure of a lower triangular matrix by columns: the rows below the diagonal of column j are
- * row[ptr[j]] .. row[ptr[j] + count[j] - 1], ascending, each once. Columns may share them: then ptr[j + 1] =
- * ptr[j] + 1 says that column j + 1 has the rows of column j but its first. */
+ * row[ptr[j]] .. row[ptr[j] + count[j] - 1], ascending, each once. Columns may share them: ptr[j + 1] =
+ * ptr[j] + 1 means that column j + 1 has the rows of column j without the first. */
 typedef struct tsi_columns {
   tsi_index n;
   tsi_count *ptr;   /* n */

@@ -1,11 +1,11 @@
 /* Maximum-product matching: see matching.h.
  *
- * With the costs c_ij = log max|a_j| - log |a_ij| >= 0 the product is largest where the sum of costs is
- * least. Row duals u and column duals v keep c_ij - u_i - v_j >= 0, with equality on the matched entries.
- * They start as minima of columns and rows; as many columns as possible are matched along entries of
- * equality, and a shortest augmenting path in c - u - v (Dijkstra) matches each of the others. In the end r_i
- * = exp(u_i),  c_j = exp(v_j) / max|a_j|. A search that ends at no free row shows that the rank is not full;
- * only then it is computed. */
+ * With the costs c_ij = log max|a_j| - log |a_ij| >= 0 the product is largest if the sum of costs is least.
+ * Row duals u and column duals v keep c_ij - u_i - v_j >= 0, with equality on the matched entries. They start
+ * as minima of columns and rows. As many columns as possible are matched along entries of equality; a
+ * shortest augmenting path in c - u - v (Dijkstra) matches each of the others. In the end r_i = exp(u_i),
+ * c_j = exp(v_j) / max|a_j|. If a search reaches no free row, the rank is not full, and only then it is
+ * computed. */
 #include "partition/order/matching.h"
 
 #include <math.h>
@@ -18,19 +18,19 @@
  * duplicates. J. E. Hopcroft and R. M. Karp, SIAM J. Comput. 2 (1973): O(sqrt(n) nnz), not recursive.
  *
  * Each phase labels the columns by their distance from the unmatched ones, along alternating paths (breadth
- * first), and then augments along disjoint shortest paths (depth first, each entry looked at once). */
+ * first), and then augments along disjoint shortest paths (depth first, each entry visited once). */
 
 typedef struct search {
   tsi_index n;
   const tsi_count *ptr;
   const tsi_index *index;
   tsi_index *row_of, *column_of;
-  tsi_index *level; /* of a column, TSI_NONE: not reached, or a dead end */
-  tsi_count *next;  /* the entry of a column to be looked at next */
+  tsi_index *level; /* For each column; TSI_NONE: not reached, or a dead end. */
+  tsi_count *next;  /* The next entry of each column to visit. */
   tsi_index *queue; /* columns; then the path of the depth-first search */
 } search;
 
-/* Each unmatched column takes its first free row; returns how many columns are matched then. */
+/* Matches each unmatched column with its first free row; returns the number of matched columns. */
 static tsi_index match_greedily(search *s) {
   tsi_index matched = 0;
   for (tsi_index j = 0; j < s->n; j++) {
@@ -45,7 +45,8 @@ static tsi_index match_greedily(search *s) {
   return matched;
 }
 
-/* Labels the columns, up to the distance of the nearest free row; false: no free row can be reached. */
+/* Labels the columns, up to the distance of the nearest free row; returns false if no free row can be
+ * reached. */
 static bool label_columns(search *s) {
   tsi_index head = 0, tail = 0, last = s->n;
   bool found = false;
@@ -71,7 +72,7 @@ static bool label_columns(search *s) {
   return found;
 }
 
-/* Matches the columns of the path in queue[0 .. length-1], each with the row it has just looked at. */
+/* Matches the columns of the path in queue[0 .. length-1], each with its last visited row. */
 static void flip_path(search *s, tsi_index length) {
   for (tsi_index k = 0; k < length; k++) {
     tsi_index j = s->queue[k], i = s->index[s->next[j] - 1];
@@ -80,7 +81,7 @@ static void flip_path(search *s, tsi_index length) {
   }
 }
 
-/* Looks for a path from the free column j, one level at a step. */
+/* Searches a path from the free column j, one level per step. */
 static bool augment_from(search *s, tsi_index j) {
   tsi_index length = 1;
   s->queue[0] = j;
@@ -101,9 +102,9 @@ static bool augment_from(search *s, tsi_index j) {
   return false;
 }
 
-/* row_of, column_of: n entries each, the row of each column and back: all TSI_NONE, or a matching, whose rows
- * and columns stay matched (its pairs need not be entries of the pattern, and may be parted). *rank = number
- * of matched columns. Errors: MEMORY, CANCELLED. */
+/* row_of, column_of: n entries each, the row of each column and vice versa: all TSI_NONE, or a matching. Rows
+ * and columns of this matching stay matched (its pairs need not be entries of the pattern, and may be
+ * separated). *rank = number of matched columns. Errors: MEMORY, CANCELLED. */
 static tristar_status maximum_transversal(tsi_env *env, tsi_index n, const tsi_count *ptr,
                                           const tsi_index *index, tsi_index *row_of, tsi_index *column_of,
                                           tsi_index *rank, tsi_watch *watch) {
@@ -131,24 +132,25 @@ tristar_status tsi_structural_rank(tsi_env *env, tsi_index n, const tsi_count *p
   return maximum_transversal(env, n, ptr, index, row_of, column_of, rank, watch);
 }
 
-/* ---- Matchings of the largest product ------------------------------------------------------------------ */
+/* ---- Matchings with the largest product ---------------------------------------------------------------- */
 
 #define UNREACHED INFINITY
 #define FINAL (-1.0)
 
-/* The searches may look at so many entries (some seconds), then the rest is matched without them. Matrices
- * from practice need less than a tenth; random ones of 10^5 rows and more would take minutes. */
+/* Most entries that the searches may visit (some seconds); then the other columns are matched without them.
+ * Matrices from practice need less than a tenth; random ones of 10^5 rows and more would take minutes. */
 enum { WORK_MINIMUM = 100000000, WORK_PER_ENTRY = 100 };
 
-#define LOOK 1000000 /* entries between two looks at the watch: about 10 ms */
+#define LOOK 1000000 /* entries between two checks of the watch: about 10 ms */
 
-/* A row, as the searches use it: in one cache line. */
+/* The data of a row for the searches, in one cache line. */
 typedef struct searched {
-  double u;         /* the dual */
-  double nearer;    /* distances below this are news: that in the heap, infinite if unreached, -1 if final */
-  double distance;  /* of a row that is final */
-  tsi_index column; /* the matched one */
-  tsi_index place;  /* in the heap */
+  double u;      /* the dual */
+  double nearer; /* A smaller distance is an improvement: the distance in the heap, infinite if unreached, -1
+                    if final. */
+  double distance;  /* Of a final row. */
+  tsi_index column; /* The matched column. */
+  tsi_index place;  /* Position in the heap. */
 } searched;
 
 /* A row in the heap. */
@@ -162,20 +164,20 @@ typedef struct matcher {
   tsi_count *ptr; /* the nonzero entries, column by column */
   tsi_index *row;
   double *cost;
-  double *log_max;      /* of each column */
+  double *log_max;      /* For each column. */
   double *u, *v;        /* duals of rows and columns */
-  tsi_index *row_of;    /* of a column: the caller's array */
-  tsi_index *column_of; /* of a row */
-  searched *rows;       /* while searches run, u and column_of are here */
+  tsi_index *row_of;    /* For each column: the caller's array. */
+  tsi_index *column_of; /* For each row. */
+  searched *rows;       /* During searches it holds u and column_of. */
   tsi_index *before;    /* the column from which a row was reached */
   waiting_row *heap;    /* nearest first */
   tsi_index heap_size;
-  tsi_index *ready, waiting;   /* rows as near as the current column: they need no heap */
-  tsi_index *reached, touched; /* rows with a distance */
-  tsi_count budget;            /* entries that the searches may still look at */
-  tsi_count next_look;         /* budget at which they look at the watch */
+  tsi_index *ready, waiting;   /* Rows with the distance of the current column: they need no heap. */
+  tsi_index *reached, touched; /* Rows with a distance. */
+  tsi_count budget;            /* Number of entries that the searches may still visit. */
+  tsi_count next_look;         /* Budget at the next check of the watch. */
   tsi_env *env;
-  tsi_watch *watch; /* or NULL */
+  tsi_watch *watch; /* May be NULL. */
 } matcher;
 
 /* The result of one search: the free row it ends at, and the length of the path. */
@@ -205,12 +207,12 @@ static tristar_status allocate_search(matcher *m) {
   return TSI_ALLOC_IN(m, m->reached, m->n);
 }
 
-/* Hides roundoff. */
+/* Removes negative roundoff. */
 static double not_negative(double x) {
   return x > 0 ? x : 0;
 }
 
-/* Without a branch, which no processor could predict. */
+/* Without a branch, which processors could not predict. */
 static void lower(double *least, double x) {
   *least = x < *least ? x : *least;
 }
@@ -262,8 +264,8 @@ static void forget_matching(matcher *m) {
   for (tsi_index i = 0; i < m->n; i++) m->row_of[i] = m->column_of[i] = TSI_NONE;
 }
 
-/* Matches as many more columns as possible along the entries with c - u - v <= slack. first: v is to be
- * found: the largest that is feasible, which gives each column an entry of equality. */
+/* Matches as many more columns as possible along entries with c - u - v <= slack. first: computes v, the
+ * largest feasible dual, which gives each column an entry of equality. */
 static tristar_status match_within(matcher *m, double slack, bool first, tsi_index *matched) {
   tsi_env *env = m->env;
   tsi_count at = 0;
@@ -292,7 +294,7 @@ static void put(matcher *m, tsi_index at, waiting_row w) {
   m->rows[w.row].place = at;
 }
 
-/* Row i is in the heap, or has just been appended, and got nearer. */
+/* Moves row i up: it is in the heap, or was just appended, and has become nearer. */
 static void sift_up(matcher *m, tsi_index i) {
   const waiting_row nearer = {m->rows[i].nearer, i};
   tsi_index at = m->rows[i].place;
@@ -329,7 +331,8 @@ static tsi_index take_nearest(matcher *m) {
 
 /* ---- Shortest augmenting paths ---- */
 
-/* Looks at the entries of column j, which is at distance base. Most of them are too long: they come first. */
+/* Visits the entries of column j, which has the distance base. Most of them are too long, so this test comes
+ * first. */
 static void scan_column(matcher *m, tsi_index j, double base, path *best) {
   const double *cost = m->cost, v = m->v[j];
   const tsi_index *row = m->row;
@@ -382,7 +385,7 @@ static tristar_status find_path(matcher *m, tsi_index j, path *best) {
   return TRISTAR_OK;
 }
 
-/* Moves the duals so that the path consists of equalities and nothing becomes negative. */
+/* Changes the duals so that the path consists of equalities and no reduced cost becomes negative. */
 static void move_duals(matcher *m, tsi_index start, path best) {
   m->v[start] += best.length;
   for (tsi_index k = 0; k < m->touched; k++) {
@@ -407,8 +410,8 @@ static void augment(matcher *m, tsi_index start, path best) {
   } while (j != start);
 }
 
-/* Matches the columns that are left, whatever their entries, large ones first: no search, no optimum. The
- * duals stay as they are, so that no scaled entry exceeds one, but some of the diagonal fall short of it. */
+/* Matches the remaining columns, large entries first: no search, no optimum. The duals stay, so no scaled
+ * entry exceeds one, but some diagonal entries are smaller than one. */
 static tristar_status match_loosely(matcher *m, tsi_index *rank) {
   const double slack[] = {0, log(10), log(1e3), log(1e6), INFINITY};
   for (size_t k = 0; k < sizeof slack / sizeof *slack && *rank < m->n; k++)
@@ -416,7 +419,7 @@ static tristar_status match_loosely(matcher *m, tsi_index *rank) {
   return TRISTAR_OK;
 }
 
-/* The structural rank is not full: a maximum transversal of all entries takes the place of the matching. */
+/* The structural rank is not full: a maximum transversal of all entries replaces the matching. */
 static tristar_status find_rank(const matcher *m, tsi_index *rank) {
   return maximum_transversal(m->env, m->n, m->ptr, m->row, m->row_of, m->column_of, rank, m->watch);
 }
@@ -433,7 +436,7 @@ static void end_searches(matcher *m) {
   }
 }
 
-/* Matches one column after the other, from *j on. Ends where it cannot match *j, or at n. */
+/* Matches one column after the other, from *j on. Ends at a column *j that it cannot match, or at n. */
 static tristar_status search_all(matcher *m, tsi_index *j, tsi_index *rank) {
   for (; *j < m->n; ++*j) {
     path best;
@@ -478,16 +481,16 @@ static range range_of(tsi_index n, const double *x) {
   return r;
 }
 
-/* Takes v anew from u, against roundoff, and includes the maximum of the column. */
+/* Computes v again from u, against roundoff, and includes the maximum of the column. */
 static void finish_duals(matcher *m) {
   for (tsi_index j = 0; j < m->n; j++) m->v[j] = largest_dual(m, j) - m->log_max[j];
 }
 
-/* A constant may move from all u to all v: it brings both ranges to the same middle. Where they are too wide
- * even so, columns are scaled by their maxima alone: no entry exceeds one then either. */
+/* A constant may be moved from all u to all v; it centres both ranges. If they are still too wide, columns
+ * are scaled by their maxima alone: then no entry exceeds one either. */
 static void write_scalings(const matcher *m, double *row_scale, double *col_scale) {
-  const double limit = 700; /* of exponents: r a <= 1/c and a c <= 1/r do not overflow on the way either */
-  const double spare = 10;  /* keeps the reciprocal of the largest number from being denormal */
+  const double limit = 700; /* of exponents: products of r, a and c do not overflow in any order */
+  const double spare = 10;  /* so that the reciprocal of the largest number is not denormal */
   range u = range_of(m->n, m->u), v = range_of(m->n, m->v);
   double shift = (v.low + v.high - u.low - u.high) / 4;
   bool fits = fmax(u.high + shift, v.high - shift) <= limit && fmin(u.low + shift, v.low - shift) >= -limit;

@@ -1,7 +1,7 @@
 /* See merged.h. */
 #include "partition/order/merged.h"
 
-#define SHARE_MOST 0.9 /* of vertices that are left: else merging gains too little */
+#define SHARE_MOST 0.9 /* Largest share of vertices after merging; above it merging gains too little. */
 
 /* Spreads the bits of a vertex number (splitmix64). */
 static uint64_t mix(uint64_t x) {
@@ -15,7 +15,7 @@ static idx_t degree(const tsi_component *c, idx_t v) {
   return c->xadj[v + 1] - c->xadj[v];
 }
 
-/* Of the closed neighbourhood of each vertex: equal ones have equal sums. */
+/* Sums over the closed neighbourhood of each vertex: equal neighbourhoods have equal sums. */
 static void sum_up(const tsi_component *c, uint64_t *sum) {
   for (idx_t v = 0; v < c->n; v++) {
     sum[v] = mix((uint64_t)v);
@@ -23,7 +23,7 @@ static void sum_up(const tsi_component *c, uint64_t *sum) {
   }
 }
 
-/* Do u and v have the same closed neighbourhood? mark: no entry is v before. */
+/* Do u and v have the same closed neighbourhood? mark: no entry is v at the first call for v. */
 static bool are_equal(const tsi_component *c, idx_t *mark, idx_t u, idx_t v) {
   if (mark[v] != v) {
     mark[v] = v;
@@ -51,7 +51,7 @@ static idx_t find_groups(const tsi_component *c, const uint64_t *sum, idx_t *lea
   return groups;
 }
 
-/* Numbers the groups, and lists their vertices. number: of each leader, written. */
+/* Numbers the groups, and lists their vertices. number: written for each leader. */
 static void list_members(const tsi_component *c, const idx_t *leader, idx_t *number, tsi_merged *m) {
   idx_t groups = 0;
   for (idx_t v = 0; v < c->n; v++) {

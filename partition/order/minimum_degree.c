@@ -5,7 +5,7 @@
 
 /* ---- Exact degrees ------------------------------------------------------------------------------------- */
 
-/* With sets of vertices as the bits of a word a step takes a few instructions for each vertex: 50 times less
+/* Sets of vertices are the bits of a word, so a step takes a few instructions for each vertex: 50 times less
  * than nested dissection. */
 
 static tsi_index members_of(uint64_t set) {
@@ -15,8 +15,8 @@ static tsi_index first_of(uint64_t set) {
   return (tsi_index)__builtin_ctzll(set);
 }
 
-/* near[v]: bit u is set if u is a neighbour of v, not v itself; symmetric. It
- * is overwritten. order[k]: the vertex eliminated as k-th. */
+/* near[v]: bit u is set if u is a neighbour of v; bit v is not set; symmetric. It is overwritten. order[k]:
+ * the vertex eliminated as number k. */
 static void eliminate(tsi_index n, uint64_t *near, idx_t *order, tsi_fill *fill) {
   uint64_t left = n == 64 ? UINT64_MAX : ((uint64_t)1 << n) - 1;
   for (tsi_index k = 0; k < n; k++) {

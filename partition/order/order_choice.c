@@ -5,12 +5,12 @@
 
 /* Rates of two to four cores of a common machine. Only their ratios decide. */
 #define FLOPS_PER_SECOND 20e9
-#define ENTRY_SECONDS 5e-9    /* of a factorization, for an entry of L, besides its operations */
-#define BYTES_PER_SECOND 20e9 /* of a solve, which reads L and U, or L twice */
-#define PATH_SHARE 4          /* cores that read four times as fast as one: the heaviest path runs on one */
-#define DISSECTION_SECONDS 1.5e-7 /* for a vertex and a level, of log2(n) levels */
+#define ENTRY_SECONDS 5e-9    /* Of a factorization, for each entry of L besides its operations. */
+#define BYTES_PER_SECOND 20e9 /* Of a solve, which reads L and U, or L twice. */
+#define PATH_SHARE 4 /* Cores read four times as fast as one core; one core runs the heaviest path. */
+#define DISSECTION_SECONDS 1.5e-7 /* For a vertex and a level, of log2(n) levels. */
 
-/* Of AMD's time of factorization and solves a dissection rarely saves more than half. */
+/* Largest share of AMD's time of factorization and solves that a dissection usually saves. */
 #define LARGEST_GAIN 0.5
 #define SMALL_VERTICES 1000
 

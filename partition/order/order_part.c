@@ -41,7 +41,7 @@ tristar_status tsi_order_part_take_side(tsi_env *env, const tsi_order_part *p, i
   idx_t n = 0, edges = 0, k = 0, to = 0;
   *out = NULL;
   TSI_SCRATCH(env, idx_t, number,
-              (tsi_count)p->n + p->halo); /* in the side; TSI_NONE: not there, or not yet */
+              (tsi_count)p->n + p->halo); /* number in the side; TSI_NONE: none, or none yet */
   for (idx_t v = 0; v < p->n + p->halo; v++) number[v] = TSI_NONE;
   for (idx_t v = 0; v < p->n; v++) {
     if (p->result[v] != side) continue;
@@ -67,7 +67,7 @@ tristar_status tsi_order_part_take_side(tsi_env *env, const tsi_order_part *p, i
   return TRISTAR_OK;
 }
 
-/* The edges between own vertices. Without a halo they are all. */
+/* The edges between own vertices. Without a halo these are all edges. */
 static tristar_status own_edges(tsi_env *env, const tsi_order_part *p, idx_t **xadj, idx_t **adj) {
   idx_t to = 0;
   TSI_TRY(TSI_ALLOC(env, *xadj, (tsi_count)p->n + 1));
@@ -98,7 +98,7 @@ tristar_status tsi_order_part_eliminate(tsi_env *env, tsi_order_part *p) {
   double control[CAMD_CONTROL];
   TSI_SCRATCH(env, idx_t, ptr, (tsi_count)all + 1);
   TSI_SCRATCH(env, idx_t, order, all);
-  TSI_SCRATCH(env, idx_t, set, all); /* vertices of set 0 go first */
+  TSI_SCRATCH(env, idx_t, set, all); /* vertices of set 0 are ordered first */
   for (idx_t v = 0; v <= all; v++) ptr[v] = p->xadj[v < p->n ? v : p->n];
   for (idx_t v = 0; v < all; v++) set[v] = v >= p->n;
   camd_defaults(control);

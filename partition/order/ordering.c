@@ -23,7 +23,7 @@ tristar_status tsi_invert_permutation(tsi_env *env, tsi_index n, const tsi_index
 
 /* ---- Components ---------------------------------------------------------------------------------------- */
 
-/* Orders each component of the core by METIS, AMD, SCOTCH or DISSECTION. Adds to *fill what AMD predicts. */
+/* Orders each component of the core by METIS, AMD, SCOTCH or DISSECTION. Adds AMD's prediction to *fill. */
 static tristar_status order_components(tsi_env *env, const tsi_core_graph *core, tsi_ordering_kind kind,
                                        const tsi_symbolic_options *options, tsi_fill *fill) {
   const tsi_method method = {.kind = kind, .leaf_parts = 1, .seed = options->seed, .fill = fill};
@@ -58,11 +58,11 @@ static tristar_status assemble(tsi_env *env, const tsi_graph *graph, const tsi_c
 
 /* ---- Separator trees ----------------------------------------------------------------------------------- */
 
-/* The place of each node's columns in the ordering: a node comes after its left and its right subtree. */
+/* The positions of each node's columns in the ordering: a node comes after its left and its right subtree. */
 static tristar_status lay_out_nodes(tsi_env *env, tsi_index leaf_parts, const tsi_index *columns,
                                     tsi_index *first) {
   tsi_index root = 2 * leaf_parts - 2;
-  /* columns in the subtree of a node, then the end of its place */
+  /* columns in the subtree of a node, then the end of its positions */
   TSI_SCRATCH(env, tsi_index, subtree, root + 1);
   for (tsi_index t = 0; t <= root; t++) subtree[t] = columns[t];
   for (tsi_index t = 0; t < root; t++) subtree[tsi_separator_parent(leaf_parts, t)] += subtree[t];
@@ -76,7 +76,7 @@ static tristar_status lay_out_nodes(tsi_env *env, tsi_index leaf_parts, const ts
   return TRISTAR_OK;
 }
 
-/* Hands the vertices without neighbours to the smallest leaves, the dense ones to the root. */
+/* Adds the vertices without neighbours to the smallest leaves, the dense ones to the root. */
 static void complete_parts(tsi_index n, const tsi_core_graph *core, tsi_index leaf_parts, tsi_index *part,
                            tsi_index *part_columns) {
   tsi_count left = 0, in_leaves = 0; /* vertices */
@@ -92,7 +92,7 @@ static void complete_parts(tsi_index n, const tsi_core_graph *core, tsi_index le
   }
 }
 
-/* The same with a separator tree: sizes has the vertices of the core in each node, in the order of perm. */
+/* The same with a separator tree. sizes: vertices of the core in each node, in the order of perm. */
 static tristar_status assemble_tree(tsi_env *env, const tsi_graph *graph, const tsi_core_graph *core,
                                     tsi_index leaf_parts, const idx_t *sizes, tsi_index *perm,
                                     tsi_index *part, tsi_index *part_columns) {
@@ -113,7 +113,7 @@ static tristar_status assemble_tree(tsi_env *env, const tsi_graph *graph, const 
   return tsi_core_place_dense(env, graph, core, next[nodes - 1], perm);
 }
 
-/* METIS_NodeNDP of the whole core. */
+/* Orders the whole core by METIS_NodeNDP. */
 static tristar_status order_tree(tsi_env *env, const tsi_graph *graph, const tsi_symbolic_options *options,
                                  tsi_index *perm, tsi_index *part, tsi_index *part_columns) {
   const tsi_index leaf_parts = options->leaf_parts, nodes = 2 * leaf_parts - 1;
@@ -123,7 +123,7 @@ static tristar_status order_tree(tsi_env *env, const tsi_graph *graph, const tsi
   idx_t sum = 0;
   TSI_TRY(tsi_core_create(env, graph, true, &core));
   tsi_log(env, TRISTAR_LOG_PROGRESS, "ordering: METIS, %d vertices, %d leaves", core->n, leaf_parts);
-  TSI_SCRATCH_ZERO(env, idx_t, sizes, nodes); /* METIS leaves the nodes below an empty one alone */
+  TSI_SCRATCH_ZERO(env, idx_t, sizes, nodes); /* METIS does not write sizes below an empty node */
   const tsi_method method = {TSI_ORDER_METIS, leaf_parts, options->seed, sizes, &ignored};
   for (tsi_index i = 0; tsi_core_next(core, &i, &c);)
     TSI_TRY(tsi_component_order(env, &c, &method, options->watch));
@@ -146,11 +146,10 @@ static tristar_status order_core(tsi_env *env, const tsi_graph *graph, const tsi
   return assemble(env, graph, core, perm);
 }
 
-/* A dissection that takes less than this share of AMD's predicted time is better, however AMD's is measured.
- */
+/* A dissection with less than this share of AMD's predicted time is better, whatever AMD's measured time. */
 #define CLEARLY_LESS 0.8
 
-/* A dissection beside AMD's perm and prediction: the better of the two stays in perm. */
+/* Computes a dissection besides AMD's perm and prediction; the better of the two stays in perm. */
 static tristar_status try_dissection(tsi_env *env, const tsi_graph *graph, const tsi_core_graph *core,
                                      const tsi_symbolic_options *options, const tsi_fill *predicted,
                                      tsi_index *perm, tsi_order_choice *choice) {
@@ -183,7 +182,7 @@ static tristar_status order_auto(tsi_env *env, const tsi_graph *graph, const tsi
   return TRISTAR_OK;
 }
 
-/* By the caller's function. */
+/* Orders by the caller's function. */
 static tristar_status order_callback(tsi_env *env, const tsi_graph *graph,
                                      const tsi_symbolic_options *options, tsi_index *perm) {
   TSI_SCRATCH_ZERO(env, int64_t, order, graph->n);

@@ -3,13 +3,13 @@
 
 #include "partition/order/ordering.h"
 
-/* Pairs the vertices of the cycle that begins at `first`, from `first` on; a last one without a partner stays
- * alone. */
+/* Pairs the vertices of the cycle that begins at `first`, from `first` on; a last one without a partner is
+ * not paired. */
 static tsi_index pair_cycle(tsi_index first, const tsi_index *row_of_column, tsi_index *partner) {
   tsi_index pairs = 0, v = first;
   do {
     const tsi_index next = row_of_column[v];
-    if (next == first) { /* nothing left to pair with */
+    if (next == first) { /* no vertex left for a pair */
       partner[v] = v;
       break;
     }
@@ -33,13 +33,13 @@ tsi_index tsi_pairs_from_matching(tsi_index n, const tsi_index *row_of_column, c
       length++;
       if (diagonal[u] > diagonal[alone]) alone = u;
     }
-    /* an odd cycle is walked from behind the one that stays alone, so that this one is the last */
+    /* an odd cycle begins after its unpaired vertex, so that this is the last one */
     pairs += pair_cycle(length % 2 == 0 ? v : row_of_column[alone], row_of_column, partner);
   }
   return pairs;
 }
 
-/* Writes the neighbours of v and their partners; a vertex may come twice. */
+/* Writes the neighbours of v and their partners; a vertex may occur twice. */
 static tsi_index *list_pairs_of(const tsi_graph *graph, const tsi_index *partner, tsi_index v,
                                 tsi_index *to) {
   for (tsi_count p = graph->ptr[v]; p < graph->ptr[v + 1]; p++) {
@@ -55,7 +55,7 @@ tristar_status tsi_pairs_graph(tsi_env *env, const tsi_graph *graph, const tsi_i
   const tsi_index n = graph->n;
   *out = NULL;
   TSI_SCRATCH(env, tsi_count, ptr, (tsi_count)n + 1);
-  /* each entry for both of a pair, with its partner */
+  /* entries of both vertices of a pair, each with its partner */
   TSI_SCRATCH(env, tsi_index, index, 4 * graph->ptr[n] + n);
   tsi_index *to = index;
   for (tsi_index v = 0; v < n; v++) {
@@ -87,7 +87,7 @@ static tristar_status compress(tsi_env *env, const tsi_graph *graph, const tsi_i
   return tsi_graph_create(env, groups, ptr, index, NULL, false, out);
 }
 
-/* The given order, with each pair at the place of the one that comes first. position: n, scratch. */
+/* The given order, with each pair at the position of its first vertex. position: n, scratch. */
 static tristar_status follow(tsi_env *env, tsi_index n, const tsi_index *given, const tsi_index *partner,
                              tsi_index *position, tsi_index *perm) {
   tsi_index at = 0;

@@ -3,7 +3,7 @@
 
 #include "partition/order/metis_call.h"
 
-#define VERTICES_LEAST 8 /* of a part, for METIS */
+#define VERTICES_LEAST 8 /* Least number of vertices of a part for METIS. */
 
 typedef int metis_method(idx_t *, idx_t *, idx_t *, idx_t *, idx_t *, idx_t *, idx_t *, idx_t *, real_t *,
                          real_t *, idx_t *, idx_t *, idx_t *);
@@ -57,7 +57,7 @@ tristar_status tsi_graph_parts(tsi_env *env, const tsi_graph *graph, tsi_index p
   for (tsi_index v = 0; v <= n; v++) xadj[v] = (idx_t)graph->ptr[v];
   for (tsi_count e = 0; e < edges; e++) adj[e] = graph->adj[e];
   TSI_TRY(run_metis(env, graph, METIS_PartGraphKway, parts, xadj, adj, out));
-  if (count_vertices(n, out, parts, vertices) > 0) /* METIS calls this a success */
+  if (count_vertices(n, out, parts, vertices) > 0) /* METIS returns success even then */
     TSI_TRY(run_metis(env, graph, METIS_PartGraphRecursive, parts, xadj, adj, out));
   if (count_vertices(n, out, parts, vertices) > 0) fill_empty(n, out, parts, vertices);
   for (tsi_index v = 0; v < n; v++) part[v] = (tsi_index)out[v];

@@ -48,10 +48,10 @@ typedef struct arrays {
   SCOTCH_Num n, *ptr, *adj, *place;
 } arrays;
 
-/* The strategy. With Scotch's own, factors of grids need 1.2 to 2 times the operations that they need with
- * METIS; with this one 0.7 to 1.2 times. Of two separators the better one is taken: of a multilevel method
- * with refinement in a band, and of regions that grow in the whole graph. Parts of up to 80 vertices are
- * ordered by minimum degree. */
+/* The strategy. With Scotch's default, factors of grids need 1.2 to 2 times the operations that they need
+ * with METIS; with this one 0.7 to 1.2 times. The better of two separators is taken: of a multilevel method
+ * with refinement in a band, and of region growing in the whole graph. Parts of up to 80 vertices are ordered
+ * by minimum degree. */
 #define REFINE "f{bal=0.2}"
 #define MULTILEVEL "(m{rat=0.7,vert=100,low=h{pass=10},asc=b{width=3,bnd=" REFINE ",org=" REFINE "}})"
 #define STRATEGY                                                                                             \
@@ -66,7 +66,7 @@ static int order_bound(SCOTCH_Graph *graph, arrays *a) {
   return code;
 }
 
-/* The graph is bound to the context. */
+/* Orders the graph bound to the context. */
 static int order_in(SCOTCH_Context *context, arrays *a) {
   SCOTCH_Graph graph, bound;
   if (SCOTCH_graphInit(&graph) != 0) return 1;

@@ -35,7 +35,7 @@ tristar_status tsi_separators_divide(tsi_env *env, const tsi_order_part *p, idx_
   return TRISTAR_OK;
 }
 
-/* A part becomes two on the list, or gets its order. */
+/* Divides a part into two on the list, or orders it. */
 static tristar_status treat(tsi_env *env, tsi_order_part *p, int seed, idx_t *order, tsi_order_part **list) {
   bool divided = false;
   if (p->n > p->leaf) {

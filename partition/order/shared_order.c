@@ -12,31 +12,31 @@
 #include "partition/order/separators.h"
 #include "runtime/base/child.h"
 
-/* Helpers are not worth their start for fewer edges, each counted twice. */
+/* With fewer edges, each counted twice, starting helpers costs more than they save. */
 #define SHARED_EDGES 100000
-/* Parts of fewer edges are ordered as a whole: the larger of a number and a share of the component. */
+/* Parts with fewer edges are ordered as a whole: the larger of a number and a share of the component. */
 #define PIECE_EDGES 60000
 #define PIECE_SHARE 64
 #define HELPERS_MOST 64
-/* Vertices of the largest part that is not separated. Merged vertices are several rows each. */
+/* Vertices of the largest part that is not separated. A merged vertex has several rows. */
 #define LEAF_VERTICES 600
 #define LEAF_MERGED 250
 #define PROGRAM "order_part"
 
 /* ---- Shared memory ------------------------------------------------------------------------------------- */
 
-/* What a helper does. */
+/* The job of a helper. */
 typedef enum job { JOB_ORDER_PART, JOB_SEPARATE, JOB_COMPONENT } job;
 
-/* What the shared memory begins with; n + 1, edges, weighted * n, n and 2 * leaf_parts - 1 integers follow:
- * the arrays of a part but for its vertices, or those of a component, and the sizes of nodes. */
+/* The head of the shared memory. n + 1, edges, weighted * n, n and 2 * leaf_parts - 1 integers follow: the
+ * arrays of a part except vertex, or of a component, and the sizes of nodes. */
 typedef struct request {
-  uint32_t version; /* VERSION, of both programs */
+  uint32_t version; /* VERSION of both programs */
   int32_t parent;   /* process id */
   int32_t job, kind, seed, weighted, leaf_parts;
   int32_t done; /* 1: the helper has written the result */
   int64_t n, halo, edges, leaf;
-  tsi_fill fill; /* of AMD */
+  tsi_fill fill; /* From AMD. */
 } request;
 
 #define VERSION (0x74733100u + IDXTYPEWIDTH)
@@ -64,7 +64,7 @@ static arrays arrays_of(request *r) {
   return a;
 }
 
-/* The memory that a helper shares, with the graph in it. */
+/* Prepares the memory that a helper shares, with the graph in it. */
 static tristar_status share(tsi_env *env, request head, const idx_t *xadj, const idx_t *adj,
                             const idx_t *weight, tsi_child *child) {
   head.version = VERSION;
@@ -90,7 +90,7 @@ static tristar_status run_method(tsi_env *env, const tsi_component *c, const tsi
   return tsi_metis_order(env, c, method->leaf_parts, method->seed, method->sizes);
 }
 
-/* Takes the result of a helper that has ended; returns false where there is none. */
+/* Takes the result of a helper that has ended; returns false if there is none. */
 static bool take_component(const tsi_component *c, const tsi_method *method, request *r) {
   const arrays a = arrays_of(r);
   if (!r->done) return false;
@@ -101,7 +101,7 @@ static bool take_component(const tsi_component *c, const tsi_method *method, req
   return true;
 }
 
-/* A helper orders, and is killed if the caller cancels. *done: it could be started, and did not fail. */
+/* Lets a helper order, and kills it if the caller cancels. *done: it could be started, and did not fail. */
 static tristar_status order_apart(tsi_env *env, const tsi_component *c, const tsi_method *method,
                                   const char *program, tsi_watch *watch, bool *done) {
   static const struct timespec pause = {0, 1000000};
@@ -193,10 +193,10 @@ typedef struct shared_order {
   tsi_watch *watch; /* NULL: none */
   int seed, cores;
   idx_t all, placed;       /* vertices */
-  idx_t piece;             /* edges of the largest part that is ordered as a whole */
-  bool alone;              /* no helper is started any more */
-  char program[PATH_MAX];  /* of helpers */
-  tsi_order_part *waiting; /* parts, owned one by one */
+  idx_t piece;             /* Edges of the largest part that is ordered as a whole. */
+  bool alone;              /* No more helpers are started. */
+  char program[PATH_MAX];  /* The program of the helpers. */
+  tsi_order_part *waiting; /* Parts; each is owned. */
   helper helpers[HELPERS_MOST];
 } shared_order;
 
@@ -204,7 +204,7 @@ static bool separates(const shared_order *s, const tsi_order_part *p) {
   return p->xadj[p->n] > s->piece && p->n > p->leaf;
 }
 
-/* The largest part that waits. */
+/* Takes the largest waiting part. */
 static tsi_order_part *take_largest(shared_order *s) {
   tsi_order_part **best = &s->waiting;
   for (tsi_order_part **p = &s->waiting; *p != NULL; p = &(*p)->next)
@@ -220,7 +220,7 @@ static void note_progress(shared_order *s, idx_t placed) {
   tsi_log(s->env, TRISTAR_LOG_PROGRESS, "ordering %d%%", (int)(100.0 * (double)s->placed / (double)s->all));
 }
 
-/* The result of a part has its sides: two parts wait instead, unless one side is empty. */
+/* Divides a part whose result is its sides: two parts wait instead, unless one side is empty. */
 static tristar_status divide(shared_order *s, const tsi_order_part *p, bool *divided) {
   const tsi_order_part *last = s->waiting;
   idx_t sides = 0;
@@ -237,7 +237,7 @@ static tristar_status order_here(shared_order *s, tsi_order_part *p) {
   return TRISTAR_OK;
 }
 
-/* What a helper would do. */
+/* Does the work of a helper in this process. */
 static tristar_status work_here(shared_order *s, tsi_order_part *p) {
   bool divided = false;
   if (separates(s, p)) {
@@ -271,7 +271,7 @@ static helper *find_idle(shared_order *s) {
   return NULL;
 }
 
-/* Starts a helper with the part, which then is its own; where that fails the part waits again. */
+/* Starts a helper with the part, which it then owns; if that fails, the part waits again. */
 static void start(shared_order *s, helper *h, tsi_order_part *p) {
   const request head = {.job = separates(s, p) ? JOB_SEPARATE : JOB_ORDER_PART,
                         .seed = s->seed,
@@ -291,7 +291,7 @@ static void start(shared_order *s, helper *h, tsi_order_part *p) {
   s->waiting = p;
 }
 
-/* What a helper that has ended leaves. */
+/* Takes the result of a helper that has ended, or does its work here. */
 static tristar_status finish(shared_order *s, helper *h) {
   TSI_OWNED tsi_order_part *p = h->part;
   request *r = h->child.memory;
@@ -308,7 +308,7 @@ static tristar_status finish(shared_order *s, helper *h) {
   return status;
 }
 
-/* Takes what helpers have done; *running: how many go on. */
+/* Takes the results of helpers that have ended; *running: number of the others. */
 static tristar_status collect(shared_order *s, int *running) {
   *running = 0;
   for (int k = 0; k < s->cores; k++) {

@@ -1,14 +1,14 @@
 /* Nested dissection of a component by several processes.
  *
- * Job. METIS draws random numbers from the C library's rand(), which the threads of a process share: parts
- * that are ordered side by side are ordered by processes, helpers that run the program order_part. Large
- * parts are separated one by one; a small one is ordered as a whole. Where no helper can be started, or one
- * fails, this process does its work: the order is the same.
+ * Job. METIS takes random numbers from the C library's rand(), whose state the threads of a process share. So
+ * processes order parts at the same time: helpers that run the program order_part. Large parts are separated
+ * one by one; a small one is ordered as a whole. If no helper can be started, or one fails, this process does
+ * its work: the order is the same.
  *
- * Whole components are ordered by METIS, AMD or Scotch in this process or, if the caller wants to cancel, by
- * a helper: the libraries cannot be interrupted, a process can.
+ * METIS, AMD or Scotch order whole components in this process or, if the caller has a watch, in a helper: the
+ * libraries cannot be interrupted, but a process can be killed.
  *
- * Vertices with the same neighbours, as the unknowns of a node of a mesh have them, are merged before.
+ * Vertices with the same neighbours, such as the unknowns of a node of a mesh, are merged first.
  *
  * Reads   a tsi_component.
  * Writes  its perm.
@@ -19,23 +19,23 @@
 #include "partition/order/core_graph.h"
 #include "partition/order/symbolic.h"
 
-/* cores: helpers at a time; 1: none, or one if there is a watch. watch may be NULL. Errors: MEMORY, RUNTIME
- * (METIS, CAMD), CANCELLED. */
+/* cores: number of concurrent helpers; 1: none, or one if there is a watch. watch may be NULL. Errors:
+ * MEMORY, RUNTIME (METIS, CAMD), CANCELLED. */
 TRISTAR_CHECKED tristar_status tsi_shared_order(tsi_env *env, const tsi_component *c, int seed, int cores,
                                                 tsi_watch *watch);
 
-/* How a component is ordered as a whole. */
+/* The method that orders a component as a whole. */
 typedef struct tsi_method {
   tsi_ordering_kind kind; /* METIS, AMD or SCOTCH */
   tsi_index leaf_parts;   /* METIS: leaves of a separator tree; 1: no such tree */
   int seed;
-  idx_t *sizes;   /* 2 * leaf_parts - 1, of the nodes of the tree, written; NULL without a tree */
-  tsi_fill *fill; /* AMD adds what it predicts */
+  idx_t *sizes;   /* 2 * leaf_parts - 1, written: sizes of the nodes of the tree; NULL without a tree */
+  tsi_fill *fill; /* AMD adds its prediction. */
 } tsi_method;
 
 /* watch may be NULL. Errors: MEMORY, TOO_LARGE, RUNTIME, UNSUPPORTED, CANCELLED. */
 TRISTAR_CHECKED tristar_status tsi_component_order(tsi_env *env, const tsi_component *c,
                                                    const tsi_method *method, tsi_watch *watch);
 
-/* In a helper: does what the shared memory of so many bytes contains; returns an exit status. */
+/* In a helper: does the job in the shared memory of this number of bytes; returns an exit status. */
 int tsi_shared_order_serve(void *memory, size_t bytes);

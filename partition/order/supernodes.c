@@ -1,22 +1,21 @@
 /* Fundamental supernodes and relaxed merging: see supernodes.h.
  *
  * Merging a child of w columns and m rows into a parent of W columns and M rows, whose union has N rows,
- * stores w W + (w + W) N - w m - W M zeros (closed structures: N = M, so w (W + M - m)), for each of which a
- * solve streams 8 bytes per sweep. N is taken to be the least that it can be. It saves one supernode per
+ * stores w W + (w + W) N - w m - W M zeros (closed structures: N = M, so w (W + M - m)). A solve streams 8
+ * bytes per sweep for each of them. N is taken to be the least possible. Merging saves one supernode per
  * sweep: the call, its set-up, and the gather and scatter of m rows. With the costs in units of one streamed
- * entry, gain = SUPERNODE_COST + ROW_COST m - zeros and pairs are merged, fewest zeros first, while the gain
- * is positive. Zeros only grow as groups grow, so a queue entry that is out of date is simply put back with
- * its new number. */
+ * entry, gain = SUPERNODE_COST + ROW_COST m - zeros, and pairs are merged, fewest zeros first, while the gain
+ * is positive. Zeros only grow as groups grow, so an outdated queue entry is put back with its new number. */
 #include "partition/order/supernodes.h"
 
 #include "partition/order/etree.h"
 
-/* In stored entries (8 bytes, about 0.6 ns). A supernode costs a sweep 30 to 60 ns, which is 50 to 100 of
- * them, but zeros also cost memory and, in the factorization, work: with half of that the grids of model
- * problems store 6 to 9 % (2D) and 2 to 4 % (3D) of zeros. */
+/* In stored entries (8 bytes, about 0.6 ns). A supernode costs a sweep 30 to 60 ns, which is 50 to 100
+ * entries, but zeros also cost memory and, in the factorization, work: with half of that cost the grids of
+ * model problems store 6 to 9 % (2D) and 2 to 4 % (3D) of zeros. */
 enum { SUPERNODE_COST = 25, ROW_COST = 1 };
 
-enum { QUEUE_SIZE = 4096 }; /* merging that adds as many zeros is never considered */
+enum { QUEUE_SIZE = 4096 }; /* merges with this many more zeros are never considered */
 
 tristar_status tsi_supernodes_create(tsi_env *env, tsi_index n, const tsi_index *parent,
                                      const tsi_index *count, const tsi_index *part,
@@ -44,7 +43,7 @@ tristar_status tsi_supernodes_of_runs(tsi_env *env, tsi_index n, const tsi_index
   TSI_TRY(TSI_ALLOC_ZERO_IN(tree, tree->columns, tree->count));
   TSI_TRY(TSI_ALLOC_IN(tree, tree->rows, tree->count));
   TSI_TRY(TSI_ALLOC_IN(tree, tree->parent, tree->count));
-  for (tsi_index j = 0; j < n; j++) { /* the last column of each has the final word */
+  for (tsi_index j = 0; j < n; j++) { /* the last column of each supernode decides */
     tsi_index s = owner[j];
     tree->columns[s]++;
     tree->rows[s] = count[j] - 1;
@@ -54,16 +53,17 @@ tristar_status tsi_supernodes_of_runs(tsi_env *env, tsi_index n, const tsi_index
   return TRISTAR_OK;
 }
 
-/* The groups so far, and the children that may still be merged, in buckets by the zeros this would add. */
+/* The present groups, and the children that may still be merged, in buckets by the zeros that this would
+ * add. */
 typedef struct merger {
   const tsi_supernode_tree *tree;
-  tsi_index *rows;    /* of the group, at its topmost member */
-  tsi_index *group;   /* a disjoint-set forest that points upwards: its root is the topmost member */
-  tsi_count *columns; /* of the group, at its topmost member */
-  tsi_count *zeros;   /* stored zeros of the group, same place */
-  tsi_index *behind;  /* the next one in the same bucket */
+  tsi_index *rows;    /* Rows of the group, at its topmost member. */
+  tsi_index *group;   /* A disjoint-set forest that points upwards; its roots are the topmost members. */
+  tsi_count *columns; /* Columns of the group, at its topmost member. */
+  tsi_count *zeros;   /* Stored zeros of the group, at its topmost member. */
+  tsi_index *behind;  /* The next group in the same bucket. */
   tsi_index *bucket;  /* QUEUE_SIZE */
-  tsi_count last;     /* the last bucket that has had a group */
+  tsi_count last;     /* The highest bucket used so far. */
   double relax;
 } merger;
 
@@ -75,13 +75,13 @@ static tsi_index find_group(tsi_index *group, tsi_index s) {
   return s;
 }
 
-/* Rows of group s and the one above it together: those of the latter, unless s has more that are not its
- * columns. */
+/* Rows of group s and the group above it together: the rows of the latter, unless s has more rows that are
+ * not its columns. */
 static tsi_index rows_together(const merger *m, tsi_index s, tsi_index up) {
   return tsi_index_max(m->rows[up], (tsi_index)(m->rows[s] - m->columns[up]));
 }
 
-/* Zeros of merging group s into the group above it, of which up is the topmost member. */
+/* Zeros that merging adds: group s into the group above it, whose topmost member is up. */
 static tsi_count zeros_added(const merger *m, tsi_index s, tsi_index up) {
   const tsi_count w = m->columns[s], wide = m->columns[up], rows = rows_together(m, s, up);
   return w * wide + (w + wide) * rows - w * m->rows[s] - wide * m->rows[up];
@@ -94,7 +94,7 @@ static bool worthwhile(const merger *m, tsi_index s, tsi_index up, tsi_count add
   return (double)(m->zeros[s] + m->zeros[up] + added) <= m->relax * stored;
 }
 
-/* Puts group s into the bucket of its zeros, if merging it into the group above looks worthwhile. */
+/* Puts group s into the bucket of its zeros, unless these are too many. */
 static void enqueue(merger *m, tsi_index s) {
   tsi_index up = find_group(m->group, m->tree->parent[s]);
   tsi_count added = zeros_added(m, s, up);
@@ -122,11 +122,11 @@ static void merge_all(merger *m) {
     }
 }
 
-/* Relaxed merging of children into parents, as long as it makes a solve cheaper.
- * group[s] becomes the topmost member of the group of s. A group holds a node and descendants of it such that
- * each member's parent is a member too, except the topmost one's. part (count, may be NULL) as above.
- * relax: the largest share of zeros among the stored entries of a group; 0: nothing is merged.
- * rows[s]: the rows of the group whose topmost member s is. Errors: MEMORY. */
+/* Relaxed merging of children into parents, as long as it makes a solve cheaper. group[s] becomes the topmost
+ * member of the group of s. A group has a node and descendants of it; the parent of each member except the
+ * topmost one is a member, too. part (count, may be NULL): supernodes of different parts are not merged.
+ * relax: the largest share of zeros among the stored entries of a group; 0: nothing is merged. rows[s]: the
+ * rows of the group with the topmost member s. Errors: MEMORY. */
 static tristar_status merge(tsi_env *env, const tsi_supernode_tree *tree, const tsi_index *part, double relax,
                             tsi_index *group, tsi_index *rows) {
   TSI_SCRATCH(env, merger, m, 1);
@@ -153,17 +153,18 @@ static tristar_status merge(tsi_env *env, const tsi_supernode_tree *tree, const 
 
 /* ---- Merged supernodes, numbered ----------------------------------------------------------------------- */
 
-/* What lives only meanwhile. */
+/* Temporary data. */
 typedef struct work {
   const tsi_supernode_tree *tree;
-  tsi_index *group;           /* topmost supernode merged with each */
-  tsi_index *rows;            /* of each group, at its topmost member */
+  tsi_index *group;           /* For each supernode the topmost member of its group. */
+  tsi_index *rows;            /* Rows of each group, at its topmost member. */
   tsi_supernode_tree *merged; /* the groups, in the order of their topmost members */
-  tsi_index *merged_of;       /* merged supernode of each */
-  tsi_index *final;           /* final number of each merged supernode */
+  tsi_index *merged_of;       /* For each supernode its merged supernode. */
+  tsi_index *final;           /* Final number of each merged supernode. */
 } work;
 
-/* The tree of the groups. A group's number is the rank of its topmost member, so parents stay behind. */
+/* The tree of the groups. A group's number is the rank of its topmost member, so parents come after
+ * children. */
 static tristar_status merge_groups(work *w) {
   const tsi_supernode_tree *tree = w->tree;
   TSI_TRY(TSI_ALLOC_IN(w, w->merged_of, tree->count));
@@ -200,7 +201,7 @@ static tristar_status order_groups(tsi_env *env, work *w, tsi_index *order) {
   return TRISTAR_OK;
 }
 
-/* Takes the groups over into the result, in their final order; column_order[k]: the column that becomes k. */
+/* Copies the groups to the result, in their final order. column_order[k]: the column that becomes k. */
 static tristar_status number_supernodes(tsi_env *env, work *w, tsi_symbolic *sy, tsi_index *column_order) {
   const tsi_supernode_tree *merged = w->merged;
   sy->count = merged->count;

@@ -12,30 +12,31 @@
 
 /* ---- Separator trees ----------------------------------------------------------------------------------- */
 
-/* A top separator tree for an ordering that comes without one, cut from its elimination tree.
+/* A top separator tree for an ordering without one, cut from its elimination tree.
  *
- * Job. Columns of disjoint subtrees of an elimination tree do not meet. So the root of the separator tree
- * takes columns from the top, until subtrees are left that go into two halves of about the same work; each
- * half is cut likewise. Of the cuts that it passes, a node takes the one with the least work of its own and
- * of the larger half together, the first of several: where nothing branches it takes no columns.
- * Nodes are numbered as in ordering.h. Invariants: the parent of a column is in its own node or in an
- * ancestor of that. A column with one child is in the child's node: to take it too makes the larger half
- * lighter by its own work at most. So no node parts the columns of a pair (pairs.h).
+ * Job. Columns of disjoint subtrees of an elimination tree have no common entries. So the root of the
+ * separator tree takes columns from the top, until the remaining subtrees can be divided into two halves of
+ * about the same work; each half is cut likewise. Of its possible cuts a node takes the one with the least
+ * sum of its own work and the work of the larger half, the first of several; where the tree does not branch
+ * it takes no columns. Nodes are numbered as in ordering.h.
+ * Invariants: the parent of a column is in its own node or in an ancestor of this node. A column with one
+ * child is in the child's node: if the node takes it, too, the work of the larger half decreases by at most
+ * the work of this column. So no node separates the columns of a pair (pairs.h).
  *
- * A node works on a forest, whose roots are in a heap, the heaviest on top. Its cuts are made by taking the
- * heaviest root away, whose children become roots. As long as one subtree is heavier than all others
- * together, it is one half; else the subtrees go to the lighter half in turn, heaviest first. */
+ * A node works on a forest. Its roots are in a heap, the heaviest on top. A cut removes the heaviest root,
+ * and its children become roots. If one subtree is heavier than all others together, it is one half;
+ * otherwise the subtrees are added to the lighter half in turn, heaviest first. */
 
-/* Cuts into halves of similar work that a node looks at: the first ones are good, and each takes a sort. */
+/* Most cuts into halves of similar work that a node tries: the first ones are good, and each takes a sort. */
 #define BALANCED_CUTS 32
 
 typedef struct forest {
   const tsi_index *parent;
-  tsi_index *size; /* n: columns of each subtree; they come right before its root */
+  tsi_index *size; /* n: columns of each subtree, which are just before its root */
   double *weight;  /* n: operations of each subtree */
   tsi_index count; /* roots */
   tsi_index *heap; /* n */
-  double all;      /* operations of these subtrees */
+  double all;      /* Operations of all these subtrees. */
 } forest;
 
 /* ---- The heap ------------------------------------------------------------------------------------------ */
@@ -66,7 +67,7 @@ static tsi_index take_heaviest(forest *f) {
   return top;
 }
 
-/* The heaviest root goes; gives its operations without those of its subtrees. */
+/* Removes the heaviest root; returns its operations without the operations of its subtrees. */
 static double open_heaviest(forest *f, tsi_index *column) {
   const tsi_index root = take_heaviest(f), first = root - f->size[root];
   double own = f->weight[root];
@@ -84,8 +85,8 @@ static bool is_one_sided(const forest *f) {
   return f->count > 0 && 2 * f->weight[f->heap[0]] >= f->all;
 }
 
-/* Sorts the roots, heaviest first, which leaves them a heap; returns the work of the larger half. second
- * (count, may be NULL): is the subtree in the second half? */
+/* Sorts the roots, heaviest first, so they remain a heap; returns the work of the larger half. second (count,
+ * may be NULL): is the subtree in the second half? */
 static double halve(forest *f, tsi_index *scratch, bool *second) {
   double half[2] = {0, 0};
   const tsi_index roots = f->count;
@@ -107,7 +108,7 @@ static void fill(forest *f, const tsi_index *roots, tsi_index count) {
   for (tsi_index k = 0; k < count; k++) add_root(f, roots[k]);
 }
 
-/* How many columns the node takes. */
+/* Number of columns that the node takes. */
 static tsi_index choose_cut(forest *f, tsi_index *scratch) {
   double own = 0, least = halve(f, scratch, NULL);
   tsi_index taken = 0, best = 0, column;
@@ -116,7 +117,7 @@ static tsi_index choose_cut(forest *f, tsi_index *scratch) {
     taken++;
     balanced += !is_one_sided(f);
     const double cost = own + (is_one_sided(f) ? f->weight[f->heap[0]] : halve(f, scratch, NULL));
-    if (cost >= least * (1 - 1e-9)) continue; /* by more than roundoff */
+    if (cost >= least * (1 - 1e-9)) continue; /* must be less by more than roundoff */
     least = cost;
     best = taken;
   }
@@ -125,7 +126,8 @@ static tsi_index choose_cut(forest *f, tsi_index *scratch) {
 
 /* ---- The tree ------------------------------------------------------------------------------------------ */
 
-/* The forests of the nodes: roots from first[t] on, in a place for as many as there are columns. */
+/* The forests of the nodes: the roots of node t begin at first[t]; there is memory for as many roots as
+ * columns. */
 typedef struct nodes {
   tsi_index leaf_parts;
   tsi_index *first, *count, *roots;
@@ -140,7 +142,7 @@ static void mark_leaf(const forest *f, const nodes *w, tsi_index t, tsi_index *p
   }
 }
 
-/* Takes the columns of node t and hands the rest to its children. */
+/* Takes the columns of node t and passes the other ones to its children. */
 static void split(forest *f, nodes *w, tsi_index t, tsi_index *scratch, bool *second, tsi_index *part,
                   tsi_index *part_columns) {
   const tsi_index root = 2 * w->leaf_parts - 2, right = root - 2 * (root - t) - 1, left = right - 1;
@@ -208,15 +210,15 @@ static tristar_status separators_of_tree(tsi_env *env, tsi_index n, const tsi_in
 
 /* ---- Symbolic structure -------------------------------------------------------------------------------- */
 
-/* What lives only while a tsi_symbolic is built. */
+/* Temporary data of tsi_symbolic_create. */
 typedef struct work {
   const tsi_graph *graph;
-  tsi_index *parent;        /* of each column */
-  tsi_index *count;         /* entries of each column of L */
-  tsi_index *part;          /* top separator node of each vertex; NULL: no such tree */
-  tsi_index *column_part;   /* the same for each column */
-  tsi_supernode_tree *tree; /* fundamental supernodes */
-  tsi_index *tree_part;     /* top separator node of each of them */
+  tsi_index *parent;        /* For each column. */
+  tsi_index *count;         /* Entries of each column of L. */
+  tsi_index *part;          /* For each vertex its node in the top separator tree; NULL: there is no tree. */
+  tsi_index *column_part;   /* The same for each column. */
+  tsi_supernode_tree *tree; /* Fundamental supernodes. */
+  tsi_index *tree_part;     /* For each of these supernodes its node in the top separator tree. */
 } work;
 
 void tsi_symbolic_options_init(tsi_symbolic_options *options) {
@@ -248,7 +250,7 @@ static tristar_status renumber_columns(tsi_env *env, tsi_symbolic *sy, const tsi
   return TRISTAR_OK;
 }
 
-/* Orders the vertices that are not last among themselves; the last ones follow. */
+/* Orders the vertices that are not among the last ones; the last ones follow. */
 static tristar_status order_before_last(tsi_env *env, const tsi_symbolic_options *options,
                                         const tsi_graph *graph, tsi_index *perm) {
   const tsi_index n = graph->n, rest = n - options->last_count;
@@ -261,7 +263,7 @@ static tristar_status order_before_last(tsi_env *env, const tsi_symbolic_options
     perm[rest + k] = options->last[k];
   }
   if (options->ordering == TSI_ORDER_GIVEN) {
-    TSI_TRY(tsi_invert_permutation(env, n, options->given, vertex)); /* refuses what is no permutation */
+    TSI_TRY(tsi_invert_permutation(env, n, options->given, vertex)); /* verifies it */
     for (tsi_index k = 0; k < n; k++)
       if (number[options->given[k]] != TSI_NONE) perm[at++] = options->given[k];
     if (options->choice) *options->choice = (tsi_order_choice){TSI_ORDER_GIVEN, ""};
@@ -278,8 +280,8 @@ static tristar_status order_before_last(tsi_env *env, const tsi_symbolic_options
   return TRISTAR_OK;
 }
 
-/* The last columns become a chain, as columns of one supernode are, and what they have below them hangs on
- * the first one. */
+/* Makes the last columns a chain, like the columns of a supernode. The first one becomes the parent of their
+ * other children. */
 static void chain_last(tsi_index n, tsi_index last_count, tsi_index *parent) {
   const tsi_index first = n - last_count;
   for (tsi_index j = 0; j < first; j++)
@@ -287,7 +289,7 @@ static void chain_last(tsi_index n, tsi_index last_count, tsi_index *parent) {
   for (tsi_index j = first; j < n; j++) parent[j] = j + 1 < n ? j + 1 : TSI_NONE;
 }
 
-/* Orders the vertices and makes the column elimination tree, its nodes numbered in postorder. */
+/* Orders the vertices and computes the column elimination tree, with its nodes numbered in postorder. */
 static tristar_status order_columns(tsi_env *env, const tsi_symbolic_options *options, work *w,
                                     tsi_symbolic *sy) {
   const tsi_index n = sy->n;
@@ -312,8 +314,8 @@ static tristar_status order_columns(tsi_env *env, const tsi_symbolic_options *op
   return renumber_columns(env, sy, order, w->parent);
 }
 
-/* The permuted lower triangle, column by column: row[ptr[j] .. ptr[j+1]-1] are the rows below the diagonal.
- * Without a branch, which no processor could predict: the last row written may be none. */
+/* The permuted lower triangle by columns: row[ptr[j] .. ptr[j+1]-1] are the rows below the diagonal. Without
+ * a branch, which processors could not predict: the last row written may be invalid. */
 static tristar_status lower_triangle(tsi_env *env, const tsi_graph *graph, const tsi_symbolic *sy,
                                      tsi_count **ptr, tsi_index **row) {
   tsi_count at = 0;
@@ -331,7 +333,7 @@ static tristar_status lower_triangle(tsi_env *env, const tsi_graph *graph, const
   return TRISTAR_OK;
 }
 
-/* Column counts, and the sizes that follow from them. The last columns are full. */
+/* Computes column counts, and the sizes that follow from them. The last columns are full. */
 static tristar_status count_columns(tsi_env *env, const tsi_symbolic_options *options, work *w,
                                     tsi_symbolic *sy) {
   TSI_OWNED tsi_count *ptr = NULL;
@@ -362,7 +364,7 @@ tristar_status tsi_symbolic_measure(tsi_env *env, const tsi_graph *graph, const 
   sy->n = graph->n;
   TSI_TRY(order_columns(env, &options, w, sy));
   TSI_TRY(count_columns(env, &options, w, sy));
-  TSI_SCRATCH_ZERO(env, double, below, sy->n); /* the heaviest path below each column */
+  TSI_SCRATCH_ZERO(env, double, below, sy->n); /* entries on the heaviest path below each column */
   *fill = (tsi_fill){.entries = (double)sy->nnz_exact, .flops = sy->flops};
   for (tsi_index j = 0; j < sy->n; j++) {
     const double path = below[j] + w->count[j];
@@ -373,11 +375,11 @@ tristar_status tsi_symbolic_measure(tsi_env *env, const tsi_graph *graph, const 
   return TRISTAR_OK;
 }
 
-/* The top separator node of each column, if there is such a tree: that of the ordering, or one that is cut
- * from the elimination tree. */
+/* Finds the top separator node of each column, if there is such a tree: from the ordering, or cut from the
+ * elimination tree. */
 static tristar_status find_parts(tsi_env *env, const tsi_symbolic_options *options, work *w,
                                  tsi_symbolic *sy) {
-  if (options->last_count > 0) { /* a part of their own: they are not merged with others */
+  if (options->last_count > 0) { /* a part of their own, so they are not merged with others */
     TSI_TRY(TSI_ALLOC_ZERO_IN(w, w->column_part, sy->n));
     for (tsi_index k = 0; k < options->last_count; k++) w->column_part[sy->inverse[options->last[k]]] = 1;
   }
@@ -389,7 +391,7 @@ static tristar_status find_parts(tsi_env *env, const tsi_symbolic_options *optio
                                sy->part_columns));
     for (tsi_index k = 0; k < sy->n; k++) w->part[sy->perm[k]] = w->column_part[k];
   }
-  for (tsi_index k = 0; options->group != NULL && k < sy->n; k++) /* beside the nodes of the tree */
+  for (tsi_index k = 0; options->group != NULL && k < sy->n; k++) /* numbers after the nodes of the tree */
     if (options->group[sy->perm[k]] > 0)
       w->column_part[k] = 2 * sy->leaf_parts - 2 + options->group[sy->perm[k]];
   return TRISTAR_OK;
@@ -415,12 +417,13 @@ static tristar_status note_parts(const work *w, tsi_symbolic *sy) {
   return TRISTAR_OK;
 }
 
-/* Row i of L is where the paths from the entries of A's row i up to i lead through: each supernode on them,
- * below i's own, gets row i. Rows come in ascending order, so the lists need no sorting. */
+/* Row i of L has entries on the paths from the entries of A's row i up to i: row i is added to each supernode
+ * on these paths below the supernode of i. Rows are added in ascending order, so the lists need no
+ * sorting. */
 static tristar_status fill_rows(tsi_env *env, const tsi_graph *graph, tsi_symbolic *sy) {
   TSI_TRY(TSI_ALLOC_IN(sy, sy->rows, sy->row_ptr[sy->count]));
   TSI_SCRATCH(env, tsi_index, owner, sy->n);
-  TSI_SCRATCH(env, tsi_index, mark, sy->count); /* the latest row that came by */
+  TSI_SCRATCH(env, tsi_index, mark, sy->count); /* the latest row that was added */
   TSI_SCRATCH(env, tsi_count, next, sy->count);
   TSI_SCRATCH(env, tsi_index, below, sy->n);
   for (tsi_index s = 0; s < sy->count; s++) {
@@ -448,7 +451,7 @@ static tristar_status fill_rows(tsi_env *env, const tsi_graph *graph, tsi_symbol
   return TRISTAR_OK;
 }
 
-/* From the column elimination tree to the final supernodes and their rows. */
+/* Computes the final supernodes and their rows from the column elimination tree. */
 static tristar_status build_supernodes(tsi_env *env, const tsi_symbolic_options *options, work *w,
                                        tsi_symbolic *sy) {
   TSI_TRY(find_supernodes(env, w, sy->n));

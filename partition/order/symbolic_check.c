@@ -1,13 +1,13 @@
 /* Verifies the invariants of a tsi_symbolic that symbolic.h lists, one function for each group of them.
  *
- * Every function relies on what the ones before it have established, and on nothing else: broken structures
- * are reported, not followed. Time is O(n + nnz(A) + rows). */
+ * Every function relies only on properties that the functions before it have verified: broken structures are
+ * reported, not followed. Time is O(n + nnz(A) + rows). */
 #include "partition/order/ordering.h"
 #include "partition/order/symbolic.h"
 
 #define BROKEN(...) TSI_FAIL(env, TRISTAR_ERR_INTERNAL, "symbolic: " __VA_ARGS__)
 
-/* perm and inverse are permutations, inverse to each other. */
+/* Verifies that perm and inverse are permutations, inverse to each other. */
 static tristar_status check_permutation(tsi_env *env, const tsi_symbolic *sy) {
   if (sy->n < 0) BROKEN("n = %d", sy->n);
   for (tsi_index k = 0; k < sy->n; k++) {
@@ -18,7 +18,7 @@ static tristar_status check_permutation(tsi_env *env, const tsi_symbolic *sy) {
   return TRISTAR_OK;
 }
 
-/* The columns are split into nonempty runs. */
+/* Verifies that the columns are divided into nonempty runs. */
 static tristar_status check_columns(tsi_env *env, const tsi_symbolic *sy) {
   if (sy->count < 0 || sy->start[0] != 0)
     BROKEN("%d supernodes, the first starts at column %d", sy->count, sy->start[0]);
@@ -30,7 +30,7 @@ static tristar_status check_columns(tsi_env *env, const tsi_symbolic *sy) {
   return TRISTAR_OK;
 }
 
-/* The rows of each supernode ascend, below its columns. */
+/* Verifies that the rows of each supernode ascend, below its columns. */
 static tristar_status check_rows(tsi_env *env, const tsi_symbolic *sy) {
   if (sy->row_ptr[0] != 0) BROKEN("row_ptr[0] = %lld", (long long)sy->row_ptr[0]);
   for (tsi_index s = 0; s < sy->count; s++) {
@@ -48,9 +48,9 @@ static tristar_status check_rows(tsi_env *env, const tsi_symbolic *sy) {
   return TRISTAR_OK;
 }
 
-/* parent is the supernode of the first row. */
+/* Verifies that parent is the supernode of the first row. */
 static tristar_status check_parents(tsi_env *env, const tsi_symbolic *sy) {
-  for (tsi_index s = 0; !sy->closed && s < sy->count; s++) /* before chains of them are followed */
+  for (tsi_index s = 0; !sy->closed && s < sy->count; s++) /* before chains of parents are followed */
     if (sy->parent[s] != TSI_NONE && (sy->parent[s] <= s || sy->parent[s] >= sy->count))
       BROKEN("parent %d of supernode %d", sy->parent[s], s);
   for (tsi_index s = 0; s < sy->count; s++) {
@@ -79,8 +79,8 @@ static tsi_count stored_entries(const tsi_symbolic *sy, tsi_index s) {
   return columns * (columns + 1) / 2 + columns * (sy->row_ptr[s + 1] - sy->row_ptr[s]);
 }
 
-/* Walks over the children of `node` (TSI_NONE: the roots) from the last one, numbered `last`, down to
- * `first`: each must end where the next one begins, and weigh no less. */
+/* Visits the children of `node` (TSI_NONE: the roots) from the last one, number `last`, down to `first`: each
+ * must end where the next one begins, and must not be lighter than the next one. */
 static tristar_status check_children(tsi_env *env, const tsi_symbolic *sy, tsi_index node, tsi_index first,
                                      tsi_index last, const tsi_index *size, const tsi_count *weight) {
   for (tsi_index c = last, next = TSI_NONE; c >= first; next = c, c -= size[c]) {
@@ -94,7 +94,7 @@ static tristar_status check_children(tsi_env *env, const tsi_symbolic *sy, tsi_i
   return TRISTAR_OK;
 }
 
-/* Subtrees are contiguous, heavy ones first; the height is right. */
+/* Verifies that subtrees are contiguous, heavy ones first, and that the height is right. */
 static tristar_status check_postorder(tsi_env *env, const tsi_symbolic *sy) {
   tsi_index highest = 0;
   TSI_SCRATCH_ZERO(env, tsi_index, size, sy->count);
@@ -120,7 +120,7 @@ static tristar_status check_postorder(tsi_env *env, const tsi_symbolic *sy) {
   return TRISTAR_OK;
 }
 
-/* Rows beyond the parent's columns are rows of the parent. Both lists ascend. */
+/* Verifies that rows behind the parent's columns are rows of the parent. Both lists ascend. */
 static tristar_status check_containment(tsi_env *env, const tsi_symbolic *sy) {
   for (tsi_index s = 0; sy->closed && s < sy->count; s++) {
     tsi_index up = sy->parent[s];
@@ -136,11 +136,11 @@ static tristar_status check_containment(tsi_env *env, const tsi_symbolic *sy) {
   return TRISTAR_OK;
 }
 
-/* Each entry of A + A^T below the diagonal has a place. */
+/* Verifies that each entry of A + A^T below the diagonal is in its supernode. */
 static tristar_status check_entries(tsi_env *env, const tsi_symbolic *sy, const tsi_graph *graph) {
   if (graph == NULL) return TRISTAR_OK;
   if (graph->n != sy->n) BROKEN("n = %d, but the graph has %d vertices", sy->n, graph->n);
-  TSI_SCRATCH(env, tsi_index, mark, sy->n); /* the latest supernode that has this row */
+  TSI_SCRATCH(env, tsi_index, mark, sy->n); /* the latest supernode with this row */
   for (tsi_index i = 0; i < sy->n; i++) mark[i] = TSI_NONE;
   for (tsi_index s = 0; s < sy->count; s++) {
     for (tsi_index j = sy->start[s]; j < sy->start[s + 1]; j++) mark[j] = s;
@@ -156,7 +156,7 @@ static tristar_status check_entries(tsi_env *env, const tsi_symbolic *sy, const 
   return TRISTAR_OK;
 }
 
-/* The totals. Operations do not count the columns that are not eliminated: they are one root. */
+/* Verifies the totals. Operations do not count columns that are not eliminated: these are one root. */
 static tristar_status check_totals(tsi_env *env, const tsi_symbolic *sy) {
   tsi_count stored = 0, of_root = 0;
   for (tsi_index s = 0; s < sy->count; s++) {
@@ -172,7 +172,8 @@ static tristar_status check_totals(tsi_env *env, const tsi_symbolic *sy) {
   return TRISTAR_OK;
 }
 
-/* The parts form the top separator tree: a supernode's parent is in its own part or in an ancestor. */
+/* Verifies that the parts form the top separator tree: a supernode's parent is in its own part or in an
+ * ancestor. */
 static tristar_status check_parts(tsi_env *env, const tsi_symbolic *sy) {
   tsi_index leaves = sy->leaf_parts, nodes = 2 * leaves - 1;
   if (leaves < 1 || leaves > TSI_MAX_LEAF_PARTS || (leaves & (leaves - 1)) != 0)
@@ -181,7 +182,7 @@ static tristar_status check_parts(tsi_env *env, const tsi_symbolic *sy) {
   if (leaves == 1 || sy->part == NULL || sy->part_columns == NULL)
     BROKEN("leaf_parts = %d, part is %s, part_columns is %s", leaves, sy->part ? "set" : "NULL",
            sy->part_columns ? "set" : "NULL");
-  TSI_SCRATCH(env, tsi_count, left, nodes); /* columns not yet seen */
+  TSI_SCRATCH(env, tsi_count, left, nodes); /* columns not yet visited */
   for (tsi_index t = 0; t < nodes; t++) left[t] = sy->part_columns[t];
   for (tsi_index s = 0; s < sy->count; s++)
     if (sy->part[s] < 0 || sy->part[s] >= nodes)
@@ -191,7 +192,7 @@ static tristar_status check_parts(tsi_env *env, const tsi_symbolic *sy) {
     left[t] -= sy->start[s + 1] - sy->start[s];
     if (sy->parent[s] == TSI_NONE) continue;
     tsi_index above = sy->part[sy->parent[s]];
-    while (t < above) t = tsi_separator_parent(leaves, t); /* parts above have higher numbers */
+    while (t < above) t = tsi_separator_parent(leaves, t); /* ancestors have higher numbers */
     if (t != above)
       BROKEN("supernode %d of part %d has parent %d of part %d, which is not above", s, sy->part[s],
              sy->parent[s], above);
