@@ -1,9 +1,10 @@
-/* L D L^T of a diagonal block with pivots of order 1 and 2, for files that are compiled for each scalar type.
+/* Factors a diagonal block as L D L^T with pivots of order 1 and 2. For files compiled for each scalar type.
  *
  * J. R. Bunch and L. Kaufman, Some stable methods for calculating inertia and solving symmetric linear
- * systems, Math. Comp. 31 (1977), algorithm A. The block is kept in full while it is factored, so that an
- * interchange is one of rows and one of columns; it has at most TSI_PANEL_WIDTH_MAX columns. P A P^T = L D
- * L^T, where P applies the interchanges k <-> pivot[k], k ascending. */
+ * systems, Math. Comp. 31 (1977), algorithm A. Both triangles of the block are stored during the
+ * factorization, so that rows and columns are interchanged as a whole. The block has at most
+ * TSI_PANEL_WIDTH_MAX columns. P A P^T = L D L^T, where P applies the interchanges k <-> pivot[k], k
+ * ascending. */
 #pragma once
 
 #include <math.h>
@@ -29,13 +30,13 @@ static inline tsi_scalar tsi_ldl_image(bool adjoint, tsi_scalar x) {
   return adjoint ? tsi_conj(x) : x;
 }
 
-/* Rows and columns k and r: rows everywhere (also in L), columns in what is left. */
+/* Interchanges rows and columns k and r: rows everywhere (also in L), columns only in the remaining block. */
 static inline void tsi_ldl_interchange(const tsi_ldl_block *m, tsi_index k, tsi_index from, tsi_index r) {
   if (k == r) return;
   const double size = m->result->column_size[k];
   m->result->column_size[k] = m->result->column_size[r];
   m->result->column_size[r] = size;
-  for (tsi_index j = 0; j < 4 && m->result->second != NULL; j++) { /* their pairs are no more */
+  for (tsi_index j = 0; j < 4 && m->result->second != NULL; j++) { /* dissolves their pairs */
     const tsi_index column = (j & 2 ? k : r) + (j & 1);
     if (column < m->b) m->result->second[column] = false;
   }
@@ -51,7 +52,7 @@ static inline void tsi_ldl_interchange(const tsi_ldl_block *m, tsi_index k, tsi_
   }
 }
 
-/* Row of the largest entry of column k in rows k+1 .. b-1; k if there is none. */
+/* Returns the row of the largest entry of column k in rows k+1 .. b-1; k if there is no such row. */
 static inline tsi_index tsi_ldl_largest_below(const tsi_ldl_block *m, tsi_index k) {
   tsi_index best = k + 1 < m->b ? k + 1 : k;
   for (tsi_index i = k + 2; i < m->b; i++)
@@ -65,7 +66,7 @@ static inline double tsi_ldl_largest_size(const tsi_ldl_block *m) {
   return largest;
 }
 
-/* The largest entry of column k in rows k + 2 .. b-1 of the block. */
+/* Returns the size of the largest entry of the column in rows k + 2 .. b-1 of the block. */
 static inline double tsi_ldl_largest_behind(const tsi_ldl_block *m, tsi_index k, tsi_index column) {
   double most = 0;
   for (tsi_index i = k + 2; i < m->b; i++) most = fmax(most, (double)tsi_abs(m->a[i + column * m->ld]));
@@ -79,8 +80,8 @@ static inline bool tsi_ldl_exceeds_tiny(const tsi_ldl_block *m, double size) {
   return false;
 }
 
-/* The order of the pivot at k that the order of the columns gives, if it passes the threshold test of
- * threshold.h in the block; else 0. */
+/* Returns the order of the pivot at k that the column order proposes (result->second), if it passes the
+ * threshold test of threshold.h in the block; else 0. */
 static inline int tsi_ldl_follow_order(const tsi_ldl_block *m, tsi_index k, double diagonal, double lambda) {
   const double u = m->result->threshold;
   if (k + 1 == m->b || !m->result->second[k + 1])
@@ -97,7 +98,7 @@ static inline int tsi_ldl_follow_order(const tsi_ldl_block *m, tsi_index k, doub
   return size > m->result->least * largest && tsi_ldl_exceeds_tiny(m, size) ? 2 : 0;
 }
 
-/* Order of the pivot at k; *r: the row to interchange with k (order 1) or k + 1 (order 2). */
+/* Returns the order of the pivot at k. *r: the row to interchange with k (order 1) or k + 1 (order 2). */
 static inline int tsi_ldl_choose(const tsi_ldl_block *m, tsi_index k, tsi_index *r) {
   const tsi_real diagonal = tsi_abs(m->a[k + k * m->ld]);
   const tsi_index below = tsi_ldl_largest_below(m, k);
@@ -111,8 +112,8 @@ static inline int tsi_ldl_choose(const tsi_ldl_block *m, tsi_index k, tsi_index 
   if (diagonal >= TSI_LDL_ALPHA * lambda) return 1;
   if ((double)lambda < m->result->nearest) m->result->nearest = (double)lambda;
   if (lambda < (tsi_real)m->result->tiny) return 1;
-  /* what cancellation has left of a row that depends on others: with another row it would look like a pivot
-   */
+  /* The row depends on others, and cancellation left only rounding errors. Together with another row it would
+   * look like a pivot. */
   if ((double)lambda <= m->result->least * tsi_ldl_largest_size(m)) return 1;
   tsi_real sigma = 0;
   for (tsi_index j = k; j < m->b; j++)
@@ -122,13 +123,13 @@ static inline int tsi_ldl_choose(const tsi_ldl_block *m, tsi_index k, tsi_index 
   return tsi_abs(m->a[below + below * m->ld]) >= TSI_LDL_ALPHA * sigma ? 1 : 2;
 }
 
-/* Free of rounding errors of the imaginary part. */
+/* Returns diagonal entry k; of a Hermitian block without the rounding errors in its imaginary part. */
 static inline tsi_scalar tsi_ldl_diagonal(const tsi_ldl_block *m, tsi_index k) {
   const tsi_scalar entry = m->a[k + k * m->ld];
   return m->adjoint ? tsi_re(entry) : entry;
 }
 
-/* Eliminates column k with its diagonal entry. */
+/* Eliminates column k with its diagonal entry as pivot. */
 static inline bool tsi_ldl_eliminate_1(const tsi_ldl_block *m, tsi_index k) {
   tsi_scalar *column = m->a + k * m->ld;
   column[k] = tsi_ldl_diagonal(m, k);
@@ -148,7 +149,7 @@ static inline bool tsi_ldl_eliminate_1(const tsi_ldl_block *m, tsi_index k) {
   return true;
 }
 
-/* Notes the size of the pivot of order 2 at k, whose largest entry is `most`. */
+/* Records the size of the pivot of order 2 at k. most: size of its largest entry. */
 static inline void tsi_ldl_measure_2(const tsi_ldl_block *m, tsi_index k, double determinant, double most) {
   const double columns = sqrt(m->result->column_size[k]) * sqrt(m->result->column_size[k + 1]);
   const double least = determinant / most;
@@ -156,7 +157,7 @@ static inline void tsi_ldl_measure_2(const tsi_ldl_block *m, tsi_index k, double
   tsi_pivoting_measure(m->result, k, by_least ? least : sqrt(determinant), columns);
 }
 
-/* Eliminates columns k and k + 1 with their diagonal block [d11 tsi_ldl_image(d21); d21 d22]. */
+/* Eliminates columns k and k + 1 with the pivot [d11 tsi_ldl_image(d21); d21 d22]. */
 static inline bool tsi_ldl_eliminate_2(const tsi_ldl_block *m, tsi_index k) {
   tsi_scalar *c1 = m->a + k * m->ld, *c2 = c1 + m->ld;
   const tsi_scalar d21 = c1[k + 1], d12 = tsi_ldl_image(m->adjoint, d21);
@@ -190,8 +191,8 @@ static inline bool tsi_ldl_eliminate_2(const tsi_ldl_block *m, tsi_index k) {
   return true;
 }
 
-/* Factors the block, whose lower triangle holds A, and writes pivot, inverse and the outcome. Afterwards L is
- * below the diagonal; the rest is scratch. False: a pivot does not serve. */
+/* Factors the block. On entry the lower triangle holds A; afterwards L is below the diagonal, and the rest is
+ * scratch. Writes pivot, inverse and the outcome. Returns false if a pivot is unusable. */
 static inline bool tsi_ldl_factor(const tsi_ldl_block *m) {
   tsi_pivoting_begin(m->result);
   for (tsi_index j = 0; j < m->b; j++)

@@ -1,61 +1,59 @@
-/* One task of a solve on plain arrays: gather, panels, scatter. What runs inside a StarPU task, in the serial
- * replay and in tests.
+/* One task of a solve on plain arrays: gather, panels, scatter. StarPU tasks, the serial replay and tests run
+ * it.
  *
  * Workspace. One array of rows of `stride` scalars. Chunk c has the rows workspace[c] .. : x of its columns,
- * then its update vector (forward) or a copy of x of its off-rows (backward), then, for a sliced chunk,
- * `width` rows of partial sums for each slice; behind these the same once more where the other direction
- * works with a factor of another structure. No two tasks that may run at the same time write the same row,
- * and no task reads a row that another one may be writing.
+ * then its update vector (forward) or a copy of x of its off-rows (backward). A sliced chunk then has `width`
+ * rows of partial sums for each slice. If the other direction uses a factor of another structure, a second
+ * such set of rows follows. No two concurrent tasks write the same row, and no task reads a row that a
+ * concurrent task may write.
  *
  *   forward chunk   x_c = R b (permuted, scaled) + sum over pairs of u_source;  u_c = 0;  panels
  *   forward slice   u_c[rows of the slice] = - R x_c
  *   backward slice  u_c[rows of the slice] = x of their owners;  sum_k = R' u_c
- *   backward chunk  u_c = x of the owners (unsliced), x_c -= sum_k (sliced);  panels in reverse;  x to the
- * user (permuted, scaled)
+ *   backward chunk  u_c = x of the owners (unsliced), x_c -= sum_k (sliced);  panels in reverse;  user's x
  *
- * With TSI_INVERSE_PARTITIONED the rectangle works on x as it is before the triangle, forward, and its sum is
- * subtracted after the triangle, backward. So the forward task of a sliced chunk leaves P x_c in the first
- * `width` rows of partial sums, where its forward slices find it. No backward slice of the chunk writes there
- * before the last forward slice has read: it waits for x of the owner of its first row, whose own columns
- * have all later rows below them, hence for the backward and so the forward tasks of the owners of all rows,
- * and these wait for the forward slices. (Imported factors, whose rows may be others, are
- * TSI_INVERSE_DIAGONAL.)
+ * With TSI_INVERSE_PARTITIONED the rectangle uses x before the triangle, forward, and its sum is subtracted
+ * after the triangle, backward. So the forward task of a sliced chunk stores P x_c for its forward slices in
+ * the first `width` rows of partial sums. No backward slice of the chunk overwrites these rows too early. It
+ * waits for x of the owner of its first row. All later rows are off-rows of this owner, so the slice waits
+ * for the backward and thus the forward tasks of the owners of all rows. These tasks wait for the forward
+ * slices. (Imported factors may have other rows; they are TSI_INVERSE_DIAGONAL.)
  *
- * Updates pushed (tsi_solve_data.push): x_c = R b, the sums and the copies are made by tasks of their own,
- * one for each pair, in the same order.
+ * Pushed updates (tsi_solve_data.push): separate tasks, one for each pair, compute x_c = R b, the sums and
+ * the copies, in the same order.
  *
  *   forward push    x_target = R b, if the pair is the target's first;  x_target += u_source
  *   backward push   u_source[rows of the pair] = x_target
  *
- * Partitioned inverse: chunks only say who reads, turns and writes which rows. Row j of the final order is
- * row j of the workspace, and row second + j of its second half.
+ * Partitioned inverse: chunks only divide the rows to be read, turned and written. Row j of the final order
+ * is row j of the workspace, and row second + j of its second half.
  *
  *   read chunk     x_c = R b
  *   turn chunk     D^-1 and conjugates, in the second half
- *   write chunk    x_c to the user
+ *   write chunk    user's x = x_c
  *
  * Triangular matrices by rows (tsi_solve_data.rows). Row j of the final order is row j of the workspace.
- * There is one sweep; a chunk that has no part in a forward one leaves zeros, which others may read. One
- * right-hand side whose entries follow each other is solved in x, or, where x is not what others read, in the
- * workspace, by the numbers of the stream, a few rows at a time (tsi_solve_call.rows).
+ * There is one sweep; a chunk without a part in a forward sweep writes zeros, which others may read. A single
+ * right-hand side with contiguous entries is solved in x, a few rows at a time, in the order of the stream
+ * (tsi_solve_call.rows); or in the workspace, if x does not have the order and scaling of the stream.
  *
- *   forward chunk    x_c = b_c, row by row less the products with the rows before;  x_c to the user
- *   backward chunk   likewise with the rows after, the last row first
+ *   forward chunk    x_c = b_c, row by row minus the products with earlier rows;  user's x = x_c
+ *   backward chunk   likewise with later rows, from the last row to the first
  *
- * Distributed solves (tsi_solve_data.messages). A process has chunks that others own a part of; sums that it
- * gets from them lie in an inbox of rows.
+ * Distributed solves (tsi_solve_data.messages). Several processes share a chunk; an inbox of rows holds the
+ * sums that a process receives from others.
  *
- *   forward chunk    also adds the rows of the inbox that are for it; x_c starts from zero unless it reads b
+ *   forward chunk    also adds its rows of the inbox; x_c starts from zero unless it reads b
  *   forward sum      x_c = 0 + sum over pairs of u_source + rows of the inbox
- *   backward chunk   also subtracts the rows of the inbox that are for it; writes x only if it is to
+ *   backward chunk   also subtracts its rows of the inbox; writes x only on the process in charge of this
  *   backward sum     sum_0 = sum over its slices of sum_k + rows of the inbox
  *
  * A solve may consist of one direction only: then the forward chunk also writes x, or the backward chunk
- * reads b. Of several processes all chunks go through both directions even so, as sums and x have to come
- * together: a forward chunk that has no part leaves b, where the backward direction starts from it, or zeros;
- * after a lone forward direction backward chunks write x and do nothing else. With sparse right-hand sides,
- * or few rows of x asked for, chunks that have no part in the result do nothing; x of a chunk that had no
- * part forward is zero.
+ * reads b. On several processes all chunks still run in both directions, because sums and x must be
+ * exchanged. A forward chunk without a part stores b, if the backward direction starts from it, or zeros.
+ * After a single forward direction backward chunks only write x. With sparse right-hand sides or few wanted
+ * rows of x, chunks without a part in the result do nothing; x of a chunk without a part in the forward
+ * direction is zero.
  *
  * All structures are immutable during a solve except the workspace and the user's x. */
 #pragma once
@@ -76,7 +74,7 @@ typedef struct tsi_solve_chunk {
   tsi_index source_count, target_count;
   tsi_index panel, panels; /* first panel and number of panels */
   tsi_index column, columns;
-  tsi_index update; /* its first off-row's row, counted from its first row in the workspace */
+  tsi_index update; /* row of its first off-row, counted from its first row in the workspace */
   tsi_index off_rows;
   tsi_index slice, slices; /* first slice and number of slices */
 } tsi_solve_chunk;
@@ -86,8 +84,8 @@ typedef struct tsi_solve_slice {
   tsi_index first, count; /* rows of the chunk's only panel */
 } tsi_solve_slice;
 
-/* Rows of the inbox for each chunk, in the order in which they are added: those of chunk c are
- * row[first[c]] .. row[first[c] + count[c] - 1], each the first of as many as the chunk has columns. */
+/* Sums in the inbox for each chunk, in the order in which they are added. Sum k of chunk c begins at row
+ * row[first[c] + k] of the inbox, k < count[c], and has a row for each column of the chunk. */
 typedef struct tsi_solve_inbox {
   const tsi_count *first;
   const tsi_index *count;
@@ -99,7 +97,7 @@ typedef struct tsi_solve_messages {
   const unsigned char *reads, *writes; /* chunks: b is read, x is written here */
 } tsi_solve_messages;
 
-/* What a plan holds for the kernels of one triangular factor. */
+/* Data of a plan for the kernels of one triangular factor. */
 typedef struct tsi_solve_data {
   const tsi_kernels *kernels;
   tsi_index chunks;
@@ -110,25 +108,25 @@ typedef struct tsi_solve_data {
   const tsi_index *off;       /* off-rows of all chunks, final numbering */
   const tsi_solve_pair *pair;
   const tsi_count *by_target;
-  bool push;                          /* pairs have tasks of their own */
+  bool push;                          /* pairs have separate tasks */
   tsi_count second;                   /* partitioned inverse: first row of the workspace's second half */
   const tsi_solve_messages *messages; /* NULL: the solve is not distributed. INVERSE_PARTITIONED has none */
-  const tsi_spmv_kernels *rows;       /* of triangular matrices by rows; else NULL */
+  const tsi_spmv_kernels *rows;       /* kernels for triangular matrices by rows; else NULL */
 } tsi_solve_data;
 
-/* Which chunks take part, and where the given rows of b and the wanted rows of x are. */
+/* The chunks that take part in a solve, the given rows of b and the wanted rows of x. */
 typedef struct tsi_solve_sparse {
-  const unsigned char *forward, *backward; /* chunks: takes part in that direction */
-  /* Rows of b given: those of chunk c are in_ptr[c] .. in_ptr[c+1]-1; in_local[e] counts from the chunk's
-   * first column, in_from[e] is the row of the user's compact array. NULL: all rows are given, as in a dense
-   * solve. */
+  const unsigned char *forward, *backward; /* by chunk: 1 if it takes part in this direction */
+  /* Given rows of b. Chunk c has the entries e = in_ptr[c] .. in_ptr[c+1]-1: in_local[e] is the row, counted
+   * from the chunk's first column, in_from[e] the row of the user's compact array. NULL: all rows are given,
+   * as in a dense solve. */
   const tsi_index *in_ptr, *in_local, *in_from;
-  const tsi_index *out_ptr, *out_local, *out_to; /* likewise, rows of x wanted */
+  const tsi_index *out_ptr, *out_local, *out_to; /* wanted rows of x, likewise */
 } tsi_solve_sparse;
 
-/* All rows of the user's array, chunk by chunk: entry e, column <= e < column + columns of the chunk, is
- * local row local[e] and the user's row user[e]. Within a chunk the user's rows ascend, so that its arrays
- * are read and written in streams. */
+/* All rows of the user's array, chunk by chunk. A chunk has the entries e, column <= e < column + columns:
+ * its local row local[e] is the user's row user[e]. Within a chunk the user's rows ascend, so that the user's
+ * arrays are read and written in streams. */
 typedef struct tsi_user_rows {
   const tsi_index *local, *user; /* n */
 } tsi_user_rows;
@@ -141,13 +139,13 @@ typedef struct tsi_solve_column {
   void *x;
 } tsi_solve_column;
 
-/* What one solve adds. Forward uses the lower factor of op(A), backward the transpose of the upper one. */
+/* Data of one solve. Forward uses the lower factor of op(A), backward the transpose of the upper one. */
 typedef struct tsi_solve_call {
-  const void *forward_values, *backward_values; /* all of the scalar type of the kernels */
+  const void *forward_values, *backward_values; /* scalars of the kernels' type */
   const tsi_triangle_rows
-      *triangle_rows[2];     /* chunks without panels: what the sweeps forward, backward read */
+      *triangle_rows[2];     /* chunks without panels: data of the forward and the backward sweep */
   const tsi_row_sweep *rows; /* the same for one right-hand side as a stream; else NULL */
-  bool moves_in, moves_out;  /* rows: b, x are not in the order and scaling of the stream; else: in place */
+  bool moves_in, moves_out;  /* rows: b, x do not have the order and scaling of the stream; else: in place */
   const tsi_index *forward_pivots, *backward_pivots; /* NULL: none */
   const void *inverse; /* L D L^T: D^-1 as in tsi_pivoting, by final column; NULL: none */
   bool adjoint;        /* D^-1 is Hermitian */
@@ -156,39 +154,39 @@ typedef struct tsi_solve_call {
   tsi_user_rows in_rows, out_rows;       /* the same maps as lists; NULL: take the maps */
   const tsi_index *in_place, *out_place; /* inverses of the maps, for rows that are moved; NULL: identity */
   const double *in_scale, *out_scale;    /* n, by row of b and of x; NULL: ones */
-  const void *b;                         /* of the kernels' scalar type, or of the double type if wide */
+  const void *b;                         /* scalars of the kernels' type, or of the double type if wide */
   void *x;
   bool wide;
   int64_t b_row, b_column, x_row, x_column; /* strides, in scalars */
-  const tsi_solve_column *columns;          /* nrhs columns that are stored apart; NULL: b, x and strides */
-  tsi_index nrhs;                           /* of the user */
-  tsi_index least;  /* panels: columns of the kernels, if nrhs is less; those behind nrhs are zero */
-  tsi_index stride; /* tsi_workspace_stride of nrhs or, if that is more, of least */
+  const tsi_solve_column *columns;          /* nrhs columns in separate arrays; NULL: b, x and strides */
+  tsi_index nrhs;                           /* right-hand sides of the user */
+  tsi_index least;  /* panels: minimum number of columns for the kernels; columns beyond nrhs are zero */
+  tsi_index stride; /* tsi_workspace_stride of the maximum of nrhs and least */
   void *workspace;
-  const void *inbox;       /* rows of `stride` scalars; NULL without messages */
-  bool conjugate_in;       /* conj(b) instead of b */
-  bool conjugate_backward; /* the backward sweep works on conjugates: its factor is conj of the stored one */
-  bool conjugate_out;      /* conj(x) instead of x */
-  bool read_backward;      /* there is no forward sweep: backward chunks read b */
-  bool write_forward;      /* there is no backward sweep: forward chunks write x */
-  bool combines; /* x = beta x + alpha times the solution, where it is written; else: the solution */
-  double alpha[2], beta[2];       /* real and imaginary part; beta 0: x is not read */
+  const void *inbox;        /* rows of `stride` scalars; NULL without messages */
+  bool conjugate_in;        /* conj(b) instead of b */
+  bool conjugate_backward;  /* the backward sweep works on conjugates: its factor is conj of the stored one */
+  bool conjugate_out;       /* conj(x) instead of x */
+  bool read_backward;       /* there is no forward sweep: backward chunks read b */
+  bool write_forward;       /* there is no backward sweep: forward chunks write x */
+  bool combines;            /* writes x = beta x + alpha times the solution; else x = the solution */
+  double alpha[2], beta[2]; /* real and imaginary part; beta 0: x is not read */
   const tsi_solve_sparse *sparse; /* NULL: all chunks take part, b and x are whole */
 } tsi_solve_call;
 
-/* Does a chunk take part in the sweep in that direction? */
+/* Does a chunk take part in the sweep in this direction? */
 static inline bool tsi_takes_part(const tsi_solve_call *call, bool backward, tsi_index chunk) {
   if (backward ? call->write_forward : call->read_backward) return false;
   return call->sparse == NULL || (backward ? call->sparse->backward : call->sparse->forward)[chunk];
 }
 
-/* The tasks, by scalar type. data: of the factor that the direction works with. */
+/* The tasks, by scalar type. data: of the factor for this direction. */
 typedef struct tsi_node_kernels {
   void (*forward_chunk)(const tsi_solve_data *data, const tsi_solve_call *call, tsi_index chunk);
   void (*forward_slice)(const tsi_solve_data *data, const tsi_solve_call *call, tsi_index slice);
   void (*backward_slice)(const tsi_solve_data *data, const tsi_solve_call *call, tsi_index slice);
   void (*backward_chunk)(const tsi_solve_data *data, const tsi_solve_call *call, tsi_index chunk);
-  /* Pairs: place in by_target; number of the pair. */
+  /* place: index into by_target; pair: number of the pair. */
   void (*forward_push)(const tsi_solve_data *data, const tsi_solve_call *call, tsi_index place);
   void (*backward_push)(const tsi_solve_data *data, const tsi_solve_call *call, tsi_index pair);
   void (*read_chunk)(const tsi_solve_data *data, const tsi_solve_call *call, tsi_index chunk);
@@ -198,13 +196,13 @@ typedef struct tsi_node_kernels {
   /* to += from, `count` scalars */
   void (*add)(tsi_count count, const void *from, void *to);
   void (*backward_sum)(const tsi_solve_data *data, const tsi_solve_call *call, tsi_index chunk);
-  /* x_c = D^-1 b_c from user to user: no task, for solves with D alone. */
+  /* x_c = D^-1 b_c on the user's arrays: not a task, for solves with D only. */
   void (*diagonal_chunk)(const tsi_solve_data *data, const tsi_solve_call *call, tsi_index chunk);
-  /* By rows: all chunks of a stream, no task either. */
+  /* By rows: all chunks of a stream; not a task. */
   void (*whole_stream)(const tsi_solve_data *data, const tsi_solve_call *call, bool backward);
 } tsi_node_kernels;
 
 /* For 's', 'd', 'c' or 'z'; NULL for anything else. */
 const tsi_node_kernels *tsi_node_kernels_select(char scalar);
-/* Those of triangular matrices by rows: what else there is belongs to panels. */
+/* Returns the tasks of triangular matrices by rows; tasks of panels are NULL. */
 const tsi_node_kernels *tsi_row_node_kernels_select(char scalar);

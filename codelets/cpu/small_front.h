@@ -1,22 +1,22 @@
-/* A small front as a whole, in one call: most supernodes of circuits and power grids have a few columns and
- * rows, for which calls of BLAS and LAPACK take many times as long as the arithmetic. One table per
- * instruction set. Real scalars; tables of complex ones have no functions.
+/* Factors a small front in one call. Most supernodes of circuits and power grids have few columns and rows;
+ * calls of BLAS and LAPACK would take many times as long as the arithmetic. One table per instruction set.
+ * Real scalars; tables of complex types have no functions.
  *
  * Reads   an assembled front of one panel (front.h): P, Q, C.
  * Writes  the packed panel (panel.h), pivots, and C, the Schur complement.
- * The result depends on the front alone. Which fronts are small depends on their sizes alone. */
+ * The result depends only on the front. Whether a front is small depends only on its sizes. */
 #pragma once
 
 #include "codelets/cpu/front.h"
 
-#define TSI_SMALL_WIDTH 16 /* largest w */
-#define TSI_SMALL_ROWS 48  /* largest m */
+#define TSI_SMALL_WIDTH 16 /* maximum w */
+#define TSI_SMALL_ROWS 48  /* maximum m */
 
 static inline bool tsi_front_is_small(tsi_index w, tsi_index m) {
   return w <= TSI_SMALL_WIDTH && m <= TSI_SMALL_ROWS;
 }
 
-/* Where the factors of a small front go. */
+/* Output arrays for the factors of a small front. */
 typedef struct tsi_small_factors {
   tsi_index *pivot;    /* w; LLT: not used. LDLT: result->inverse is written, too. */
   void *lower, *upper; /* the packed panel; upper: LU only */
@@ -33,5 +33,5 @@ typedef struct tsi_small_kernels {
   void (*ldl)(const tsi_front *front, tsi_small_factors *factors); /* needs no Q */
 } tsi_small_kernels;
 
-/* The table of a scalar type for this processor. isa: as in tsi_kernels_select. */
+/* Returns the table of a scalar type for this processor. isa: as in tsi_kernels_select. */
 const tsi_small_kernels *tsi_small_kernels_select(char scalar, const char *isa);

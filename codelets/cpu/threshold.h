@@ -4,16 +4,17 @@
  * fully summed. A pivot of a fully summed row and column is eliminated if it bounds the entries of L by
  * 1 / threshold:
  *
- *   LU                |a_rk| >= threshold max_i |a_ik|. Row r is that of the diagonal of column k if this
+ *   LU                |a_rk| >= threshold max_i |a_ik|. Row r is the row of the diagonal of column k if this
  *                     passes, else the fully summed row of the largest entry.
  *   LDLT, of order 1  |a_kk| >= threshold max_{i != k} |a_ik|.
  *   LDLT, of order 2  |D^-1| (g_k, g_r)^T <= 1 / threshold. g_k and g_r are the largest entries of both
- * columns outside D. D must not be singular but for rounding errors. (Duff and Reid, The multifrontal
- * solution of indefinite sparse symmetric linear equations, ACM TOMS 9, 1983)
+ *                     columns outside D. D must not be singular up to rounding errors. (Duff and Reid, The
+ *                     multifrontal solution of indefinite sparse symmetric linear equations, ACM TOMS 9,
+ * 1983)
  *
  * If pivots of both orders pass, the one with the smaller bound is eliminated. Columns are tested in their
- * order, in windows of 64 columns that are up to date; products update the other columns after a window.
- * Columns that fail are tested again as long as others have passed. Afterwards rows and columns
+ * order, in windows of 64 columns, which are always up to date; products update the other columns after each
+ * window. Columns that fail are tested again as long as others have passed. Afterwards rows and columns
  * 0 .. eliminated - 1 are the pivots in their order, and the Schur complement follows. If all rows and
  * columns are fully summed, and threshold <= 1/2 (LDLT), only columns of rounding errors fail. */
 #pragma once
@@ -25,12 +26,12 @@
 typedef struct tsi_threshold_front {
   tsi_index f, candidates;
   void *a;            /* f x f: in the front, out the Schur complement in the last rows and columns */
-  tsi_index *row;     /* candidates: numbers of rows, interchanged with them; LDLT: NULL */
-  tsi_index *column;  /* candidates: the same of columns. A row and a column of one number are a diagonal. */
+  tsi_index *row;     /* candidates: numbers of the rows, interchanged along with them; LDLT: NULL */
+  tsi_index *column;  /* candidates: numbers of the columns. Row and column of one number: a diagonal entry */
   const double *size; /* by number of a column: entries up to `noise` times this are rounding errors */
   double noise, threshold;
-  /* Called before each window with the number of pivots so far: if it returns true, the elimination
-   * ends, and the front is of no use. NULL: not called. */
+  /* Called before each window with the number of pivots so far. If it returns true, the elimination ends, and
+   * the content of the front is undefined. NULL: not called. */
   bool (*is_cancelled)(void *arg, tsi_index pivots);
   void *arg;
   bool *second;         /* LDLT, out, candidates: the second column of a pivot of order 2; LU: NULL */
@@ -39,10 +40,10 @@ typedef struct tsi_threshold_front {
 
 typedef struct tsi_threshold_kernels {
   void (*eliminate)(tsi_threshold_front *front);
-  /* The last m rows and columns of a matrix of order f, column-major without gaps. */
+  /* Copies the last m rows and columns of a matrix of order f, column-major without gaps. */
   void (*copy_corner)(tsi_index f, const void *a, tsi_index m, void *to);
-  /* Columns of a packed panel (panel.h; not TSI_INVERSE_PARTITIONED) of which a row below the diagonal block
-   * has an entry above `most`. size: w numbers of scratch. */
+  /* Returns the number of columns of a packed panel (panel.h; not TSI_INVERSE_PARTITIONED) with an entry
+   * above `most` below the diagonal block. size: w numbers of scratch. */
   tsi_index (*count_above)(tsi_index w, tsi_index m, const void *packed, double most, double *size);
 } tsi_threshold_kernels;
 

@@ -1,10 +1,10 @@
-/* Rows of a chunk between the user's b and x and the workspace: permuted, scaled, conjugated, in the user's
- * type and strides.
+/* Copies rows of a chunk between the user's b and x and the workspace: permutes, scales and conjugates them,
+ * and handles the user's type and strides.
  *
  *   read    x_c = R b
- *   write   x = x_c, or x = beta x + alpha x_c, where tsi_solve_call.combines
+ *   write   x = x_c, or x = beta x + alpha x_c, if tsi_solve_call.combines
  *
- * Reads   a call, and the rows that it says.   Writes  rows of the workspace; x. */
+ * Reads   a call, and the rows of its arrays.   Writes  rows of the workspace; x. */
 #pragma once
 
 #include "codelets/cpu/node.h"
@@ -13,7 +13,7 @@
 /* x_c = b, permuted and scaled; zero in the padding. x: the chunk's rows of the workspace. */
 void TSI_TYPED(tsi_read_user)(const tsi_solve_call *call, const tsi_solve_chunk *chunk, tsi_index number,
                               void *x);
-/* The user's x from x_c. */
+/* Writes the user's x from x_c. */
 void TSI_TYPED(tsi_write_user)(const tsi_solve_call *call, const tsi_solve_chunk *chunk, tsi_index number,
                                const void *x);
 #define read_user TSI_TYPED(tsi_read_user)
@@ -34,12 +34,12 @@ INLINE tsi_wide times(const double factor[2], tsi_wide x) {
 #endif
 }
 
-/* beta x + alpha value, where x has `before`. */
+/* Returns beta before + alpha value; before: the value in x. */
 INLINE tsi_wide combined(const tsi_solve_call *call, tsi_wide before, tsi_wide value) {
   value = times(call->alpha, value);
   return call->beta[0] == 0 && call->beta[1] == 0 ? value : times(call->beta, before) + value;
 }
 
-/* The tasks that do no more than this. */
+/* Tasks that only do this. */
 void TSI_TYPED(tsi_read_chunk)(const tsi_solve_data *data, const tsi_solve_call *call, tsi_index number);
 void TSI_TYPED(tsi_write_chunk)(const tsi_solve_data *data, const tsi_solve_call *call, tsi_index number);

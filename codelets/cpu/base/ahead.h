@@ -1,10 +1,10 @@
-/* What kernels fetch ahead: as their callers choose, where it does not follow what they read. */
+/* Data that kernels prefetch on request of their callers, if it does not follow the data that they read. */
 #pragma once
 
 #include <stddef.h>
 
-/* What a kernel fetches into the nearest cache while it works, as it is read next: `bytes` for each entry of
- * the rectangle, from `from` on, or, transposed, downwards from there. */
+/* Data that is read next. The kernel prefetches it into the nearest cache while it works: `bytes` bytes for
+ * each entry of the rectangle, upwards from `from`, or, transposed, downwards from there. */
 typedef struct tsi_ahead {
   const void *from;
   ptrdiff_t bytes;

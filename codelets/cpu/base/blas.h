@@ -23,7 +23,7 @@
 #endif
 
 #if TSI_COMPLEX
-#define TSI_ALPHA(x) (&(const tsi_scalar){x}) /* complex factors go by address */
+#define TSI_ALPHA(x) (&(const tsi_scalar){x}) /* complex factors are passed by address */
 #else
 #define TSI_ALPHA(x) ((tsi_scalar)(x))
 #endif
@@ -32,17 +32,17 @@ void TSI_LAPACK(potrf)(const char *uplo, const int *n, tsi_scalar *a, const int 
 void TSI_LAPACK(trtri)(const char *uplo, const char *diag, const int *n, tsi_scalar *a, const int *lda,
                        int *info);
 
-/* C -= a b, a of m and b of n scalars, one product after the other. */
+/* C -= a b for a column a of m scalars and a row b of n scalars. */
 static inline void tsi_subtract_product(int m, int n, const tsi_scalar *a, const tsi_scalar *b, ptrdiff_t ldb,
                                         tsi_scalar *c, int ldc) {
   for (int j = 0; j < n; j++, b += ldb, c += ldc)
     for (int i = 0; i < m; i++) c[i] -= a[i] * *b;
 }
 
-#define TSI_SMALL_PRODUCT 256 /* scalars of C for which a call takes longer than the products */
+#define TSI_SMALL_PRODUCT 256 /* scalars of C up to which a call takes longer than the products */
 
-/* C -= op(A) op(B); C is m x n, k the inner size. A small C of products, k = 1, takes no call; real results
- * have the bits of BLAS, which subtracts rounded products too. */
+/* C -= op(A) op(B); C is m x n, k the inner size. If k = 1, C is small and real, BLAS is not called. The bits
+ * are those of BLAS, which subtracts rounded products, too. */
 static inline void tsi_gemm(CBLAS_TRANSPOSE opa, CBLAS_TRANSPOSE opb, int m, int n, int k,
                             const tsi_scalar *a, int lda, const tsi_scalar *b, int ldb, tsi_scalar *c,
                             int ldc) {
@@ -62,8 +62,8 @@ static inline void tsi_herk(int n, int k, const tsi_scalar *a, int lda, tsi_scal
 #endif
 }
 
-/* B := op(A)^-1 B or B op(A)^-1, B is m x n. A of order 1 takes no call, which would last longer than all
- * else; BLAS multiplies by the reciprocal too, so that real results have the same bits. */
+/* B := op(A)^-1 B or B op(A)^-1, B is m x n. If A has order 1, a call would take longer than the arithmetic,
+ * so BLAS is not called. The bits are those of BLAS, which multiplies by the reciprocal, too. */
 static inline void tsi_trsm(CBLAS_SIDE side, CBLAS_UPLO uplo, CBLAS_TRANSPOSE op, CBLAS_DIAG diag, int m,
                             int n, const tsi_scalar *a, int lda, tsi_scalar *b, int ldb) {
   const bool single = (side == CblasLeft ? m : n) == 1;

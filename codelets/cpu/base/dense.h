@@ -1,5 +1,6 @@
-/* Small dense blocks of fronts, for which a call of BLAS or LAPACK takes longer than its arithmetic: one
- * table per instruction set. Blocks are column-major, of real scalars; complex ones are left to BLAS. */
+/* Operations on small dense blocks of fronts, for which a call of BLAS or LAPACK takes longer than its
+ * arithmetic: one table per instruction set. Blocks are column-major, of real scalars; BLAS does complex
+ * ones. */
 #pragma once
 
 #include <stdbool.h>
@@ -7,13 +8,13 @@
 
 #include "runtime/base/types.h"
 
-#define TSI_DENSE_TRIANGLE 64 /* largest order of a triangle that is inverted */
-#define TSI_DENSE_ORDER 16    /* largest order of a triangle that is solved with */
-#define TSI_DENSE_SIZE 2048   /* most scalars of right-hand sides */
+#define TSI_DENSE_TRIANGLE 64 /* maximum order of a triangle for invert */
+#define TSI_DENSE_ORDER 16    /* maximum order of a triangle for solves */
+#define TSI_DENSE_SIZE 2048   /* maximum number of scalars of right-hand sides */
 
 typedef struct tsi_dense_kernels {
   const char *isa; /* "base", "avx2", "avx512" */
-  /* Inverts a triangle of order n <= TSI_DENSE_TRIANGLE in place, as xTRTI2 does. upper: which one; unit: its
+  /* Inverts the upper or lower triangle of order n <= TSI_DENSE_TRIANGLE in place, as xTRTI2 does. unit: its
    * diagonal is one, and is neither read nor written. */
   void (*invert)(bool upper, bool unit, tsi_index n, void *a, ptrdiff_t lda);
   /* B := L^-1 B, L unit lower triangular of order m, B m x n. */
@@ -24,7 +25,7 @@ typedef struct tsi_dense_kernels {
                       void *b, ptrdiff_t ldb);
 } tsi_dense_kernels;
 
-/* The table of a scalar type for this processor. isa: as in tsi_kernels_select. */
+/* Returns the table of a scalar type for this processor. isa: as in tsi_kernels_select. */
 const tsi_dense_kernels *tsi_dense_kernels_select(char scalar, const char *isa);
 
 /* Is a triangle of this order, with so many right-hand sides, small enough for solve_left and solve_right? */

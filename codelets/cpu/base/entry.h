@@ -1,11 +1,11 @@
-/* Entries of panels as solves with one right-hand side read them. They are stored as the scalars that a file
- * is compiled for or, if TSI_STORED_S or TSI_STORED_B is defined, in a narrower format (stored.h): their real
- * parts are floats or bfloat16, the upper halves of floats. Loads widen them to scalars, without rounding.
+/* Entries of panels for solves with one right-hand side. They are stored as the scalars that a file is
+ * compiled for. If TSI_STORED_S or TSI_STORED_B is defined, they are stored in a narrower format (stored.h):
+ * floats, or bfloat16, the upper halves of floats. Loads widen them to scalars, without rounding.
  *
  *   tsi_entry          a stored entry
- *   value_of           the scalar that it stands for
- *   load_entries       8 of them as a vector
- *   load_entries_reg   as many of them as a register holds */
+ *   value_of           its value as a scalar
+ *   load_entries       loads 8 entries as a vector
+ *   load_entries_reg   loads a register of entries */
 #pragma once
 
 #include "codelets/cpu/base/vector.h"
@@ -51,7 +51,7 @@ INLINE tsi_scalar value_of(tsi_entry e) {
 
 typedef float floats __attribute__((vector_size(LANES * 4), aligned(4), may_alias));
 
-/* The floats of LANES reals. */
+/* Loads LANES reals as floats. */
 INLINE floats load_floats(const tsi_entry *p) {
 #if defined TSI_STORED_S
   return *(const floats *)p;
@@ -65,7 +65,7 @@ INLINE floats load_floats(const tsi_entry *p) {
 #endif
 }
 
-/* gcc 12 splits conversions of its own vectors into halves, by way of memory. */
+/* Uses intrinsics, because gcc 12 splits conversions of its own vectors into halves in memory. */
 INLINE reg load_entries_reg(const tsi_entry *p) {
 #if defined __SSE2__ && LANES == 8
   return (reg)_mm512_cvtps_pd((__m256)load_floats(p));

@@ -1,7 +1,7 @@
-/* Memory is read fastest strictly upwards or strictly downwards, line by line, what is fetched ahead of it
- * too. Upwards the processor foresees the long columns of wide panels itself; downwards, and in narrow
- * panels, what lies AHEAD bytes further on is fetched along with what is read. Where the factor has ended,
- * that has no effect. */
+/* Prefetches of the factor. Memory is read fastest strictly upwards or strictly downwards, line by line; this
+ * holds for prefetches, too. Upwards, the processor itself prefetches the long columns of wide panels.
+ * Downwards, and in narrow panels, each read also prefetches the data AHEAD bytes further on. Beyond the end
+ * of the factor this has no effect. */
 #pragma once
 
 #include "codelets/cpu/base/ahead.h"
@@ -9,21 +9,21 @@
 
 #define AHEAD 2048
 #define LINE 64
-#define COLUMNS_LINES 17 /* most that fetch_behind_columns fetches */
+#define COLUMNS_LINES 17 /* maximum number of lines that fetch_behind_columns prefetches */
 
-/* Fetches the lines AHEAD bytes behind the `count` scalars from p on, upwards. */
+/* Prefetches the lines AHEAD bytes behind the `count` scalars from p on, upwards. */
 INLINE void fetch_behind(const void *p, tsi_count count, size_t size) {
   const char *from = (const char *)p + AHEAD, *to = from + count * (tsi_count)size;
   for (; from < to; from += LINE) __builtin_prefetch(from, 0, 3);
 }
 
-/* Those AHEAD bytes before them, downwards. */
+/* Prefetches the lines AHEAD bytes before them, downwards. */
 INLINE void fetch_before(const void *p, tsi_count count, size_t size) {
   const char *from = (const char *)p - AHEAD, *to = from + count * (tsi_count)size;
   while (to > from) __builtin_prefetch(to -= LINE, 0, 3);
 }
 
-/* The lines of the next `count` entries of *ahead, upwards or downwards, which moves on. */
+/* Prefetch the lines of the next `count` entries of *ahead, upwards or downwards, and advance *ahead. */
 INLINE void fetch_next(tsi_ahead *ahead, ptrdiff_t count) {
   const char *from = ahead->from, *to = from + count * ahead->bytes;
   for (; from < to; from += LINE) __builtin_prefetch(from, 0, 3);
@@ -35,8 +35,9 @@ INLINE void fetch_previous(tsi_ahead *ahead, ptrdiff_t count) {
   while (to > from) __builtin_prefetch(to -= LINE, 0, 3);
 }
 
-/* The first for `columns` columns of a row block, a constant: without a loop, of a length that the processor
- * would not foresee; of narrower panels and shorter row blocks more than there is. */
+/* fetch_behind for `columns` columns of a row block; columns is a constant. It is unrolled, because the
+ * processor could not predict the length of a loop. In narrower panels and shorter row blocks it prefetches
+ * too much. */
 INLINE void fetch_behind_columns(const int columns, const tsi_scalar *p) {
   const char *from = (const char *)p + AHEAD;
   const int bytes = columns * B * (int)sizeof *p;
@@ -44,7 +45,7 @@ INLINE void fetch_behind_columns(const int columns, const tsi_scalar *p) {
       __builtin_prefetch(from + line * LINE, 0, 3);
 }
 
-/* And the second for those before p. */
+/* fetch_before in the same way. */
 INLINE void fetch_before_columns(const int columns, const tsi_scalar *p) {
   const char *to = (const char *)p - AHEAD;
   const int bytes = columns * B * (int)sizeof *p;

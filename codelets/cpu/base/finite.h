@@ -1,10 +1,10 @@
-/* Are numbers finite? By sums, so that the loop has no exit and is one of vectors. */
+/* Tests whether numbers are finite by sums, so that the loop has no exit and can be vectorized. */
 #pragma once
 
 #include "codelets/cpu/base/scalar.h"
 #include "runtime/base/types.h"
 
-/* The difference of a number and itself is 0, or NaN where it is not finite. */
+/* Are all numbers finite? The difference of a number and itself is 0 if the number is finite, else NaN. */
 INLINE bool tsi_are_finite(tsi_count count, const tsi_scalar *from) {
   enum { LANES = 8, PARTS = sizeof(tsi_scalar) / sizeof(tsi_real) };
   const tsi_real *part = (const tsi_real *)from;

@@ -1,10 +1,10 @@
-/* Writes the entries of a panel in the order of panel.h: for files that are compiled for each scalar type. */
+/* Writes the entries of a panel in the order of panel.h. For files that are compiled for each scalar type. */
 #pragma once
 
 #include "codelets/cpu/base/panel.h"
 #include "codelets/cpu/base/scalar.h"
 
-/* Entry (row i, column k) of what is packed is a[i * row_step + k * column_step]. */
+/* The source: entry (row i, column k) is a[i * row_step + k * column_step]. */
 typedef struct tsi_pack_source {
   const tsi_scalar *a;
   ptrdiff_t row_step, column_step;
@@ -22,8 +22,8 @@ INLINE tsi_scalar *tsi_pack_triangle(tsi_pack_source s, tsi_index b, tsi_scalar 
   return to;
 }
 
-/* Writes `rows` rows of b columns that continue a rectangle after `before` rows: a row block may come from
- * two sources, so the place of every entry is computed. height: rows of the whole rectangle. */
+/* Appends `rows` rows of b columns to a rectangle that has `before` rows. A row block may have two sources,
+ * so the position of every entry is computed. height: rows of the whole rectangle. */
 INLINE void tsi_pack_rows(tsi_pack_source s, tsi_index rows, tsi_index b, tsi_index before, tsi_index height,
                           tsi_scalar *rectangle) {
   for (tsi_index i = 0; i < rows;) {

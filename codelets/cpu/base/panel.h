@@ -1,7 +1,7 @@
-/* The packed panel: how a piece of a triangular factor lies in memory.
+/* The packed panel: the storage of a piece of a triangular factor.
  *
- * A panel is w consecutive columns of a lower triangular factor F (L itself, or U^T): a w x w diagonal block
- * and m rows below it. It is stored in the order in which the solve streams it, in two segments:
+ * A panel has w consecutive columns of a lower triangular factor F (L itself, or U^T): a w x w diagonal block
+ * and m rows below it. It is stored in the order in which solves stream it, in two segments:
  *
  *   triangle   T, lower triangular, w (w + 1) / 2 entries
  *   rectangle  R, m w entries
@@ -10,12 +10,12 @@
  * blocks (Yamazaki, Rajamanickam and Ellingwood, ICPP 2020); all panels of a factor have the same:
  *
  *   TSI_INVERSE_DIAGONAL  T = D^-1, R = G        triangle and rectangle are products, one after the other
- *   TSI_INVERSE_NONE      T = D,    R = G        the triangle is a substitution; on its diagonal are the
- *                                                reciprocals of D's, so that a solve divides nowhere
+ *   TSI_INVERSE_NONE      T = D,    R = G        the triangle is a substitution; its diagonal holds the
+ *                                                reciprocals of D's, so that a solve has no division
  *   TSI_INVERSE_PARTITIONED       T = D^-1, R = G D^-1   both are products and work on the same x
  *
  * Both segments are cut into row blocks of TSI_ROW_BLOCK = 8 rows (the last may have fewer); inside a row
- * block the entries lie column by column. Row block b of the triangle is a rectangle (its rows x the 8 b
+ * block the entries are stored by columns. Row block b of the triangle is a rectangle (its rows x the 8 b
  * columns before it) followed by its corner, a packed lower triangle, column by column. No zero is stored.
  *
  *      triangle, w = 18          rectangle, m = 20
@@ -25,18 +25,18 @@
  *
  * Each segment begins at a multiple of TSI_ROW_BLOCK scalars from the start of the factor, so whole row
  * blocks of the rectangle are aligned to cache lines. Kernels load 8 scalars at a time even in a short row
- * block and drop the lanes beyond it: the factor's array therefore has TSI_STREAM_PAD readable, finite
- * scalars behind its last entry, and everything between segments is zero. */
+ * block and drop the lanes beyond it. So the factor's array has TSI_STREAM_PAD readable, finite scalars
+ * behind its last entry, and gaps between segments are zero. */
 #pragma once
 
 #include "runtime/base/types.h"
 
 #define TSI_ROW_BLOCK 8
 #define TSI_STREAM_PAD 64
-/* Wider panels of large separators have fewer rows of updates, which are traffic as the factor is: with 256
- * columns instead of 128 most 3D solves take 2 to 6 % less time, with one right-hand side or many, and none
- * took more than 2 % longer. Triangles, which one worker applies while others may wait, grow with the square.
- */
+/* Wider panels of large separators have fewer rows of updates, which cost memory traffic like the factor.
+ * With 256 columns instead of 128 most 3D solves took 2 to 6 % less time, with one right-hand side or many;
+ * none took more than 2 % longer. Limit: triangles grow with the square of the width, and one worker applies
+ * a triangle while others may wait. */
 #define TSI_PANEL_WIDTH_MAX 256
 
 /* The treatment of diagonal blocks, see above. */
@@ -51,32 +51,34 @@ static inline tsi_count tsi_round_up_block(tsi_count count) {
   return (count + TSI_ROW_BLOCK - 1) / TSI_ROW_BLOCK * TSI_ROW_BLOCK;
 }
 
-/* Scalars that the triangle of a panel of width w takes, up to the start of the rectangle. */
+/* Returns the scalars of the triangle of a panel of width w, up to the start of the rectangle. */
 static inline tsi_count tsi_triangle_size(tsi_index w) {
   return tsi_round_up_block((tsi_count)w * (w + 1) / 2);
 }
 
-/* Where row block r of a triangle, r a multiple of 8, begins; its corner lies `rows` r scalars further on. */
+/* Returns the offset of the row block of a triangle that begins with row r, a multiple of 8. The offset of
+ * its corner is `rows` r scalars larger. */
 static inline tsi_count tsi_triangle_block(tsi_index r) {
   return (tsi_count)r * (r + 1) / 2;
 }
 
-/* Where in a corner of `rows` rows the diagonal entry of column j lies; those below it follow. */
+/* Returns the offset of the diagonal entry of column j in a corner of `rows` rows; the entries below it
+ * follow. */
 static inline tsi_count tsi_corner_column(tsi_index rows, tsi_index j) {
   return j * rows - j * (j - 1) / 2;
 }
 
-/* Scalars that a panel takes in the stream, up to the start of the next one. */
+/* Returns the scalars of a panel in the stream, up to the start of the next panel. */
 static inline tsi_count tsi_panel_size(tsi_index w, tsi_index m) {
   return tsi_triangle_size(w) + tsi_round_up_block((tsi_count)m * w);
 }
 
-/* A panel as the kernels see it. */
+/* A panel for the kernels. */
 typedef struct tsi_panel {
-  tsi_count values; /* where it begins in the factor's array(s), in scalars */
-  tsi_count row;    /* rectangle's row i is row rows[row + i] of the chunk's workspace */
+  tsi_count values; /* offset of the panel in the factor's array(s), in scalars */
+  tsi_count row;    /* row i of the rectangle is row rows[row + i] of the chunk's workspace */
   tsi_index width;  /* w, 1 .. TSI_PANEL_WIDTH_MAX */
   tsi_index height; /* m */
-  tsi_index x;      /* its first column's row in the chunk's workspace */
-  tsi_index column; /* its first column in the final ordering: where its pivots are */
+  tsi_index x;      /* row of its first column in the chunk's workspace */
+  tsi_index column; /* its first column in the final ordering; index of its pivots */
 } tsi_panel;

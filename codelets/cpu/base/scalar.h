@@ -1,12 +1,13 @@
-/* The scalar type that a kernel file is compiled for: exactly one of TSI_SCALAR_S, _D, _C, _Z is defined by
- * the build.
+/* The scalar type that a kernel file is compiled for. The build defines exactly one of TSI_SCALAR_S, _D, _C
+ * and _Z.
  *
  *   tsi_scalar   float, double, float _Complex, double _Complex
  *   tsi_real     its real type
- *   TSI_EPSILON  twice the unit roundoff of that
+ *   TSI_EPSILON  twice the unit roundoff of tsi_real
  *   TSI_COMPLEX  0 or 1
  *   tsi_wide     double or double _Complex
- *   tsi_wider    of the next wider precision: double (_Complex) of single types, else long double (_Complex)
+ *   tsi_wider    type of the next wider precision: double (_Complex) for single types, else long double
+ *                (_Complex)
  *   TSI_TYPED(f) f_s, f_d, f_c or f_z */
 #pragma once
 
@@ -42,7 +43,7 @@ typedef double _Complex tsi_scalar;
 #error "one of TSI_SCALAR_S, TSI_SCALAR_D, TSI_SCALAR_C, TSI_SCALAR_Z must be defined"
 #endif
 
-/* A function whose constant arguments must reach its body wherever it is called. */
+/* A function that must be inlined, so that its body is compiled for constant arguments. */
 #define INLINE static inline __attribute__((always_inline))
 
 /* The double type of the same kind. */
@@ -52,7 +53,7 @@ typedef double _Complex tsi_wide;
 typedef double tsi_wide;
 #endif
 
-/* For sums that keep digits which numbers of the scalar type lose. */
+/* Type for sums that need more digits than the scalar type. */
 #if defined TSI_SCALAR_S
 typedef double tsi_wider;
 #elif defined TSI_SCALAR_D
@@ -90,7 +91,7 @@ typedef long double _Complex tsi_wider;
 #define tsi_conj(x) (x)
 #endif
 
-/* sum += a x, by components: the compiler's own product looks for NaN. */
+/* sum += a x, by components, because the compiler's own product checks for NaN. */
 INLINE void tsi_add_product(tsi_scalar *sum, tsi_scalar a, tsi_scalar x) {
 #if TSI_COMPLEX
   __real__ *sum += __real__ a * __real__ x - __imag__ a * __imag__ x;

@@ -1,18 +1,18 @@
-/* Vectors of 8 scalars, the height of a row block, and sums of products of them, for the file's scalar type.
+/* Vectors of 8 scalars, the height of a row block, and sums of their products, for the file's scalar type.
  *
- * A vector is as many registers as 8 scalars take in the instruction set that the file is compiled for: a
- * compiler vector wider than a register would live in memory. All functions are inlined, and loops over the
+ * A vector consists of the registers that 8 scalars need in the instruction set of the file. A compiler
+ * vector wider than a register would be stored in memory. All functions are inlined, and loops over the
  * registers of a vector unrolled; no vector is passed between files.
  *
- * Complex products. Registers hold real and imaginary parts in turn. A sum of products is kept as two sums:
- * v[0] of the vector times the real part of the other factor, v[1] of it times the imaginary part; sum_value
- * puts them together once. */
+ * Complex products. Real and imaginary parts alternate in registers. A sum of products is kept as two sums:
+ * v[0] of the vector times the real parts of the other factor, v[1] of the vector times its imaginary parts.
+ * sum_value combines them once. */
 #pragma once
 
 #include <string.h>
 #if defined __AVX2__
 #include <immintrin.h>
-#elif defined __SSE2__ /* a header of 1/20 of the size */
+#elif defined __SSE2__ /* its header has 1/20 of the size */
 #include <emmintrin.h>
 #endif
 
@@ -29,8 +29,8 @@ typedef int32_t integer;
 typedef int64_t integer;
 #endif
 
-/* REGISTER_BYTES: what a register holds. SUMS: how many of them a kernel may fill with sums of products; the
- * factors need some as well. */
+/* REGISTER_BYTES: bytes of a register. SUMS: number of registers that a kernel may use for sums of products;
+ * the factors need registers, too. */
 #if defined __AVX512F__
 #define REGISTER_BYTES 64
 #define SUMS 16
@@ -58,8 +58,8 @@ typedef int64_t integer;
 #define UNROLL _Pragma("GCC unroll 20")
 #define ROLLED _Pragma("GCC unroll 1")
 
-/* One function for all callers: with several right-hand sides a call takes no time to speak of, and each
- * expansion takes seconds to compile. */
+/* A function that is not inlined: with several right-hand sides a call takes negligible time, and each
+ * inlined copy takes seconds to compile. */
 #define SHARED static __attribute__((noinline))
 
 #define EACH_REG(r) UNROLL for (int r = 0; r < REGS; r++)
@@ -86,14 +86,14 @@ typedef struct vec {
   f(0), f(1), f(2), f(3), f(4), f(5), f(6), f(7), f(8), f(9), f(10), f(11), f(12), f(13), f(14), f(15)
 #endif
 
-/* Lane l becomes lane from(l) of a, or, from LANES on, of b. */
+/* Returns a register whose lane l is lane from(l) of a, or lane from(l) - LANES of b if from(l) >= LANES. */
 #if defined __clang__
 #define SHUFFLE(a, b, from) __builtin_shufflevector(a, b, EACH_LANE(from))
 #else
 #define SHUFFLE(a, b, from) __builtin_shuffle(a, b, (mask){EACH_LANE(from)})
 #endif
 
-/* The lanes of register r of a vector that belong to scalars from j on. */
+/* Returns the mask of the lanes of register r that belong to scalars j and later. */
 INLINE mask lanes_behind(int r, integer j) {
 #define SCALAR(l) ((l) / PARTS)
   const mask scalar = {EACH_LANE(SCALAR)};
@@ -107,8 +107,8 @@ INLINE void store_reg(tsi_scalar *p, reg v) {
   *(reg *)p = v;
 }
 
-/* The first `count` scalars of a register, count a constant: 2, 4, or WIDE and more for all. No others are
- * touched in memory; loaded, those beyond are zero. */
+/* Load and store the first `count` scalars of a register; count is a constant: 2, 4, or >= WIDE for all. No
+ * other scalars in memory are read or written; a load sets the other lanes to zero. */
 INLINE reg load_first(const int count, const tsi_scalar *p) {
   if (count >= WIDE) return load_reg(p);
 #if defined __SSE2__
@@ -148,10 +148,10 @@ INLINE void store_first(const int count, tsi_scalar *p, reg v) {
 #endif
 }
 
-/* a += v x, x one number for all lanes, rounded once where the processor can: gcc would choose, for each
- * product, by what else is computed beside it, so that a column's bits would depend on its neighbours. In
- * loops that keep all registers busy, gcc 12 copies sums from register to register, or to memory and back,
- * where there are 16 registers and it may choose among the forms of the instruction. */
+/* a += v x, with one number x for all lanes, rounded once if the processor can. It must be explicit: gcc
+ * would choose for each product depending on the code around it, so that the bits of a column would depend on
+ * its neighbours. Assembly fixes the form of the instruction. Otherwise, with 16 registers, gcc 12 copies
+ * sums between registers, or to memory and back, in loops that use all registers. */
 #define SAME_LANE(l) x
 INLINE void add_product(reg *a, reg v, tsi_real x) {
 #if defined __FMA__
@@ -202,18 +202,18 @@ INLINE vec negated(vec a) {
   return a;
 }
 
-/* Scalars j .. 7 of v; zero below. */
+/* Returns scalars j .. 7 of v, and zero below. */
 INLINE vec scalars_from(vec v, int j) {
   EACH_REG(r) v.r[r] = (reg)((mask)v.r[r] & lanes_behind(r, j));
   return v;
 }
-/* Scalars 0 .. count-1 of v; zero beyond. */
+/* Returns scalars 0 .. count-1 of v, and zero beyond. */
 INLINE vec scalars_below(vec v, tsi_index count) {
   EACH_REG(r) v.r[r] = (reg)((mask)v.r[r] & ~lanes_behind(r, count));
   return v;
 }
 
-/* Masked memory accesses of the instruction set: KEPT(r, count): the lanes of register r that belong to the
+/* Masked memory accesses of the instruction set. KEPT(r, count): the lanes of register r that belong to the
  * first count scalars. */
 #if defined __AVX512VL__
 #define HAVE_MASKED_LOADS 1
@@ -239,7 +239,7 @@ INLINE vec scalars_below(vec v, tsi_index count) {
 #endif
 #endif
 
-/* The first count <= 8 scalars, zero beyond; those are not read. */
+/* Loads the first count <= 8 scalars; the others are zero and are not read. */
 INLINE vec load_some(const tsi_scalar *p, tsi_index count) {
 #ifdef HAVE_MASKED_LOADS
   vec v;
@@ -272,8 +272,8 @@ INLINE void store_some(tsi_scalar *p, vec v, tsi_index count) {
 #endif
 }
 
-/* Rows row[0..count-1] of x (one scalar each), zero beyond. Lane by lane from memory into registers: what is
- * stored in parts is slow to load as a whole. */
+/* Gathers rows row[0..count-1] of x (one scalar each); zero beyond. Loads each lane from memory into
+ * registers, because a vector that was stored in parts is slow to load as a whole. */
 INLINE vec gather_rows(const tsi_scalar *x, const tsi_index *row, tsi_index count) {
   const tsi_real *reals = (const tsi_real *)x;
   vec v;
@@ -290,7 +290,7 @@ INLINE vec gather_rows(const tsi_scalar *x, const tsi_index *row, tsi_index coun
 
 /* ---- Products ------------------------------------------------------------------------------------------ */
 
-/* A vector as the second factor of products scalar by scalar. */
+/* A vector prepared as the second factor of products scalar by scalar. */
 typedef struct factors {
   vec v[PARTS];
 } factors;
@@ -300,7 +300,7 @@ typedef struct sum {
   vec v[PARTS];
 } sum;
 
-/* The same, of a register. */
+/* A sum of products of registers. */
 typedef struct reg_sum {
   reg v[PARTS];
 } reg_sum;
@@ -357,7 +357,7 @@ INLINE reg_sum no_reg_sum(void) {
   return a;
 }
 
-/* a += v x, x one scalar for all lanes. */
+/* a += v x, with one scalar x for all lanes. */
 INLINE void add_times(sum *a, vec v, tsi_scalar x) {
   EACH_REG(r) {
     a->v[0].r[r] += v.r[r] * tsi_re(x);
@@ -380,8 +380,8 @@ INLINE void add_products(sum *a, vec v, factors x) {
 
 /* ---- Partial sums of columns --------------------------------------------------------------------------- */
 
-/* A sum over rows is kept for each column as the lanes of a register, which are added up once: the sum of
- * v x over the registers of v. In memory it takes PARTIAL scalars. */
+/* The sum over rows of a column is kept in the lanes of a register, which are added once at the end: the sum
+ * of v x over the registers of v. In memory it has PARTIAL scalars. */
 #define PARTIAL LANES
 INLINE void add_partial(reg_sum *a, reg v, factors x, int r) {
   EACH_PART(q) a->v[q] += v * x.v[q].r[r];
@@ -395,7 +395,7 @@ INLINE void store_partial(tsi_scalar *p, reg_sum a) {
   EACH_PART(q) store_reg(p + q * WIDE, a.v[q]);
 }
 
-/* The sum of a register's scalars. */
+/* Returns the sum of a register's scalars. */
 INLINE tsi_scalar sum_reg(reg v) {
   tsi_scalar x[WIDE];
   store_reg(x, v);
@@ -408,7 +408,7 @@ INLINE tsi_scalar sum_vec(vec v) {
   return sum_reg(v.r[0]);
 }
 
-/* The sums of the lanes of 8 columns. */
+/* Returns the sums of the lanes of 8 columns. */
 #if TSI_COMPLEX
 INLINE vec fold(const reg_sum a[B]) {
   tsi_scalar x[B];
@@ -416,19 +416,19 @@ INLINE vec fold(const reg_sum a[B]) {
   return load(x);
 }
 #else
-/* The first of every two lanes plus the second, a's and b's in turn. */
+/* Adds the two lanes of each pair; sums of a and b alternate. */
 INLINE reg fold_ones(reg a, reg b) {
 #define EVEN(l) ((l) % 2 ? LANES + (l)-1 : (l))
 #define ODD(l) ((l) % 2 ? LANES + (l) : (l) + 1)
   return SHUFFLE(a, b, EVEN) + SHUFFLE(a, b, ODD);
 }
-/* The lower half of the lanes plus the upper one: a's, then b's. */
+/* Adds the lower and the upper half of the lanes: sums of a, then sums of b. */
 INLINE reg fold_halves(reg a, reg b) {
 #define LOWER(l) ((l) < LANES / 2 ? (l) : (l) + LANES / 2)
 #define UPPER(l) ((l) < LANES / 2 ? (l) + LANES / 2 : (l) + LANES)
   return SHUFFLE(a, b, LOWER) + SHUFFLE(a, b, UPPER);
 }
-/* Of every four lanes the first two plus the last two: a's, then b's. */
+/* Adds the first two and the last two of every four lanes: sums of a, then sums of b. */
 INLINE reg fold_twos(reg a, reg b) {
 #define FIRST_TWO(l) (2 * ((l) - (l) % 2) + (l) % 2)
 #define LAST_TWO(l) (FIRST_TWO(l) + 2)

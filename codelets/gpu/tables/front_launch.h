@@ -2,8 +2,7 @@
  *
  *   exchange_rows      columns of b rows: row k <-> row pivot[k], k ascending
  *   exchange_columns   rows of b columns: column k <-> column pivot[k], k ascending
- *   divide             LDLT: replaces rows of W = L D of a panel by rows of L; their image becomes U
- * (front.h)
+ *   divide             LDLT: rows of W = L D of a panel become rows of L, and their image rows of U (front.h)
  *
  * Each column, or row, is computed by one thread: any number of blocks and threads gives the same bits.
  *
