@@ -16,7 +16,7 @@
  *   - messages are those of a real run, with the same bytes (tests/mpi/test_distributed_factor.c)
  *   - steps are in the order in which a process with one core runs them
  *
- * This header is separate because front_program.c describes one process, and its caller all processes. */
+ * A header of its own because front_program.c is about one process, and its caller about all of them. */
 #pragma once
 
 #include "dag/factor/front_costs.h"

@@ -6,7 +6,7 @@
 #include "runtime/exec/device/device_block.h"
 #include "runtime/exec/device/device_order.h"
 
-/* What a warp streams in the time that a panel takes of it beside that. */
+/* Bytes that a warp streams in the time that it takes for a panel in addition to streaming. */
 static double panel_weight(const tsi_device_options *options) {
   return options->costs.warp_seconds * options->costs.warp_bandwidth;
 }
@@ -66,12 +66,12 @@ static tristar_status weigh_nodes(tsi_env *env, const tsi_device_tables *tables,
 
 /* ---- Nodes --------------------------------------------------------------------------------------------- */
 
-/* What the tables are made from, and what is made of it before it comes into one block of memory. */
+/* Source of the tables, and their parts before these are copied to one block of memory. */
 typedef struct making {
   tsi_env *env;
   const tsi_tables_source *source;
   const tsi_device_options *options;
-  tsi_device_tables *t; /* its pointers are NULL but for the panels of `cpu` and what is made here */
+  tsi_device_tables *t; /* its pointers are NULL, except the panels of `cpu` and the parts created here */
   tsi_tables cpu;
   tsi_device_node *node;
   tsi_index *gather_ptr, *gather, *owner;
@@ -82,19 +82,17 @@ static tsi_index round_up(tsi_index rows) {
   return (rows + TSI_ROW_BLOCK - 1) / TSI_ROW_BLOCK * TSI_ROW_BLOCK;
 }
 
-/* Nodes that the triangle of a sliced chunk of so many columns is cut into: none is much lighter than a
- * slice.
- */
+/* Number of nodes into which the triangle of a sliced chunk with so many columns is cut: none is much lighter
+ * than a slice. */
 static tsi_index triangle_pieces(const making *m, tsi_index columns) {
   const double bytes = triangle_entries(0, columns) * (double)m->options->scalar_bytes,
                pieces = bytes / m->options->node_bytes * 2;
-  const tsi_index most =
-      columns / (2 * TSI_ROW_BLOCK); /* the last one is half as high as they are on average */
+  const tsi_index most = columns / (2 * TSI_ROW_BLOCK); /* the last one is half as high as the average */
   if (m->t->inverse == TSI_INVERSE_NONE || pieces < 2 || most < 2) return 1;
   return pieces < most ? (tsi_index)pieces : most;
 }
 
-/* The first row of piece k of a triangle: pieces have about equally many entries. */
+/* The first row of piece k of a triangle: pieces have about equal numbers of entries. */
 static tsi_index piece_begin(tsi_index columns, tsi_index pieces, tsi_index k) {
   const tsi_index row = round_up((tsi_index)(columns * sqrt((double)k / pieces)));
   return row < columns ? row : columns;
@@ -116,7 +114,7 @@ static tsi_device_node describe_chunk(const tsi_solve_chunk *chunk) {
                            .count = chunk->off_rows};
 }
 
-/* Rows of piece k of a triangle, and the columns that are their mirror image. */
+/* Sets the rows of piece k of a triangle, and the columns that are their mirror image. */
 static void describe_piece(tsi_index pieces, tsi_index k, tsi_device_node *node) {
   const tsi_index columns = node->columns, mirror = round_up(columns);
   node->first = piece_begin(columns, pieces, k);
@@ -125,7 +123,7 @@ static void describe_piece(tsi_index pieces, tsi_index k, tsi_device_node *node)
   node->end = tsi_index_min(columns, mirror - node->first);
 }
 
-/* The nodes of sliced chunk c; those of its triangle are nodes from *piece on. */
+/* Describes the nodes of sliced chunk c; the nodes of its triangle begin at *piece. */
 static void describe_sliced(const making *m, tsi_index c, tsi_index *piece) {
   const tsi_solve_chunk *chunk = &m->cpu.chunk[c];
   const tsi_index chunks = m->source->sweep->chunks, pieces = triangle_pieces(m, chunk->columns);
@@ -164,7 +162,7 @@ static tsi_index count_nodes(const making *m) {
   return nodes;
 }
 
-/* Rows for solutions follow those of the CPU's tables. */
+/* Describes all nodes. Rows for solutions follow the rows of the CPU's tables. */
 static tristar_status describe_nodes(making *m) {
   tsi_env *env = m->env;
   tsi_count rows = m->cpu.workspace_rows;
@@ -204,8 +202,8 @@ static void choose_warps(const making *m) {
 
 /* ---- Lists --------------------------------------------------------------------------------------------- */
 
-/* The list that off-row i of chunk c is gathered by: that of an off-row of its parent for the same column, if
- * there is one; of the column itself. at: where the search among the parent's off-rows goes on, as columns
+/* The list that gathers off-row i of chunk c: the list of the parent's off-row with the same column, if there
+ * is one; else the list of the column. at: where the search in the parent's off-rows continues, as columns
  * ascend. */
 static tsi_index list_of(const making *m, tsi_index c, tsi_index parent, tsi_index i, tsi_index *at) {
   const tsi_chunks *chunks = m->source->chunks;
@@ -216,7 +214,7 @@ static tsi_index list_of(const making *m, tsi_index c, tsi_index parent, tsi_ind
   return *at < off_rows && off[*at] == column ? m->t->n + (tsi_index)chunks->off_ptr[parent] + *at : column;
 }
 
-/* gather_ptr, from the list of each off-row, and gather, chunks ascending. */
+/* Fills gather_ptr, from the list of each off-row, and gather, chunks ascending. */
 static void list_gathers(const making *m, const tsi_index *list) {
   const tsi_index lists = m->t->n + m->t->off_rows;
   for (tsi_index l = 0; l <= lists; l++) m->gather_ptr[l] = 0;
@@ -251,7 +249,7 @@ static tristar_status list_rows(making *m) {
 
 /* ---- One block of memory ------------------------------------------------------------------------------- */
 
-/* Where the sweep's arrays are, in the block at `block` from `bytes` on; gives the end. */
+/* Places the sweep's arrays in the block at `block`, beginning at `bytes`; returns the end. */
 static size_t place_sweep(const tsi_device_tickets *tickets, tsi_index nodes, char *block, size_t bytes,
                           tsi_device_sweep *sweep) {
   tsi_device_ticket *ticket;
@@ -269,7 +267,7 @@ static size_t place_sweep(const tsi_device_tickets *tickets, tsi_index nodes, ch
   return bytes;
 }
 
-/* Where all other arrays are. */
+/* Places all other arrays. */
 static size_t place_arrays(const making *m, char *block, tsi_device_tables *t) {
   size_t bytes = 0;
   tsi_device_node *node;
@@ -306,7 +304,7 @@ static tristar_status fill_block(const making *m) {
   return TRISTAR_OK;
 }
 
-/* Nodes, lists and tickets, in memory of their own. */
+/* Creates nodes, lists and tickets, in separate memory. */
 static tristar_status make_parts(making *m) {
   tsi_env *env = m->env;
   tsi_device_tables *t = m->t;

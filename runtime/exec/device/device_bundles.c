@@ -3,7 +3,7 @@
 
 #include "runtime/exec/device/device_block.h"
 
-#define NEAR 65536 /* columns that 16 bits can count */
+#define NEAR 65536 /* columns that 16 bits can number */
 
 /* Arrays of the tables while they are written. */
 typedef struct arrays {
@@ -14,15 +14,15 @@ typedef struct arrays {
   uint16_t *short_column;
 } arrays;
 
-/* Tables as they are made. */
+/* Tables while they are created. */
 typedef struct making {
   const tsi_device_listing *rows;
   tsi_index *turn;    /* listed rows, part by part in the order of bundles */
-  tsi_index *number;  /* that the tables give to each listed row */
-  tsi_index *rank;    /* that they give to each row */
-  tsi_count *next;    /* listed rows: where its next entry goes */
-  tsi_device_rows *t; /* what has been made, its numbers; phases are counted on while bundles are made */
-  arrays a;           /* NULL: things are counted only */
+  tsi_index *number;  /* [listed rows]: number of each in the tables */
+  tsi_index *rank;    /* number of each row in the tables */
+  tsi_count *next;    /* listed rows: position of the next entry */
+  tsi_device_rows *t; /* tables and their sizes so far; phases are counted while bundles are created */
+  arrays a;           /* NULL: only counts */
 } making;
 
 static tsi_count row_entries(const making *m, tsi_index k) {
@@ -31,13 +31,13 @@ static tsi_count row_entries(const making *m, tsi_index k) {
 
 /* ---- The order of listed rows -------------------------------------------------------------------------- */
 
-/* What rows of a bundle have in common. */
+/* Key of a row: the rows of a bundle have the same key. */
 enum { KEYS = 2 * 6 };
 static int key_of(const making *m, tsi_index k) {
   return 2 * __builtin_ctz((unsigned)tsi_device_row_threads(row_entries(m, k))) + m->rows->fresh[k];
 }
 
-/* Turns begin .. end - 1: the listed rows of the same number, by their keys. */
+/* Sets turns begin .. end - 1 to listed rows begin .. end - 1, sorted by their keys. */
 static void sort_rows(const making *m, tsi_index begin, tsi_index end) {
   tsi_index first[KEYS + 1] = {0};
   for (tsi_index k = begin; k < end; k++) first[key_of(m, k) + 1]++;
@@ -46,8 +46,8 @@ static void sort_rows(const making *m, tsi_index begin, tsi_index end) {
   for (tsi_index k = begin; k < end; k++) m->turn[first[key_of(m, k)]++] = k;
 }
 
-/* The listed rows from `begin` on that have the same level as that one, or all of a rectangle. Listed rows of
- * a triangle come level by level. */
+/* End of the listed rows, from `begin` on, that have the level of row `begin`, or that are in the same
+ * rectangle. Listed rows of a triangle are sorted by level. */
 static tsi_index level_end(const making *m, tsi_index part, tsi_index begin) {
   const tsi_index *row = m->rows->row, end = (tsi_index)m->rows->start[part + 1];
   tsi_index k = begin + 1;
@@ -74,7 +74,7 @@ static void number_rows(const making *m) {
 
 /* ---- Bundles, tickets, phases -------------------------------------------------------------------------- */
 
-/* The bundle of the turns from `begin` on, of at most `end`; gives where it ends. */
+/* End of the bundle that begins with turn `begin`, at most `end`. */
 static tsi_index bundle_end(const making *m, tsi_index begin, tsi_index end) {
   const int key = key_of(m, m->turn[begin]);
   const tsi_index most = m->t->lanes / tsi_device_row_threads(row_entries(m, m->turn[begin]));
@@ -125,7 +125,7 @@ static void write_rows(const making *m, const tsi_device_bundle *b, tsi_index be
   }
 }
 
-/* A bundle of the turns begin .. end - 1, in the last ticket if it has room, in the last phase. */
+/* Adds a bundle of turns begin .. end - 1 to the last phase, in its last ticket if there is space. */
 static void put_bundle(making *m, tsi_index begin, tsi_index end, tsi_index *room) {
   tsi_count entries;
   const tsi_device_bundle bundle = describe(m, begin, end, &entries);
@@ -149,8 +149,8 @@ static void put_bundle(making *m, tsi_index begin, tsi_index end, tsi_index *roo
 static void put_part(making *m, tsi_index part) {
   const tsi_device_phase_kind kind = m->rows->kind[part];
   const tsi_index end = (tsi_index)m->rows->start[part + 1];
-  tsi_index room = 0; /* of the last ticket */
-  bool open = false;  /* the last phase goes on */
+  tsi_index room = 0; /* of the last ticket, in bundles */
+  bool open = false;  /* the last phase continues */
   for (tsi_index k = (tsi_index)m->rows->start[part], next; k < end; k = next) {
     next = level_end(m, part, k);
     if (!open) {
@@ -174,13 +174,13 @@ static void put_parts(making *m) {
 
 /* ---- Entries ------------------------------------------------------------------------------------------- */
 
-/* Where a given entry goes. */
+/* Position of a given entry. */
 typedef struct given_entry {
-  tsi_index listed, column; /* listed TSI_NONE: nowhere */
+  tsi_index listed, column; /* listed TSI_NONE: not in the tables */
 } given_entry;
 
-/* Entries in the order of the given matrix, each to the end of its row. bundle: of each listed row of the
- * tables; at: of each given entry. */
+/* Writes the entries in the order of the given matrix, each to the end of its row. bundle: of each listed row
+ * of the tables; at: of each given entry. */
 static void put_entries(const making *m, const tsi_index *bundle, given_entry *at, tsi_count *source) {
   const tsi_device_listing *rows = m->rows;
   for (tsi_count e = 0; e < rows->given; e++) at[e].listed = TSI_NONE;

@@ -1,5 +1,5 @@
-/* Verifies device tables: that they hold the factor which they were made from, each piece once. The order of
- * tickets is verified in device_check_order.c. */
+/* Verifies device tables: each piece of the factor is in them once. device_check_order.c verifies the order
+ * of tickets. */
 #include "runtime/exec/device/device_check.h"
 
 #include "runtime/exec/device/device_block.h"
@@ -32,7 +32,7 @@ static tristar_status check_block(tsi_env *env, const tsi_device_tables *t) {
 
 /* ---- Nodes and panels ---------------------------------------------------------------------------------- */
 
-/* Is the node one of the chunk's, as far as they have members in common? */
+/* Whether the node belongs to the chunk, by their common members. */
 static bool is_part(const tsi_device_node *node, const tsi_device_node *chunk) {
   return node->panel == chunk->panel && node->panels == 1 && node->column == chunk->column &&
          node->columns == chunk->columns && node->x == chunk->x && node->update == chunk->update &&
@@ -63,8 +63,8 @@ static tristar_status check_slices(tsi_env *env, const tsi_device_tables *t, tsi
   return TRISTAR_OK;
 }
 
-/* row: where the node has to begin; moved to its end. column: where its columns have to end, backward; moved
- * to their beginning. */
+/* row: the begin of the node; moved to its end. column: the end of its columns, backward; moved to their
+ * begin. */
 static tristar_status check_piece(tsi_env *env, const tsi_device_node *chunk, const tsi_device_node *node,
                                   tsi_index *row, tsi_index *column) {
   if (node->kind != TSI_DEVICE_TRIANGLE || node->sums != chunk->sums || node->add != chunk->sums ||
@@ -92,7 +92,7 @@ static tristar_status check_triangle(tsi_env *env, const tsi_device_tables *t, t
   return TRISTAR_OK;
 }
 
-/* Numbers that are free: rows of the workspace, for solutions too; nodes of slices and of triangles. */
+/* Next free numbers: rows of the workspace, rows for solutions, nodes of slices and of triangles. */
 typedef struct free_numbers {
   tsi_index row, solution, slice, piece;
 } free_numbers;
@@ -112,7 +112,7 @@ static tristar_status check_sliced(tsi_env *env, const tsi_device_tables *t, tsi
   return TRISTAR_OK;
 }
 
-/* Is the node that of a sliced chunk, or all of its chunk? It has no use for some members. */
+/* Whether the node is a sliced chunk, or a whole chunk; some members are not used then. */
 static bool is_sliced(const tsi_device_node *node) {
   return node->kind == TSI_DEVICE_SLICED && node->pieces > 0 && node->first == 0 &&
          node->count == node->off_rows && node->begin == 0 && node->end == 0 && node->add == 0 &&
@@ -124,7 +124,8 @@ static bool is_whole(const tsi_device_node *node) {
          node->pieces == 0 && node->begin == 0 && node->end == 0 && node->add == 0 && node->adds == 0;
 }
 
-/* A chunk is that of the source, and its rows of the workspace follow those of the chunk before. */
+/* Checks that a chunk is as in the source, and that its rows of the workspace follow the rows of the chunk
+ * before. */
 static tristar_status check_chunk(tsi_env *env, const tsi_device_tables *t, const tsi_chunks *chunks,
                                   tsi_index c, free_numbers *next) {
   const tsi_device_node *node = &t->node[c];
@@ -145,7 +146,7 @@ static tristar_status check_chunk(tsi_env *env, const tsi_device_tables *t, cons
   return TRISTAR_OK;
 }
 
-/* Rows of solutions are the last ones of the workspace. */
+/* The first row for solutions; these are the last rows of the workspace. */
 static tsi_index first_solution(const tsi_device_tables *t) {
   tsi_index row = t->workspace_rows;
   for (tsi_index c = 0; c < t->chunks; c++)
@@ -190,15 +191,15 @@ static tristar_status check_panels(tsi_env *env, const tsi_device_tables *t,
 
 /* ---- Updates ------------------------------------------------------------------------------------------- */
 
-/* The off-row that row r of the workspace is, counted over all chunks; -1: none. */
+/* The off-row at row r of the workspace, counted over all chunks; -1: none. */
 static tsi_index off_row_at(const tsi_device_tables *t, const tsi_index *node_of_row, tsi_index r) {
   if (r < 0 || r >= t->workspace_rows || node_of_row[r] == TSI_NONE) return -1;
   const tsi_device_node *node = &t->node[node_of_row[r]];
   return r >= node->update && r < node->update + node->off_rows ? node->off + r - node->update : -1;
 }
 
-/* The lists: each off-row in one of its own column, of a later chunk, once. Their length says that none is
- * missing. */
+/* Checks the lists: each off-row is once in a list of its own column, of a later chunk. Their length shows
+ * that none is missing. */
 static tristar_status check_list(tsi_env *env, const tsi_device_tables *t, const tsi_chunks *chunks,
                                  const tsi_index *node_of_row, tsi_index list, tsi_index reader) {
   const tsi_index column = list < t->n ? list : chunks->off[list - t->n];
@@ -243,7 +244,7 @@ tristar_status tsi_device_tables_check(tsi_env *env, const tsi_device_tables *ta
   TSI_TRY(check_block(env, tables));
   TSI_TRY(check_nodes(env, tables, source->chunks));
   TSI_TRY(check_panels(env, tables, source));
-  /* rows of the workspace; TSI_NONE: of none */
+  /* [rows of the workspace]: their chunk; TSI_NONE: none */
   TSI_SCRATCH(env, tsi_index, node_of_row, tables->workspace_rows);
   for (tsi_index r = 0; r < tables->workspace_rows; r++) node_of_row[r] = TSI_NONE;
   for (tsi_index c = 0; c < tables->chunks; c++) {

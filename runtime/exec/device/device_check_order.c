@@ -1,23 +1,22 @@
 /* Verifies the tickets of device tables: see device_check.h.
  *
- * Nodes are steps (dag/access.h) in the order of their tickets, rows of the workspace are what they read and
- * write, waits are edges from each node of one ticket to each of another one. The nodes of a ticket have no
- * edges among them, so that any two of them which touch the same rows are a conflict. What a node reads must
- * have been written by an earlier ticket; that it also waits for it is what the proof about conflicts says.
- */
+ * Nodes are steps (dag/access.h) in the order of their tickets; they read and write rows of the workspace.
+ * Waits are edges from each node of one ticket to each node of another. There are no edges inside a ticket,
+ * so two nodes of a ticket that access the same rows are a conflict. An earlier ticket must have written the
+ * rows that a node reads; that the node also waits for this ticket follows from the absence of conflicts. */
 #include "dag/access.h"
 #include "runtime/exec/device/device_check.h"
 
 #define BROKEN(...) TSI_FAIL(env, TRISTAR_ERR_INTERNAL, __VA_ARGS__)
 
-/* A sweep, and where its nodes are. */
+/* A sweep, and the tickets and chunks of its nodes. */
 typedef struct order {
   const tsi_device_tables *t;
   const tsi_device_sweep *sweep;
   const tsi_index *node_of_row;
   bool backward;
   tsi_index *ticket_of; /* nodes */
-  tsi_index *chunk_of;  /* nodes: itself, or of a slice */
+  tsi_index *chunk_of;  /* nodes: the node itself, or the chunk of a slice */
 } order;
 
 static const char *name_of(const order *o) {
@@ -64,7 +63,7 @@ static tristar_status check_tickets(tsi_env *env, const order *o) {
 
 /* ---- What is read was written -------------------------------------------------------------------------- */
 
-/* The node that writes an off-row of a chunk forward. */
+/* The node that writes off-row i of chunk c in the forward sweep. */
 static tsi_index off_row_writer(const tsi_device_tables *t, tsi_index c, tsi_index i) {
   const tsi_device_node *chunk = &t->node[c];
   for (tsi_index k = chunk->slice; k < chunk->slice + chunk->slices; k++)
@@ -79,7 +78,7 @@ static tristar_status need_earlier(tsi_env *env, const order *o, tsi_index write
   return TRISTAR_OK;
 }
 
-/* All nodes that solve the columns of a chunk are earlier. */
+/* Checks that all nodes which solve the columns of a chunk are earlier. */
 static tristar_status need_chunk(tsi_env *env, const order *o, tsi_index c, tsi_index reader) {
   const tsi_device_node *chunk = &o->t->node[c];
   if (chunk->pieces == 0) TSI_TRY(need_earlier(env, o, c, reader));
@@ -98,7 +97,7 @@ static tristar_status need_lists(tsi_env *env, const order *o, tsi_index first, 
   return TRISTAR_OK;
 }
 
-/* A slice reads x of its chunk, or what is gathered for it. */
+/* Whether a slice reads x of its chunk, and not gathered rows. */
 static bool reads_triangle(const order *o, const tsi_device_node *node) {
   return node->kind == TSI_DEVICE_SLICE && o->t->inverse != TSI_INVERSE_PARTITIONED;
 }
@@ -116,7 +115,7 @@ static tristar_status check_reads_forward(tsi_env *env, const order *o, tsi_inde
   return TRISTAR_OK;
 }
 
-/* The slices whose partial sums a node adds. */
+/* The first slice whose partial sum a node adds. */
 static tsi_index first_added(const order *o, tsi_index v) {
   const tsi_device_node *chunk = &o->t->node[o->chunk_of[v]];
   return chunk->slice + (o->t->node[v].add - chunk->sums) / tsi_index_max(1, chunk->columns);
@@ -139,7 +138,7 @@ static void touch(tsi_access_lister *lister, tsi_access_mode mode, tsi_count fir
   tsi_access_add(lister, mode, TSI_BUFFER_T, 0, first, first + count);
 }
 
-/* Rows of a list: one access for each run of them. */
+/* Adds the reads of a list of rows: one access for each run of consecutive rows. */
 static void read_rows(tsi_access_lister *lister, const tsi_index *row, tsi_index count) {
   for (tsi_index i = 0, end; i < count; i = end) {
     for (end = i + 1; end < count && row[end] == row[end - 1] + 1;) end++;
@@ -173,8 +172,8 @@ static void list_forward(const order *o, const tsi_device_node *node, tsi_access
   if (node->kind != TSI_DEVICE_SLICE) touch(lister, TSI_ACCESS_W, node->x, node->columns);
 }
 
-/* A triangle leaves its columns in other rows of the solution if there are interchanges: of all its nodes
- * together each row still once. */
+/* With interchanges, a node of a triangle writes its columns to other rows of the solution; all nodes of the
+ * triangle together still write each row once. */
 static void list_backward(const order *o, const tsi_device_node *node, tsi_access_lister *lister) {
   if (node->kind == TSI_DEVICE_SLICED) {
     touch(lister, TSI_ACCESS_RW, node->x, node->columns);
@@ -200,7 +199,7 @@ static void list_step(const void *arg, tsi_index step, tsi_access_lister *lister
   (o->backward ? list_backward : list_forward)(o, node, lister);
 }
 
-/* Waits as edges between places in the order. edge NULL: they are counted. */
+/* Lists waits as edges between positions in the order; returns their number. edge NULL: only counts. */
 static tsi_count list_edges(const tsi_device_sweep *sweep, tsi_edge *edge) {
   tsi_count count = 0;
   for (tsi_index k = 0; k < sweep->tickets; k++) {

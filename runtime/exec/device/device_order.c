@@ -9,27 +9,28 @@
 
 /* ---- Edges --------------------------------------------------------------------------------------------- */
 
-/* Which nodes of device tables read what others write: the edges of a sweep between them.
+/* The edges of a sweep: nodes of device tables that read the results of other nodes.
  *
- * The nodes of a sliced chunk's triangle, and its slices where they gather, come after the node of the chunk.
- * Forward edges follow from the gather lists, and a slice comes after all of its triangle, unless the
- * triangle is in its values. Backward they are the edges of the CPU's sweep, in which those that others imply
- * are left out: from all of a triangle where they lead from its chunk; beside them a slice and a triangle
- * come after the slices whose partial sums they add. As the first slice of each group adds those of the next
- * group, all slices of a chunk come before its triangle. */
+ * The nodes of a sliced chunk's triangle come after the node of the chunk, and so do its slices if they
+ * gather. Forward edges follow from the gather lists; a slice also comes after all nodes of its triangle,
+ * unless its values contain the inverse of the triangle. Backward edges are the edges of the CPU's sweep,
+ * without edges that others imply; an edge from a chunk with a triangle becomes edges from all nodes of the
+ * triangle. In addition, a slice and a triangle come after the slices whose partial sums they add. As the
+ * first slice of each group adds the sums of the next group, all slices of a chunk come before its triangle.
+ */
 
 typedef struct device_edges {
-  tsi_index *order; /* nodes, in an order that the edges allow */
+  tsi_index *order; /* nodes, in a legal order */
   tsi_count *ptr;   /* nodes + 1 */
-  tsi_index *list;  /* the nodes that a node comes after, each once */
+  tsi_index *list;  /* nodes before each node, each once */
 } device_edges;
 
-/* Edges as they are found; list NULL: they are counted only. */
+/* Collects edges; list NULL: only counts. */
 typedef struct finder {
   const tsi_device_tables *t;
   const tsi_sweep *sweep;
-  const tsi_index *writer; /* rows of the workspace that are gathered: the node that writes them */
-  tsi_index *mark;         /* nodes: the last one that has an edge from it */
+  const tsi_index *writer; /* gathered rows of the workspace: the node that writes them */
+  tsi_index *mark;         /* nodes: the last node with an edge from it */
   tsi_index *list;
   tsi_count count;
 } finder;
@@ -41,20 +42,20 @@ static void put_edge(finder *f, tsi_index v, tsi_index before) {
   f->count++;
 }
 
-/* From all nodes of a chunk that solve its columns. */
+/* Adds edges from all nodes that solve the columns of a chunk. */
 static void put_chunk(finder *f, tsi_index v, tsi_index chunk) {
   const tsi_device_node *node = &f->t->node[chunk];
   if (node->pieces == 0) put_edge(f, v, chunk);
   for (tsi_index k = node->piece; k < node->piece + node->pieces; k++) put_edge(f, v, k);
 }
 
-/* From those that write what lists first .. first+count-1 gather. */
+/* Adds edges from the nodes that write the rows which lists first .. first+count-1 gather. */
 static void put_lists(finder *f, tsi_index v, tsi_index first, tsi_index count) {
   for (tsi_index e = f->t->gather_ptr[first]; e < f->t->gather_ptr[first + count]; e++)
     put_edge(f, v, f->writer[f->t->gather[e]]);
 }
 
-/* chunk: of the node. */
+/* chunk: the chunk of node v. */
 static void find_forward(finder *f, tsi_index v, tsi_index chunk) {
   const tsi_device_node *node = &f->t->node[v];
   if (node->kind == TSI_DEVICE_SLICED) return;
@@ -80,8 +81,7 @@ static void find_backward(finder *f, tsi_index v, tsi_index chunk) {
     put_chunk(f, v, f->sweep->next[e]);
 }
 
-/* The nodes of a chunk, in an order that the edges allow: slices follow the triangle, or backward precede it.
- */
+/* Lists the nodes of a chunk in a legal order: slices after the triangle, but backward before it. */
 static void list_chunk(const tsi_device_tables *t, tsi_index chunk, bool backward, tsi_index *order) {
   const tsi_device_node *node = &t->node[chunk];
   *order++ = chunk;
@@ -92,7 +92,7 @@ static void list_chunk(const tsi_device_tables *t, tsi_index chunk, bool backwar
       *order++ = k < node->pieces ? node->piece + k : node->slice + k - node->pieces;
 }
 
-/* chunk_of: nodes. */
+/* chunk_of: the chunk of each node. */
 static void list_nodes(const tsi_device_tables *t, bool backward, tsi_index *order, tsi_index *chunk_of) {
   tsi_index at = 0;
   for (tsi_index q = 0; q < t->chunks; q++) {
@@ -143,7 +143,7 @@ static tristar_status create_edges(tsi_env *env, const tsi_device_tables *tables
 
 typedef struct ranked {
   double priority;
-  tsi_index place; /* in the natural order */
+  tsi_index place; /* position in the natural order */
   tsi_index node;
 } ranked;
 
@@ -153,8 +153,8 @@ static int by_priority(const void *a, const void *b) {
   return (x->place > y->place) - (x->place < y->place);
 }
 
-/* Nodes in descending priority: the seconds of the heaviest path from the start of a node to the end of the
- * sweep. The order of the edges becomes the one by priority. priority: nodes, zero. */
+/* Sorts nodes by descending priority, the seconds on the critical path from a node to the end of the sweep.
+ * Replaces the order of the edges. priority: by node, zero. */
 static void sort_by_priority(const device_edges *edges, tsi_index nodes, const double *seconds,
                              double *priority, ranked *list) {
   for (tsi_index q = nodes; q-- > 0;) {
@@ -170,13 +170,14 @@ static void sort_by_priority(const device_edges *edges, tsi_index nodes, const d
 
 /* ---- Tickets ------------------------------------------------------------------------------------------- */
 
-/* Nodes in the order of their tickets, as it grows; an open ticket of warp nodes, which has no number yet. */
+/* Nodes in the order of their tickets, which grows, and an open ticket of warp nodes, which has no number
+ * yet. */
 typedef struct packer {
   const device_edges *edges;
   const tsi_device_node *node;
   tsi_device_tickets *t;
-  tsi_index *ticket_of; /* nodes; TSI_NONE: it has none yet */
-  tsi_index placed;     /* nodes in t->order */
+  tsi_index *ticket_of; /* nodes; TSI_NONE: no ticket yet */
+  tsi_index placed;     /* number of nodes in t->order */
   tsi_index open[TSI_TICKET_NODES], opened;
 } packer;
 
@@ -201,7 +202,7 @@ static bool waits_for_open(const packer *p, tsi_index v) {
   return false;
 }
 
-/* The next node in the order of priorities: all that it waits for is placed or in the open ticket. */
+/* Places the next node by priority. All nodes before it are placed, or in the open ticket. */
 static void place_node(packer *p, tsi_index v) {
   if (waits_for_open(p, v)) close_open(p);
   if (p->node[v].kind != TSI_DEVICE_WARP) {
@@ -212,8 +213,8 @@ static void place_node(packer *p, tsi_index v) {
   if (p->opened == TSI_TICKET_NODES) close_open(p);
 }
 
-/* What a ticket waits for: the tickets of all edges that lead to its nodes, ascending, each once. list NULL:
- * only an upper bound of their number. */
+/* Lists the tickets that a ticket waits for, from all edges to its nodes, ascending, each once. list NULL:
+ * returns only an upper bound of their number. */
 static tsi_count list_waits(const packer *p, const tsi_device_ticket *ticket, tsi_index *list) {
   tsi_count count = 0, different = 0;
   for (tsi_index q = ticket->first; q < ticket->first + ticket->nodes; q++) {

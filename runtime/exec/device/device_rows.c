@@ -4,8 +4,8 @@
 #include "partition/cut/block_features.h"
 #include "runtime/exec/device/device_bundles.h"
 
-/* What bundles are made from. Rows are numbered by the pattern; the parts of the cut are chunks of the rows
- * that are listed, one each. */
+/* Source of the bundles. Rows have the numbers of the pattern; each part of the cut is one chunk of listed
+ * rows. */
 typedef struct source_lists {
   tsi_device_phase_kind *kind; /* parts */
   bool *fresh;                 /* listed rows */
@@ -16,7 +16,7 @@ static tsi_device_phase_kind kind_of(const tsi_block_rows *rows, const tsi_block
                                      const tsi_index *level, tsi_device_row_way way, tsi_index part) {
   const tsi_count first = rows->start[part], end = rows->start[part + 1];
   if (cut->part[rows->part[part]].kind != TSI_BLOCK_TRIANGLE) return TSI_PHASE_UPDATE;
-  if (way == TSI_DEVICE_ROWS_AUTO) /* the last row is of the last level */
+  if (way == TSI_DEVICE_ROWS_AUTO) /* the last row is in the last level */
     way = tsi_device_row_choose((tsi_index)(end - first), rows->ptr[end] - rows->ptr[first],
                                 level[rows->row[end - 1]] + 1);
   return way == TSI_DEVICE_ROWS_FREE ? TSI_PHASE_FREE : TSI_PHASE_SOLVE;
@@ -28,7 +28,7 @@ static tristar_status fill_lists(tsi_env *env, const tsi_block_rows *rows, const
   if (listed > TSI_INDEX_MAX)
     TSI_FAIL(env, TRISTAR_ERR_TOO_LARGE, "%lld rows of triangles and rectangles are beyond %d",
              (long long)listed, TSI_INDEX_MAX);
-  TSI_SCRATCH(env, tsi_index, block, cut->n); /* of each row; then: how often it has been listed */
+  TSI_SCRATCH(env, tsi_index, block, cut->n); /* of each row; then: number of its listings so far */
   TSI_TRY(TSI_ALLOC_IN(l, l->kind, rows->count));
   TSI_TRY(TSI_ALLOC_IN(l, l->fresh, listed));
   TSI_TRY(TSI_ALLOC_IN(l, l->level, cut->n));
@@ -63,7 +63,7 @@ static tristar_status make_tables(tsi_env *env, const tsi_block_rows *rows, cons
   return TRISTAR_OK;
 }
 
-/* order: n; the given row that the sweep takes as k-th. */
+/* order: n; order[k] is the k-th given row of the sweep. */
 static tristar_status make_parts(tsi_env *env, const tsi_lines *of_sweep, bool backward,
                                  const tsi_row_cut *cut, tsi_index *order, tsi_block_cut **parts) {
   const bool blocks = cut->way >= TSI_ROWS_COLUMN_BLOCKS;

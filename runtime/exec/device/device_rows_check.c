@@ -1,15 +1,15 @@
-/* Verifies device tables of rows: that they hold the triangle which they were made from, each entry once, and
- * that no row is read before it is solved. */
+/* Verifies device tables of rows: each entry of the triangle is in them once, and no row is read before it is
+ * solved. */
 #include "runtime/exec/device/device_bundles.h"
 
 #define BROKEN(...) TSI_FAIL(env, TRISTAR_ERR_INTERNAL, __VA_ARGS__)
 
 /* ---- Bundles, in their order --------------------------------------------------------------------------- */
 
-/* Who has written a row of the workspace. */
+/* Writers of a row of the workspace. */
 typedef struct row_state {
-  tsi_index written; /* the phase that did last; TSI_NONE: none */
-  tsi_index solved;  /* the bundle that did; TSI_NONE: none yet */
+  tsi_index written; /* last phase that wrote it; TSI_NONE: none */
+  tsi_index solved;  /* bundle that solved it; TSI_NONE: none yet */
 } row_state;
 
 typedef struct checking {
@@ -18,12 +18,12 @@ typedef struct checking {
   const tsi_device_rows *t;
   bool by_rows;                  /* lines are the rows of the sweep */
   tsi_count given;               /* entries of the lines */
-  const tsi_index *line, *index; /* of each given entry */
-  bool *listed;                  /* given entries that have been listed */
+  const tsi_index *line, *index; /* line and index of each given entry */
+  bool *listed;                  /* given entries found so far */
   row_state *row;                /* n */
-  tsi_index solved, updated;     /* rows up to the bundle */
-  tsi_count entries, narrow;     /* entries up to the row or bundle */
-  const tsi_device_phase *phase; /* what is being looked at */
+  tsi_index solved, updated;     /* numbers of rows up to the bundle */
+  tsi_count entries, narrow;     /* numbers of entries up to the row or bundle */
+  const tsi_device_phase *phase; /* current phase */
   tsi_index phase_number, bundle;
 } checking;
 
@@ -32,7 +32,7 @@ static tsi_index column_of(const checking *c, const tsi_device_bundle *b, tsi_co
   return b->narrow ? b->base + c->t->short_column[at] : c->t->column[at];
 }
 
-/* Entry e of row i. */
+/* Checks entry e of row i. */
 static tristar_status check_entry(const checking *c, const tsi_device_bundle *b, tsi_index i, tsi_count e) {
   tsi_env *env = c->env;
   const tsi_index j = column_of(c, b, e);
@@ -50,7 +50,7 @@ static tristar_status check_entry(const checking *c, const tsi_device_bundle *b,
   return TRISTAR_OK;
 }
 
-/* Listed row k, the entries of which begin at c->entries. */
+/* Checks listed row k, whose entries begin at c->entries. */
 static tristar_status check_row(checking *c, const tsi_device_bundle *b, tsi_index k) {
   tsi_env *env = c->env;
   const tsi_device_rows *t = c->t;

@@ -7,7 +7,7 @@
 
 /* ---- Rows and segments --------------------------------------------------------------------------------- */
 
-/* Final columns of the workspace's rows that are x of some, and panels of columns. */
+/* Final columns of the workspace's rows that contain x, and panels of columns. */
 typedef struct places {
   tsi_index *column; /* workspace_rows */
   tsi_index *panel;  /* n */
@@ -21,7 +21,7 @@ static void find_places(const tsi_device_tables *from, places *at) {
     for (tsi_index j = 0; j < from->panel[p].width; j++) at->panel[from->panel[p].column + j] = p;
 }
 
-/* The final column that is row i of a panel of a node. */
+/* The final column of row i of a panel of a node. */
 static tsi_index column_of(const tsi_device_tables *from, const places *at, const tsi_device_node *node,
                            const tsi_panel *panel, tsi_index i) {
   const tsi_index row = from->row[panel->row + i];
@@ -59,7 +59,8 @@ static tsi_index cut_rows(const tsi_variant_tables *t, const places *at, tsi_ind
 
 /* ---- Lists that follow from the segments --------------------------------------------------------------- */
 
-/* item[ptr[k] .. ptr[k+1]-1]: the e with key(e) = k, ascending. key: in a structure of `size` bytes. */
+/* Sets item[ptr[k] .. ptr[k+1]-1] to the e with key(e) = k, ascending. key: a member of structures of `size`
+ * bytes. */
 static void list_by_key(tsi_index keys, tsi_index items, const tsi_index *key, size_t size, tsi_index *ptr,
                         tsi_index *item) {
 #define KEY(e) (*(const tsi_index *)((const char *)key + (size_t)(e)*size))
@@ -72,11 +73,12 @@ static void list_by_key(tsi_index keys, tsi_index items, const tsi_index *key, s
 #undef KEY
 }
 
-/* The level of each panel: one more than the highest of those that have segments in it. Returns how many. */
+/* The level of each panel: one more than the highest level of the panels with segments in it. Returns the
+ * number of levels. */
 static tsi_index find_levels(const tsi_variant_tables *t, tsi_index *level_of) {
   tsi_index levels = 0;
   memset(level_of, 0, (size_t)t->panels * sizeof *level_of);
-  for (tsi_index e = 0; e < t->segments; e++) { /* ascending in panels, so that they are known */
+  for (tsi_index e = 0; e < t->segments; e++) { /* panels ascend, so s->panel has its level */
     const tsi_variant_segment *s = &t->segment[e];
     level_of[s->target] = tsi_index_max(level_of[s->target], level_of[s->panel] + 1);
   }

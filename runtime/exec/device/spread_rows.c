@@ -1,4 +1,4 @@
-/* Tables of spread triangles: see spread_rows.h. */
+/* Tables of distributed triangles: see spread_rows.h. */
 #include "runtime/exec/device/spread_rows.h"
 
 #include <string.h>
@@ -13,31 +13,31 @@ static void deal_tasks(const tsi_lines *lines, tsi_index pes, tsi_index tasks, t
   for (tsi_index k = 0; k < lines->n; k++) owner[tsi_line_of(lines, k)] = k / size % pes;
 }
 
-/* Rows of a level set that weigh less than this keep one PE as busy as several. */
+/* Rows of a level set with less weight take one PE as long as several. */
 #define LEAST_WEIGHT 2048
-#define SLACK 1.1 /* a PE may have so much more than its share */
+#define SLACK 1.1 /* a PE may exceed its share by this factor */
 
 typedef struct placing {
   const tsi_lines *lines;
   tsi_index pes;
   tsi_index *owner;
-  double *all, *now; /* pes: weight of the rows of a PE; of those of the level set */
+  double *all, *now; /* pes: weight of all rows of a PE; of its rows of the level set */
   double most_all, most_now;
-  tsi_index *entries; /* pes: of a row, all zero between two rows */
-  tsi_index latest;   /* PE of the row before */
+  tsi_index *entries; /* pes: entries of one row; zeros between rows */
+  tsi_index latest;   /* PE of the previous row */
 } placing;
 
 static double weigh(const tsi_lines *lines, tsi_index i) {
   return 1 + (double)(lines->ptr[i + 1] - lines->ptr[i]);
 }
 
-/* Has the PE room for a row? */
+/* Whether the PE can take another row. */
 static bool has_room(const placing *p, tsi_index pe) {
   return p->all[pe] < p->most_all && p->now[pe] < p->most_now;
 }
 
-/* The PE with room that has most of what the row waits for, else that of the row before, else the one with
- * the least weight. */
+/* Among the PEs that can take a row: the PE of most rows that it waits for, else the PE of the previous row.
+ * Otherwise the PE with the least weight. */
 static tsi_index choose_pe(const placing *p, tsi_index i) {
   tsi_count first, end, e;
   tsi_index best = has_room(p, p->latest) ? p->latest : TSI_NONE, least = 0;
@@ -101,17 +101,17 @@ typedef struct maker {
   const tsi_spread_options *options;
   tsi_spread_plan *plan;
   tsi_index *level; /* n */
-  tsi_index *local; /* n: the own row */
-  tsi_index *next;  /* keys + 1: items of each key, then where the next one goes */
+  tsi_index *local; /* n: number of the own row */
+  tsi_index *next;  /* keys + 1: number of items of each key, then position of the next one */
   tsi_index keys;
-  tsi_index *made; /* pes: left sums so far */
+  tsi_index *made; /* pes: number of left sums so far */
 } maker;
 
-/* What the rows of a line mean for a PE. */
+/* Properties of a row for a PE. */
 typedef struct part {
-  uint64_t pes;      /* which PEs have entries of it */
-  tsi_index entries; /* own ones */
-  tsi_index key;     /* of the item */
+  uint64_t pes;      /* PEs that have entries of the row */
+  tsi_index entries; /* own entries */
+  tsi_index key;     /* key of the item */
   bool own;
 } part;
 
@@ -167,7 +167,7 @@ static tristar_status count(maker *m) {
   return TRISTAR_OK;
 }
 
-/* Lanes of a row: as many as it has entries on average, and one for each PE that it may poll. */
+/* Lanes of a row: at least the average number of entries, and one for each PE that it may poll. */
 static tsi_index choose_threads(const tsi_spread_plan *plan, tsi_index pes) {
   const tsi_count average = plan->items > 0 ? plan->entries / plan->items : 0;
   tsi_index threads = 1;
@@ -187,7 +187,7 @@ static tsi_index bundles_of(tsi_index items, tsi_index threads) {
   A(tsi_index, column, plan->entries)                                                                        \
   A(tsi_index, slot, (tsi_count)plan->rows *(plan->pes - 1))
 
-/* Pointers of *to into a block; returns its bytes. */
+/* Sets the pointers of *to into a block; returns its bytes. */
 static size_t lay_out(const tsi_spread_plan *plan, char *block, tsi_gpu_spread *to) {
   size_t at = 0;
 #define PLACE(type, member, count)                                                                           \
@@ -215,7 +215,7 @@ static tristar_status allocate(maker *m) {
   return TSI_ALLOC(m->env, plan->source, plan->entries);
 }
 
-/* Bundles of consecutive items of a key. */
+/* Creates bundles of consecutive items of a key. */
 static void bundle_items(const maker *m) {
   const tsi_gpu_spread *t = &m->plan->tables;
   tsi_spread_bundle *to = (tsi_spread_bundle *)t->bundle;
@@ -225,7 +225,7 @@ static void bundle_items(const maker *m) {
       *to++ = (tsi_spread_bundle){key % 2, first, tsi_index_min(each, m->next[key + 1] - first), 0};
 }
 
-/* Where the entries of each item begin. */
+/* Numbers the items, and finds the begin of the entries of each. */
 static void number_items(maker *m, tsi_index *item_of) {
   tsi_spread_plan *plan = m->plan;
   tsi_index *begin = (tsi_index *)plan->tables.begin;

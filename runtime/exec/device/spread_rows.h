@@ -1,9 +1,9 @@
-/* Device tables of a triangle whose rows are spread over processing elements (PEs), see
+/* Device tables of a triangle whose rows are distributed over processing elements (PEs), see
  * codelets/gpu/tables/spread_launch.h.
  *
- * Placement. In tasks: consecutive rows of equal number, dealt to the PEs round robin, `tasks` for each (the
- * task pool of Xie et al., ICPP 2021). Or near: level set by level set, a row goes to the PE of most rows
- * that it waits for, as long as that PE has no more than its share of the level set and of the triangle.
+ * Placement. With tasks: consecutive rows of equal number, dealt to the PEs round robin, `tasks` for each
+ * (the task pool of Xie et al., ICPP 2021). Or near: level set by level set, a row is placed on the PE with
+ * most of the rows that it waits for. A PE gets no more than its share of the level set and of the triangle.
  *
  * Reads   lines that are the rows of the sweep.
  * Writes  owners; a tsi_spread_plan, which owns its arrays. The tables are one block of memory. */
@@ -13,19 +13,19 @@
 #include "partition/cut/row_chunks.h"
 
 typedef struct tsi_spread_plan {
-  tsi_gpu_spread tables; /* addresses of main memory; without what belongs to a solve */
+  tsi_gpu_spread tables; /* with addresses of main memory; the fields of a solve are not set */
   char *block;
   size_t bytes;
   tsi_index pes;
-  tsi_index rows, items, slots;    /* own rows; items; left sums that the PE makes */
-  tsi_count entries;               /* of the items */
-  tsi_count gets;                  /* left sums of other PEs that its rows need */
-  tsi_index most_rows, most_slots; /* of any PE */
+  tsi_index rows, items, slots;    /* numbers of own rows; of items; of left sums that the PE computes */
+  tsi_count entries;               /* entries of the items */
+  tsi_count gets;                  /* number of left sums of other PEs that its rows need */
+  tsi_index most_rows, most_slots; /* largest of any PE */
   tsi_index *order;                /* rows: the given row of each own row, in the order of the sweep */
-  tsi_count *source;               /* entries: where the value of each is among the given ones */
+  tsi_count *source;               /* entries: position of the value of each among the given values */
 } tsi_spread_plan;
 
-/* owner[i], n: the PE of row i, 0 .. pes-1. tasks: of each PE; 0: rows near each other. Errors: MEMORY. */
+/* owner[i], n: the PE of row i, 0 .. pes-1. tasks: number for each PE; 0: near placement. Errors: MEMORY. */
 TRISTAR_CHECKED tristar_status tsi_spread_place(tsi_env *env, const tsi_lines *lines, tsi_index pes,
                                                 tsi_index tasks, tsi_index *owner);
 
@@ -39,11 +39,11 @@ typedef struct tsi_spread_options {
 TRISTAR_CHECKED tristar_status tsi_spread_create(tsi_env *env, const tsi_lines *lines,
                                                  const tsi_spread_options *options, tsi_spread_plan *plan);
 void tsi_spread_destroy(tsi_env *env, tsi_spread_plan *plan);
-/* Verifies that each entry of own rows' x is in one item, that own rows which an item reads are solved in a
- * bundle before, and that slots are written once. Errors: INTERNAL, MEMORY. */
+/* Verifies that each entry of own rows' x is in one item, that the own rows which an item reads are solved in
+ * an earlier bundle, and that each slot is written once. Errors: INTERNAL, MEMORY. */
 TRISTAR_CHECKED tristar_status tsi_spread_check(tsi_env *env, const tsi_lines *lines,
                                                 const tsi_spread_options *options,
                                                 const tsi_spread_plan *plan);
 
-/* The launch with tables in a copy of the block at `block`, in whatever memory. */
+/* The launch with tables in a copy of the block at `block`, in any memory. */
 tsi_gpu_spread tsi_spread_move(const tsi_spread_plan *plan, void *block);

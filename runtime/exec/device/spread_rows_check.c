@@ -1,7 +1,7 @@
-/* The check of spread triangles: see spread_rows.h. */
+/* Check of distributed triangles: see spread_rows.h. */
 #include "runtime/exec/device/spread_rows.h"
 
-/* The bundle in which each own row is solved; slots are counted. */
+/* Finds the bundle in which each own row is solved, and counts the writes to slots. */
 static tristar_status list_bundles(tsi_env *env, const tsi_spread_plan *plan, tsi_index *solved,
                                    tsi_index *made) {
   const tsi_gpu_spread *t = &plan->tables;

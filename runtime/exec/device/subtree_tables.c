@@ -1,7 +1,7 @@
 /* See subtree_tables.h. */
 #include "runtime/exec/device/subtree_tables.h"
 
-/* Where the subtree's values are, and each of its panels in them. */
+/* Finds the positions of the subtree's values, and of its panels in them. */
 static tristar_status place_values(tsi_env *env, const tsi_subtree_source *source,
                                    tsi_subtree_tables *subtree, tsi_count **values) {
   const tsi_index count = subtree->subtree->panels->count;
@@ -54,8 +54,7 @@ tsi_device_call tsi_subtree_tables_call(const tsi_solve_call *call, bool backwar
                            .b_column = 1,
                            .x_row = call->stride,
                            .x_column = 1,
-                           .nrhs =
-                               call->stride, /* what is padding on the host has defined values here, too */
+                           .nrhs = call->stride, /* so the padding of the host also has defined values */
                            .stride = call->stride,
                            .workspace = memory->workspace};
 }

@@ -1,4 +1,4 @@
-/* Packs, sends and takes messages: see exchange.h. */
+/* Packs, sends and receives messages: see exchange.h. */
 #include "runtime/exec/steps/exchange.h"
 
 #include "runtime/base/clock.h"
@@ -37,7 +37,7 @@ static char *x_of(const tsi_exchange *exchange, const tsi_execution *e, tsi_inde
   return (char *)e->call.workspace + (size_t)e->forward->chunk[k].workspace * exchange->row_bytes;
 }
 
-/* What a message of a kind is made of: x of its chunks, or the sum of their slices. */
+/* Source of a message: x of its chunks, or the sum of their slices. */
 static const char *source_of(const tsi_exchange *exchange, const tsi_execution *e, tsi_message_kind kind,
                              tsi_index k) {
   const tsi_solve_chunk *chunk = &e->forward->chunk[k];
@@ -70,9 +70,9 @@ static void send_messages(tsi_exchange *exchange, const tsi_execution *e, tsi_in
   }
 }
 
-/* After a failure, when no step runs any more: what the steps that did not run would have sent, whatever
- * stands in the outbox. So nobody waits for this process; that the result is worth nothing the processes tell
- * each other. */
+/* After a failure, when no step runs any more: sends the messages of the steps that did not run, with the
+ * present contents of the outbox. So no process waits for this one. The processes agree on the failure later.
+ */
 static void send_rest(tsi_exchange *exchange) {
   for (tsi_index m = 0; m < exchange->program->sends; m++)
     if (exchange->goes[m] && !exchange->sent[m]) send_message(exchange, m);
@@ -105,7 +105,7 @@ void tsi_exchange_add(const tsi_exchange *exchange, const tsi_execution *e, tsi_
 
 /* ---- A run --------------------------------------------------------------------------------------------- */
 
-/* Does a run have the message? */
+/* Whether a run has the message. */
 static bool has_message(const tsi_message *message, const tsi_solve_call *call, const unsigned char *forward,
                         const unsigned char *backward) {
   const bool first = !call->read_backward, second = !call->write_forward; /* sweeps */
@@ -161,8 +161,8 @@ static tsi_worker_clock *clock_of(tsi_exchange *exchange, int worker) {
   return &exchange->clock[worker >= 0 && worker < exchange->clocks ? worker : 0];
 }
 
-/* The worker had nothing to do since the end of its latest step: if a message came meanwhile, it waited for
- * that one. */
+/* The worker was idle since the end of its latest step. If a message arrived meanwhile, the worker is assumed
+ * to have waited for it. */
 bool tsi_exchange_begin_step(tsi_exchange *exchange, int worker, double *start) {
   tsi_worker_clock *clock = clock_of(exchange, worker);
   const double arrived = atomic_load_explicit(&exchange->arrived, memory_order_relaxed);
@@ -174,7 +174,7 @@ bool tsi_exchange_begin_step(tsi_exchange *exchange, int worker, double *start) 
   return !tsi_failure_exists(&exchange->failure);
 }
 
-/* Of a step that began at `start` and has ended. What comes between the sweeps belongs to neither. */
+/* Records a step that began at `start` and has ended. Steps between the sweeps belong to neither. */
 static void note_sweep(tsi_worker_clock *clock, tsi_step_kind kind, double start) {
   if (kind == TSI_STEP_EXCHANGE) return;
   if (tsi_step_is_forward(kind))

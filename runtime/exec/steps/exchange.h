@@ -1,30 +1,31 @@
-/* The messages of a run: message areas, what comes and goes, and where the time of the workers went
+/* The messages of a run: message areas, sent and received messages, and the use of the workers' time
  * meanwhile.
  *
- * No MPI here: messages go through a tsi_port, which runtime/mpi makes of MPI and tests of memory.
+ * This room does not call MPI: messages use a tsi_port, which runtime/mpi implements with MPI and tests with
+ * memory.
  *
  * Reads   a program (dag/program.h), the workspace of an execution.   Writes  inbox, outbox, its own members.
  * Invariants
  *   - row r of a message area is bytes r * row_bytes .. of it
- *   - a step packs the messages that it sends at its end, and nobody writes the outbox otherwise in that run
- *   - which messages a run has follows from what it solves, and all processes find the same ones: those of a
- * sweep that does not run, and of chunks that have no part in it, are left out, and their arrivals happen at
- * its begin
- *   - after the first failure no step runs any more; what they would have sent is sent at the end all the
- * same, so that nobody waits for this process */
+ *   - a step packs the messages that it sends at its end; nothing else writes to the outbox in that run
+ *   - the messages of a run follow from the solve, so all processes find the same ones. Messages of a sweep
+ *     that does not run, and of inactive chunks, are left out; their arrivals happen at the begin of the run
+ *   - after the first failure no further step runs. At the end their messages are sent nevertheless, so that
+ *     no process waits for this one */
 #pragma once
 
 #include "dag/program.h"
 #include "runtime/exec/steps/execution.h"
 
-/* How messages come and go. receive_into and send_from serve, instead of send, where buffers exist only while
- * they are needed: each received message is asked for once, with the place where it is to go. begin: before
- * anything is sent; of the received messages those come that `comes` names, and `goes` are to be sent. end:
- * after the last step. wait: returns when a received message is there; only where steps run on the calling
- * thread. Otherwise the port calls tsi_process_arrived. progress (may be NULL): called between steps.
+/* Functions that send and receive messages. If buffers exist only while they are needed, receive_into and
+ * send_from are used instead of send: receive_into is called once for each received message, with its buffer.
+ * begin: called before anything is sent; the messages m with comes[m] will be received, and `goes` messages
+ * sent. end: called after the last step. wait: returns when a received message has arrived; only used if
+ * steps run on the calling thread. Otherwise the port calls tsi_process_arrived. progress (may be NULL):
+ * called between steps.
  *
- * inbox (may be NULL): after begin, where the messages of this run arrive, if not in the inbox of the
- * exchange. */
+ * inbox (may be NULL): after begin, returns the area where the messages of this run arrive, instead of the
+ * inbox of the exchange. */
 typedef struct tsi_port {
   void *context;
   tristar_status (*begin)(void *context, const bool *comes, tsi_index goes);
@@ -37,25 +38,25 @@ typedef struct tsi_port {
   tristar_status (*end)(void *context);
 } tsi_port;
 
-/* Where the time of the workers went; seconds, all workers together. */
+/* Use of the workers' time; seconds, summed over all workers. */
 typedef struct tsi_process_times {
   double wall, compute;
   double xy, z; /* waiting for messages of a grid, and between grids */
   double idle;  /* waiting for other reasons */
-  /* of the wall time: until the last forward step ended; from then until the first backward one began, 0
-     where it began before; from when it began */
+  /* parts of the wall time: until the last forward step has ended; from then until the first backward step
+   * begins, 0 if it begins earlier; from that begin on */
   double forward, between, backward;
 } tsi_process_times;
 
-/* Why a worker may have had nothing to do. */
+/* Reasons why a worker was idle. */
 typedef enum tsi_wait { TSI_WAIT_XY, TSI_WAIT_Z, TSI_WAIT_OTHER, TSI_WAITS } tsi_wait;
 
-/* Of one worker; written by it alone. */
+/* Times of one worker, which alone writes them. */
 typedef struct tsi_worker_clock {
   double since; /* the end of its latest step, or the start of the solve */
   double compute, wait[TSI_WAITS];
-  double forward_end, backward_begin; /* of its last forward, its first backward step; 0: there was none */
-  char apart[TSI_CACHE_LINE - 8];     /* so that two never share a cache line */
+  double forward_end, backward_begin; /* end of last forward, begin of first backward step; 0: none */
+  char apart[TSI_CACHE_LINE - 8];     /* two clocks never share a cache line */
 } tsi_worker_clock;
 
 typedef struct tsi_exchange {
@@ -64,14 +65,14 @@ typedef struct tsi_exchange {
   size_t row_bytes;
   void *inbox, *outbox;
   tsi_port port;
-  bool *goes, *comes;      /* messages: this run has it */
-  bool *sent;              /* messages: this run has sent it */
-  tsi_worker_clock *clock; /* workers, or the calling thread */
+  bool *goes, *comes;      /* by message: it belongs to this run */
+  bool *sent;              /* by message: this run has sent it */
+  tsi_worker_clock *clock; /* one for each worker, or for the calling thread */
   int clocks;
   double begun;
-  _Atomic(double) arrived;    /* when the latest message came */
-  atomic_int arrived_between; /* it was one between grids */
-  tsi_failure failure;        /* the first one */
+  _Atomic(double) arrived;    /* time of the latest arrival */
+  atomic_int arrived_between; /* this message was between grids */
+  tsi_failure failure;        /* first failure of the run */
 } tsi_exchange;
 
 /* clocks: workers that may run steps, at least 1. Errors: MEMORY, TOO_LARGE. */
@@ -81,30 +82,30 @@ static inline tsi_index tsi_exchange_receives(const tsi_exchange *exchange) {
   return exchange->program->receives;
 }
 
-/* Before the first step, and after the last one of a run; what a run has failed with. forward, backward:
- * chunks of the layout that take part; NULL: all. */
+/* Called before the first step, and after the last step of a run. forward, backward: active chunks of the
+ * layout; NULL: all. */
 void tsi_exchange_begin(tsi_exchange *exchange, const tsi_solve_call *call, const unsigned char *forward,
                         const unsigned char *backward);
 void tsi_exchange_end(tsi_exchange *exchange);
-/* Messages that this process sends in the run. */
+/* Number of messages that this process sends in the run. */
 tsi_index tsi_exchange_sends(const tsi_exchange *exchange);
 void tsi_exchange_fail(tsi_exchange *exchange, tristar_status status);
 bool tsi_exchange_failed(tsi_exchange *exchange);
-/* A received message is there: for the clocks. */
+/* Records the time of an arrival. */
 void tsi_exchange_note_arrival(tsi_exchange *exchange, tsi_index message);
-/* The calling thread has worked for so long, outside of steps. */
+/* Adds time for which the calling thread has worked outside of steps. */
 void tsi_exchange_note_here(tsi_exchange *exchange, double seconds);
-/* workers: that ran steps. */
+/* workers: number of workers that ran steps. */
 void tsi_exchange_times(const tsi_exchange *exchange, int workers, tsi_process_times *times);
 
-/* Around each step. false: the run has failed, the step is not to run. */
+/* Called before and after each step. false: the run has failed, and the step must not run. */
 bool tsi_exchange_begin_step(tsi_exchange *exchange, int worker, double *start);
 void tsi_exchange_end_step(tsi_exchange *exchange, const tsi_execution *e, tsi_index step, int worker,
                            double start);
 
-/* On the calling thread. */
+/* Waits for a message on the calling thread. */
 void tsi_exchange_wait(tsi_exchange *exchange, tsi_index message);
-/* x of chunk k is in the inbox. */
+/* Copies x of chunk k from the inbox. */
 void tsi_exchange_take_x(const tsi_exchange *exchange, const tsi_execution *e, tsi_index k, bool backward);
-/* Adds what a stage of EXCHANGE has received, if anything. */
+/* Adds the received values of a stage of EXCHANGE, if there are any. */
 void tsi_exchange_add(const tsi_exchange *exchange, const tsi_execution *e, tsi_index stage);

@@ -8,7 +8,7 @@
 
 typedef void (*step_function)(tsi_execution *e, tsi_index argument, int worker);
 
-/* A step that streams factor: it notes where it runs. Nodes of a sweep: its chunks, then its slices. */
+/* A step that streams the factor records its processor. Nodes of a sweep: its chunks, then its slices. */
 static void note_processor(const tsi_execution *e, tsi_index node, int worker) {
   if (e->processor != NULL && worker >= 0) e->processor[node] = sched_getcpu();
 }
@@ -33,7 +33,7 @@ NODE_STEP(solve_diagonal, forward)
 NODE_STEP(forward_sum, forward)
 NODE_STEP(backward_sum, backward)
 
-/* A block cut has one sweep; products have both. */
+/* A block cut has tables of one sweep; products have both. */
 static void run_read_chunk(tsi_execution *e, tsi_index argument, int worker) {
   (void)worker;
   e->nodes->read_chunk(e->forward ? e->forward : e->backward, &e->call, argument);
@@ -77,7 +77,7 @@ static void run_exchange(tsi_execution *e, tsi_index argument, int worker) {
   (void)worker;
   tsi_exchange_add(e->exchange, e, argument);
 }
-/* x of the owners of its off-rows. */
+/* Copies x of the owners of its off-rows. */
 static void run_backward_border(tsi_execution *e, tsi_index argument, int worker) {
   const tsi_solve_chunk *chunk = &e->backward->chunk[argument];
   (void)worker;
@@ -109,9 +109,9 @@ static const step_function functions[TSI_STEP_KINDS] = {
     [TSI_STEP_BACKWARD_SUM] = run_backward_sum,
     [TSI_STEP_BACKWARD_RECEIVE] = run_backward_receive,
     [TSI_STEP_EXCHANGE] = run_exchange,
-    [TSI_STEP_GRID_FORWARD] = run_nothing, /* they only send */
+    [TSI_STEP_GRID_FORWARD] = run_nothing, /* these steps only send */
     [TSI_STEP_GRID_BACKWARD] = run_nothing,
-    [TSI_STEP_FORWARD_BORDER] = run_nothing, /* the data comes before it */
+    [TSI_STEP_FORWARD_BORDER] = run_nothing, /* its data is there before */
     [TSI_STEP_BACKWARD_BORDER] = run_backward_border,
 };
 

@@ -3,13 +3,13 @@
 
 #include <sched.h>
 
-/* A lane's word. */
+/* The word of a lane. */
 #define PASSED(word) ((tsi_index)((word)&0xffffffffu))
 #define TAKEN ((uint64_t)1 << 32)
 #define GENERATION 33
 #define GENERATIONS (((uint64_t)1 << (64 - GENERATION)) - 1)
 
-/* Looks at another lane before the core is offered to other threads: some 20 us. */
+/* Polls of another lane before the core is yielded to other threads: about 20 us. */
 #define LOOKS 500
 
 static inline void look_again(int *looks) {
@@ -35,7 +35,7 @@ tristar_status tsi_lane_run_create(tsi_env *env, tsi_execution *execution, const
   run->execution = execution;
   run->steps = steps;
   run->lanes = lanes;
-  for (int k = 0; k < lanes->count; k++) /* there is nothing to do before the first run begins */
+  for (int k = 0; k < lanes->count; k++) /* before the first run all lanes are completed */
     atomic_init(&run->state[k].word, (uint64_t)tsi_lane_steps(lanes, k));
   *out = tsi_take(&run);
   return TRISTAR_OK;
@@ -51,7 +51,7 @@ void tsi_lane_run_begin(tsi_lane_run *run) {
 /* A member of one run. */
 typedef struct member {
   tsi_lane_run *run;
-  uint64_t base; /* what a lane's word is in this run before its first step */
+  uint64_t base; /* word of a lane in this run before its first step */
   int worker;
 } member;
 
@@ -65,7 +65,7 @@ static inline bool is_through(const member *m, int lane, uint64_t word) {
   return PASSED(word) == tsi_lane_steps(m->run->lanes, lane);
 }
 
-/* Nobody works on the lane, and it is not through. */
+/* Whether the lane is free: no member works on it, and it is not completed. */
 static inline bool is_free(const member *m, int lane, uint64_t word) {
   return !is_over(m, word) && !(word & TAKEN) && !is_through(m, lane, word);
 }
@@ -77,7 +77,8 @@ static bool take(const member *m, int lane) {
                                                  memory_order_acquire, memory_order_relaxed);
 }
 
-/* Until the step at `place` can run: TSI_NONE. Or what it waits for is a lane that nobody works on: this. */
+/* Waits until the step at `place` can run; returns TSI_NONE. If it waits for a free lane, returns that lane.
+ */
 static tsi_index await(const member *m, tsi_index place) {
   const tsi_lanes *lanes = m->run->lanes;
   for (tsi_count w = lanes->wait_ptr[place]; w < lanes->wait_ptr[place + 1]; w++) {
@@ -91,8 +92,8 @@ static tsi_index await(const member *m, tsi_index place) {
   return TSI_NONE;
 }
 
-/* Works on a lane that was taken, and lets go of it. TSI_NONE: it is through; else a lane that it waits for.
- */
+/* Works on a taken lane, and releases it. Returns TSI_NONE if the lane is completed, else a free lane that it
+ * waits for. */
 static tsi_index work(const member *m, int lane) {
   const tsi_lanes *lanes = m->run->lanes;
   const tsi_index steps = tsi_lane_steps(lanes, lane);
@@ -105,14 +106,14 @@ static tsi_index work(const member *m, int lane) {
     }
     tsi_execution_run(m->run->execution, m->run->steps, 1, &lanes->step[place], m->worker);
     passed++;
-    const uint64_t taken = passed < steps ? TAKEN : 0; /* the last write of a lane: nothing follows it */
+    const uint64_t taken = passed < steps ? TAKEN : 0; /* the last write to a completed lane */
     atomic_store_explicit(word, m->base | taken | (uint64_t)passed, memory_order_release);
   }
   return TSI_NONE;
 }
 
-/* A lane that nobody works on, from `lane` on; the number of lanes: there is none now; TSI_NONE: the run is
- * over. */
+/* Finds a free lane, beginning with `lane`. Returns the number of lanes if none is free now, TSI_NONE if the
+ * run is over. */
 static tsi_index find(const member *m, int lane) {
   const int count = m->run->lanes->count;
   bool all = true;

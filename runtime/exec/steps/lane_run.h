@@ -1,18 +1,19 @@
-/* Runs of lanes: steps on a few threads that wait for each other point to point. The third form of the
- * executor, beside tasks of StarPU and plain calls (recording.h).
+/* Runs of lanes: steps on a few threads that wait for each other point to point. This is the third form of
+ * the executor, besides tasks of StarPU and plain calls (recording.h).
  *
- * Job. A member is a thread that works on a run. It takes a lane that nobody works on, and runs its steps one
- * after the other. Where a step has to wait for a lane that somebody works on, the member looks until that
- * one is far enough; where it is a lane that nobody works on, the member leaves its own and takes that. So
- * any number of members ends a run, also one, also if others come late, or not at all, or leave.
+ * Job. A member is a thread that works on a run. It takes a free lane, on which no member works, and runs its
+ * steps one after the other. If a step has to wait for a lane on which another member works, the member polls
+ * until that lane has run enough steps. If a step has to wait for a free lane, the member releases its own
+ * lane and takes the free one. So any number of members completes a run, even a single one, and members may
+ * come late, leave, or never come.
  *
- * Reads   the lanes (dag/lanes.h), the steps.   Writes  what the steps write; the state of the lanes.
+ * Reads   the lanes (dag/lanes.h), the steps.   Writes  the results of the steps; the state of the lanes.
  * Invariants
- *   - a lane is worked on by one member at a time; how far it is is written when a step has ended, and read
- *     before another one that waits for it begins
- *   - a member that comes late finds another generation of the run, and does nothing: the run itself must
- *     outlive it, not what the steps work with
- *   - the bits of the result depend on neither the members nor their number */
+ *   - one member at a time works on a lane. The number of its completed steps is written when a step has
+ *     ended, and read before a step begins that waits for it
+ *   - a member that comes late finds another generation of the run, and does nothing. So the run must outlive
+ *     the member, but the data of the steps need not
+ *   - the bits of the result depend neither on the members nor on their number */
 #pragma once
 
 #include <stdatomic.h>
@@ -21,7 +22,7 @@
 #include "runtime/exec/steps/execution.h"
 
 typedef struct tsi_lane_state {
-  _Atomic(uint64_t) word; /* generation, whether somebody works on it, and steps that are through */
+  _Atomic(uint64_t) word; /* generation, whether a member works on it, number of completed steps */
   char rest[TSI_CACHE_LINE - sizeof(uint64_t)];
 } tsi_lane_state;
 
@@ -33,12 +34,12 @@ typedef struct tsi_lane_run {
   _Atomic(uint64_t) generation; /* of the latest run */
 } tsi_lane_run;
 
-/* Takes over the lanes, also on failure. Errors: MEMORY. */
+/* Moves the lanes to the run, also on failure. Errors: MEMORY. */
 TRISTAR_CHECKED tristar_status tsi_lane_run_create(tsi_env *env, tsi_execution *execution,
                                                    const tsi_steps *steps, tsi_lanes *lanes,
                                                    tsi_lane_run **out);
-/* Begins a run: the one before has ended. */
+/* Begins a run. The previous run has ended. */
 void tsi_lane_run_begin(tsi_lane_run *run);
-/* Works on the latest run that has begun, until it has ended. lane: where to look first; any number >= 0.
- * worker: as for tsi_execution_run. */
+/* Works on the latest run until it has ended. lane: first lane to try; any number >= 0. worker: as for
+ * tsi_execution_run. */
 void tsi_lane_run_join(tsi_lane_run *run, int lane, int worker);

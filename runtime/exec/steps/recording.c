@@ -4,24 +4,24 @@
 #include "runtime/base/clock.h"
 #include "runtime/exec/steps/exchange.h"
 
-/* The body of every task. */
+/* Function of every task. */
 static void run_items(void *context, const tsi_index argument[4], int worker) {
   const tsi_recording *recording = context;
   tsi_execution_run(recording->execution, recording->steps, argument[1] - argument[0],
                     recording->item + argument[0], worker);
 }
 
-/* The body on a device of a task with one step. */
+/* Function on a device for a task with one step. */
 static int run_on_device(void *context, const tsi_index argument[4], void *const memory[]) {
   const tsi_recording *recording = context;
   const tsi_execution *e = recording->execution;
   const tsi_index number = recording->item[argument[0]];
-  if (e->exchange && tsi_exchange_failed(e->exchange)) return 0; /* as no other step of the run */
+  if (e->exchange && tsi_exchange_failed(e->exchange)) return 0; /* like all steps of a failed run */
   if (e->step_start) e->step_start[number] = tsi_clock();
   return e->devices->run(e->devices->context, e, &recording->steps->step[number], memory);
 }
 
-/* A task for items first .. end - 1; of several: their largest priority, and all bytes. */
+/* Adds a task for items first .. end - 1, with their largest priority and the sum of their bytes. */
 static tristar_status add_items(tsi_recording *recording, tsi_index first, tsi_index end, double priority,
                                 double bytes, tsi_index *number) {
   const tsi_index argument[4] = {first, end, 0, 0};
@@ -47,7 +47,7 @@ static tristar_status add_event(tsi_recording *recording, tsi_index first, const
                                  &recording->event[arrival->argument]);
 }
 
-/* Tasks that run as soon as those that they wait for are through; task k is bundle k. */
+/* Adds tasks that run as soon as the tasks before them have ended; task k is bundle k. */
 static tristar_status add_bundles(tsi_recording *recording) {
   const tsi_bundles *bundles = recording->bundles;
   tsi_index number;
@@ -65,8 +65,8 @@ static tristar_status add_bundles(tsi_recording *recording) {
   return TRISTAR_OK;
 }
 
-/* Tasks level by level; between two levels a task without work waits for all of the former, and all of the
- * latter wait for it. */
+/* Adds tasks level by level. Between two levels a barrier, a task without work, waits for all tasks of the
+ * first level; all tasks of the second level wait for it. */
 static tristar_status add_levels(tsi_recording *recording) {
   const tsi_levels *levels = recording->levels;
   tsi_index barrier = TSI_NONE, first = 0, number;

@@ -1,14 +1,14 @@
 /* A recording: the steps of a solve as a list of tasks, for StarPU or for the calling thread.
  *
- * Job. Group steps (dag/steps.h) into tasks (task_list.h), each of which runs some of them, in their order
- * (execution.h). A solve of a plan is one without messages. With messages an ARRIVAL is an event; where steps
- * run on the calling thread, it waits there.
+ * Job. Group steps (dag/steps.h) into tasks (task_list.h), each of which runs some steps in their order
+ * (execution.h). A solve of a plan has no messages. With messages an ARRIVAL is an event; if steps run on the
+ * calling thread, it waits there.
  *
  * Reads   the steps.   Writes  a tsi_recording that owns its arrays and is immutable afterwards.
  * Invariants
- *   - item[first .. end - 1], the first two arguments of a task, are its steps; a barrier has none; each step
- *     is in one task
- *   - an execution serves one run of one recording at a time */
+ *   - item[first .. end - 1], with the first two arguments of a task, are its steps; a barrier has none; each
+ *     step is in one task
+ *   - an execution is used by one run of one recording at a time */
 #pragma once
 
 #include "dag/bundles.h"
@@ -18,33 +18,32 @@
 typedef struct tsi_recording {
   tsi_execution *execution;
   const tsi_steps *steps;
-  tsi_steps *owned;      /* the same, where the recording frees them */
-  tsi_bundles *bundles;  /* one of these two, */
-  tsi_levels *levels;    /* or none: */
-  tsi_index *order;      /* each step is a task */
+  tsi_steps *owned;      /* the same steps, if the recording frees them */
+  tsi_bundles *bundles;  /* bundles, or */
+  tsi_levels *levels;    /* level sets, or */
+  tsi_index *order;      /* if both are NULL: one task per step, in this order */
   const tsi_index *item; /* of bundles, levels, or order */
-  tsi_index *event;      /* received messages: their task */
+  tsi_index *event;      /* by received message: its task */
   tsi_task_list *list;   /* NULL: not recorded */
   double bytes;          /* of all steps */
   double predicted;      /* seconds of a run with one right-hand side; 0: unknown */
 } tsi_recording;
 
-/* How steps come into tasks. */
+/* Ways to group steps into tasks. */
 typedef struct tsi_grouping {
   tsi_levels
-      *levels;  /* not NULL: by level sets, with barriers; the recording's from then on, also on failure */
-  bool listed;  /* each step is a task, and they run in the order in which they are listed: only on the
-                   calling thread */
-  double light; /* else bundles, for so many */
-  int workers;  /* workers */
+      *levels;  /* not NULL: level sets, with barriers; they are moved to the recording, also on failure */
+  bool listed;  /* each step is a task, and they run in the order of the steps: only on the calling thread */
+  double light; /* else bundles: largest weight of one in bytes (dag/bundles.h) */
+  int workers;  /* number of workers for the bundles */
 } tsi_grouping;
 
-/* *recording holds nothing, and must not move from then on; nor must execution. To be released, also after a
- * failure. Errors: MEMORY. */
+/* *recording is empty. From now on it must not move in memory, nor must execution. The caller releases it,
+ * also after a failure. Errors: MEMORY. */
 TRISTAR_CHECKED tristar_status tsi_recording_create(tsi_env *env, tsi_execution *execution,
                                                     const tsi_steps *steps, tsi_grouping grouping,
                                                     tsi_recording *recording);
-/* Leaves it as it was before. */
+/* Releases the data; the recording is empty again. */
 void tsi_recording_release(tsi_env *env, tsi_recording *recording);
 
 /* The steps of a task. */

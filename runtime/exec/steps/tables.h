@@ -1,4 +1,4 @@
-/* Tables: what the kernels read of the structure of a triangular factor.
+/* Tables: the structure of a triangular factor, as the kernels read it.
  *
  * Reads   chunks, sweep and panels of a whole factor or of a share of it.
  * Writes  a tsi_tables that is immutable afterwards.
@@ -20,12 +20,12 @@ typedef struct tsi_tables_source {
   const tsi_chunks *chunks;
   const tsi_sweep *sweep;
   const tsi_panels *panels;
-  const tsi_count *panel_values; /* where each panel begins in the stream of values */
-  const tsi_chunks *rows_of;     /* the chunks whose local rows a workspace must have room for; chunks itself,
-                                    or those of the last one of several factors */
-  bool by_column;                /* row j of the workspace is column j */
+  const tsi_count *panel_values; /* position of each panel in the stream of values */
+  const tsi_chunks *rows_of; /* chunks that determine the local rows of the workspace: chunks itself, or the
+                                chunks of the last of several factors */
+  bool by_column;            /* row j of the workspace is column j */
 } tsi_tables_source;
 
-/* owner: of the arrays. Errors: MEMORY. */
+/* owner: object that owns the arrays. Errors: MEMORY. */
 TRISTAR_CHECKED tristar_status tsi_tables_create(void *owner, const tsi_tables_source *source,
                                                  tsi_tables *tables);

@@ -1,4 +1,4 @@
-/* Holds tasks and runs them here: see task_list.h. */
+/* Stores tasks and runs them on the calling thread: see task_list.h. */
 #include "runtime/exec/steps/task_list.h"
 
 #include "runtime/base/clock.h"
@@ -51,8 +51,8 @@ void tsi_task_list_use(tsi_task_list *list, tsi_index task, const tsi_task_data 
   list->devices = true;
 }
 
-/* A task begins where the one before it ends: one look at the clock for each, none where times are not
- * wanted. */
+/* A task begins when the previous task ends, so one call of the clock per task suffices. Without recording
+ * there is none. */
 tristar_status tsi_task_list_run(tsi_task_list *list) {
   double now = list->note_here ? tsi_clock() : 0;
   if (list->events)
