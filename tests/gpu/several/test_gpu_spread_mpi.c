@@ -48,6 +48,30 @@ static tristar_factor_t *import(const world *w, const system_of *s, tristar_uplo
   return factor;
 }
 
+/* A system, on rank 0 its factor, and its triangle on the devices of all ranks. */
+typedef struct problem {
+  system_of s;
+  tristar_factor_t *factor;
+  tristar_spread_triangle_t *t;
+} problem;
+
+static problem problem_open(const world *w, const example *e, uint64_t seed) {
+  problem p = {.s = system_create(triangle_create(e->kind, N, seed), e->type)};
+  p.factor = import(w, &p.s, e->uplo);
+  return p;
+}
+
+static tristar_status spread(const world *w, problem *p, const tristar_spread_options *options) {
+  return tristar_spread_triangle(w->ts, MPI_COMM_WORLD, p->factor, options, &p->t);
+}
+
+static void problem_close(problem *p) {
+  tristar_spread_destroy(&p->t);
+  CHECK(p->t == NULL);
+  tristar_factor_destroy(&p->factor);
+  system_free(&p->s);
+}
+
 static tristar_spread_options options_of(const example *e, double seconds) {
   tristar_spread_options options;
   tristar_spread_options_init(&options);
@@ -66,13 +90,12 @@ static void solve_by_plan(tristar_factor_t *factor, tristar_op op, int64_t nrhs,
   tristar_plan_destroy(&plan);
 }
 
-static void compare(const world *w, const example *e, tristar_factor_t *factor, tristar_spread_triangle_t *t,
-                    const char *b, int64_t nrhs) {
+static void compare(const world *w, const example *e, const problem *p, const char *b, int64_t nrhs) {
   const size_t bytes = (size_t)(N * nrhs) * e->type->bytes;
   OWNED char *right = xcalloc(bytes, 1), *x = xcalloc(bytes, 1), *y = xcalloc(bytes, 1);
-  if (w->rank == 0) solve_by_plan(factor, e->op, nrhs, b, right);
+  if (w->rank == 0) solve_by_plan(p->factor, e->op, nrhs, b, right);
   for (int k = 0; k < REPEATS; k++) {
-    CHECK_OK(tristar_spread_solve(t, nrhs, b, N, k == 0 ? x : y, N));
+    CHECK_OK(tristar_spread_solve(p->t, nrhs, b, N, k == 0 ? x : y, N));
     CHECK(w->rank > 0 || k == 0 || memcmp(x, y, bytes) == 0);
   }
   for (int64_t i = 0; i < N * nrhs && w->rank == 0; i++) {
@@ -95,70 +118,57 @@ static void check_stats(const world *w, const example *e, tristar_spread_triangl
 }
 
 static void check_example(const world *w, const example *e) {
-  system_of s = system_create(triangle_create(e->kind, N, 17), e->type);
-  tristar_factor_t *factor = import(w, &s, e->uplo);
-  tristar_spread_triangle_t *t;
+  problem p = problem_open(w, e, 17);
   const tristar_spread_options options = options_of(e, 100);
   OWNED char *b = xcalloc(N * MANY, e->type->bytes);
-  fill_b(&s, MANY, b);
-  CHECK_OK(tristar_spread_triangle(w->ts, MPI_COMM_WORLD, factor, &options, &t));
-  compare(w, e, factor, t, b, MANY);
-  compare(w, e, factor, t, b, 1);
-  check_stats(w, e, t, s.pattern[0].ptr[N]);
-  tristar_spread_destroy(&t);
-  CHECK(t == NULL);
-  tristar_factor_destroy(&factor);
-  system_free(&s);
+  fill_b(&p.s, MANY, b);
+  CHECK_OK(spread(w, &p, &options));
+  compare(w, e, &p, b, MANY);
+  compare(w, e, &p, b, 1);
+  check_stats(w, e, p.t, p.s.pattern[0].ptr[N]);
+  problem_close(&p);
 }
 
 /* Solves in a row, whose ranks meet nowhere else. */
 static void check_many(const world *w) {
   const example e = {TRIANGLE_ROAD, &typed_double, TRISTAR_LOWER, TRISTAR_N, 4};
-  system_of s = system_create(triangle_create(e.kind, N, 3), e.type);
-  tristar_factor_t *factor = import(w, &s, e.uplo);
-  tristar_spread_triangle_t *t;
+  problem p = problem_open(w, &e, 3);
   tristar_spread_options options = options_of(&e, 100);
   OWNED char *b = xcalloc(N, 8), *right = xcalloc(N, 8), *x = xcalloc(N, 8);
-  fill_b(&s, 1, b);
+  fill_b(&p.s, 1, b);
   options.polls_all = 1;
-  CHECK_OK(tristar_spread_triangle(w->ts, MPI_COMM_WORLD, factor, &options, &t));
-  CHECK_OK(tristar_spread_solve(t, 1, b, N, right, N));
+  CHECK_OK(spread(w, &p, &options));
+  CHECK_OK(tristar_spread_solve(p.t, 1, b, N, right, N));
   for (int k = 0; k < IN_A_ROW; k++) {
-    CHECK_OK(tristar_spread_solve(t, 1, b, N, x, N));
+    CHECK_OK(tristar_spread_solve(p.t, 1, b, N, x, N));
     CHECK(memcmp(x, right, N * 8) == 0);
   }
-  tristar_spread_destroy(&t);
-  tristar_factor_destroy(&factor);
-  system_free(&s);
+  problem_close(&p);
 }
 
 static void check_errors(const world *w) {
   const example e = {TRIANGLE_GRID, &typed_double, TRISTAR_LOWER, TRISTAR_N, 4};
-  system_of s = system_create(triangle_create(e.kind, N, 3), e.type);
-  tristar_factor_t *factor = import(w, &s, e.uplo);
-  tristar_spread_triangle_t *t;
+  problem p = problem_open(w, &e, 3);
   tristar_spread_options options = options_of(&e, 0.5);
   OWNED char *b = xcalloc(2 * N, 8), *x = xcalloc(2 * N, 8);
   options.tasks = w->rank;
-  CHECK_STATUS(tristar_spread_triangle(w->ts, MPI_COMM_WORLD, factor, &options, &t), TRISTAR_ERR_ARGUMENT);
+  CHECK_STATUS(spread(w, &p, &options), TRISTAR_ERR_ARGUMENT);
   options.tasks = -1;
-  CHECK_STATUS(tristar_spread_triangle(w->ts, MPI_COMM_WORLD, factor, &options, &t), TRISTAR_ERR_ARGUMENT);
+  CHECK_STATUS(spread(w, &p, &options), TRISTAR_ERR_ARGUMENT);
   options.tasks = 4;
-  CHECK_STATUS(tristar_spread_triangle(w->ts, MPI_COMM_WORLD, NULL, &options, &t), TRISTAR_ERR_ARGUMENT);
-  CHECK_OK(tristar_spread_triangle(w->ts, MPI_COMM_WORLD, factor, &options, &t));
+  CHECK_STATUS(tristar_spread_triangle(w->ts, MPI_COMM_WORLD, NULL, &options, &p.t), TRISTAR_ERR_ARGUMENT);
+  CHECK_OK(spread(w, &p, &options));
   MPI_Barrier(MPI_COMM_WORLD);
-  CHECK_STATUS(tristar_spread_solve(t, 1, NULL, N, x, N), TRISTAR_ERR_ARGUMENT); /* of rank 0 */
+  CHECK_STATUS(tristar_spread_solve(p.t, 1, NULL, N, x, N), TRISTAR_ERR_ARGUMENT); /* of rank 0 */
   MPI_Barrier(MPI_COMM_WORLD);
-  CHECK_STATUS(tristar_spread_solve(t, 1 + (w->rank > 0), b, N, x, N), TRISTAR_ERR_ARGUMENT);
+  CHECK_STATUS(tristar_spread_solve(p.t, 1 + (w->rank > 0), b, N, x, N), TRISTAR_ERR_ARGUMENT);
   MPI_Barrier(MPI_COMM_WORLD);
-  CHECK_OK(tristar_spread_solve(t, 1, b, N, x, N));
+  CHECK_OK(tristar_spread_solve(p.t, 1, b, N, x, N));
   /* The last rank does not come. */
-  if (w->rank < w->ranks - 1) CHECK_STATUS(tristar_spread_solve(t, 1, b, N, x, N), TRISTAR_ERR_RUNTIME);
+  if (w->rank < w->ranks - 1) CHECK_STATUS(tristar_spread_solve(p.t, 1, b, N, x, N), TRISTAR_ERR_RUNTIME);
   MPI_Barrier(MPI_COMM_WORLD);
-  CHECK_STATUS(tristar_spread_solve(t, 1, b, N, x, N), TRISTAR_ERR_RUNTIME);
-  tristar_spread_destroy(&t);
-  tristar_factor_destroy(&factor);
-  system_free(&s);
+  CHECK_STATUS(tristar_spread_solve(p.t, 1, b, N, x, N), TRISTAR_ERR_RUNTIME);
+  problem_close(&p);
 }
 
 int main(int argc, char **argv) {
