@@ -10,7 +10,8 @@
  * of a solve in one piece; the bits are the same in other schedules and in repeated solves. The folder of
  * real matrices: TRISTAR_DATA, or ../shared/data next to the sources.
  *
- *   test_gpu_program_data [measure KIND K]: times of solves with a model problem on 1 to 8 PEs, on a device
+ *   test_gpu_program_data [measure KIND K [FILE]]: times of solves with a model problem on 1 to 8 PEs, on a
+ *     device; adds them to FILE, which gpu_check --json has written
  */
 #include "tests/support/context.h"
 #include "tests/support/data.h"
@@ -191,8 +192,9 @@ static void check_source(tristar_t *ts, int source) {
 
 /* ---- Times --------------------------------------------------------------------------------------------- */
 
-/* Chunks are those of solves of the library on GPUs. */
-static void measure_layout(tristar_t *ts, problem *q, const tristar_layout *layout, tsi_index nrhs) {
+/* Chunks are those of solves of the library on GPUs. file: gets an object of JSON; NULL. */
+static void measure_layout(tristar_t *ts, problem *q, const tristar_layout *layout, tsi_index nrhs,
+                           FILE *file) {
   enum { SOLVES = 20 };
   const int64_t n = q->view.rows;
   const size_t block = (size_t)(n * nrhs) * q->type->bytes;
@@ -212,14 +214,33 @@ static void measure_layout(tristar_t *ts, problem *q, const tristar_layout *layo
   const double other = difference(q->type, n, NULL, n, nrhs, x + (SOLVES - 1) * block, q->x);
   printf("%dx%dx%d  %3d right-hand sides  %10.1f us a solve  %8.1e from the cores' x\n", layout->px,
          layout->py, layout->pz, (int)nrhs, 1e6 * got.seconds / SOLVES, other);
+  if (file)
+    fprintf(file,
+            "    {\"px\": %d, \"py\": %d, \"pz\": %d, \"nrhs\": %d, \"seconds\": %.9g, \"error\": %.4g}",
+            layout->px, layout->py, layout->pz, (int)nrhs, got.seconds / SOLVES, other);
   CHECK(other < ROUNDING * q->type->roundoff);
   program_close(&v);
   release_factor(q);
 }
 
-static void measure(tristar_t *ts, const char *kind, int64_t k) {
+/* The object in a file of JSON is open again after its last member. */
+static FILE *reopen_object(const char *path) {
+  static const char end[] = "\n}\n";
+  char found[sizeof end] = "";
+  FILE *file = fopen(path, "r+");
+  CHECK_MSG(file != NULL, "cannot open %s", path);
+  const long at = (long)sizeof end - 1;
+  CHECK_MSG(fseek(file, -at, SEEK_END) == 0 && fread(found, 1, sizeof end - 1, file) == sizeof end - 1 &&
+                strcmp(found, end) == 0 && fseek(file, -at, SEEK_END) == 0,
+            "%s: not a file of gpu_check --json", path);
+  return file;
+}
+
+static void measure(tristar_t *ts, const char *kind, int64_t k, const char *path) {
   CLEANUP(close_problem) problem q = open_problem(ts, kind, k, &typed_double, TRISTAR_SYMMETRIC);
   printf("distributed solves, %s:%d, double precision; GPUs run 20 solves in a row\n", kind, (int)k);
+  FILE *file = path ? reopen_object(path) : NULL;
+  if (file) fprintf(file, ",\n  \"distributed\": [");
   for (int l = -1; l < LAYOUTS; l++)
     for (int many = 0; many < 2; many++) {
       tristar_layout layout;
@@ -227,14 +248,17 @@ static void measure(tristar_t *ts, const char *kind, int64_t k) {
       layout.px = l < 0 ? 1 : (int)layouts[l].px;
       layout.py = l < 0 ? 1 : (int)layouts[l].py;
       layout.pz = l < 0 ? 1 : (int)layouts[l].pz;
-      measure_layout(ts, &q, &layout, many ? TYPED_COLUMNS : 1);
+      if (file) fputs(l < 0 && many == 0 ? "\n" : ",\n", file);
+      measure_layout(ts, &q, &layout, many ? TYPED_COLUMNS : 1, file);
     }
+  if (file) fputs("\n  ]\n}\n", file);
+  CHECK_MSG(file == NULL || (!ferror(file) && fclose(file) == 0), "cannot write %s", path);
 }
 
 int main(int argc, char **argv) {
-  if (argc == 4 && strcmp(argv[1], "measure") == 0) {
+  if ((argc == 4 || argc == 5) && strcmp(argv[1], "measure") == 0) {
     CLEANUP(close_context) tristar_t *alone = open_without_starpu(false);
-    measure(alone, argv[2], atoi(argv[3]));
+    measure(alone, argv[2], atoi(argv[3]), argc == 5 ? argv[4] : NULL);
     return 0;
   }
   subtests_begin(&argc, argv);
