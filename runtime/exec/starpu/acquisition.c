@@ -11,7 +11,7 @@ static int compare_holds(const void *left, const void *right) {
   return (a > b) - (a < b);
 }
 
-/* Each handle once; their order among each other does not matter. */
+/* Lists each handle once; their order does not matter. */
 tristar_status tsi_acquisition_create(tsi_env *env, const tsi_operand *b, const tsi_operand *x,
                                       tsi_acquisition *holds) {
   const tsi_operand *operand[2] = {b, x};
@@ -41,7 +41,7 @@ void tsi_acquisition_finish(tsi_env *env, tsi_acquisition *holds) {
   TSI_FREE(env, holds->hold);
 }
 
-/* One handle more is granted. The last one may be granted here and now, or on a worker. */
+/* Counts one more granted handle. The last one may be granted in this call, or on a worker. */
 static void grant(tsi_acquisition *holds) {
   if (atomic_fetch_sub(&holds->waiting, 1) > 1) return;
   for (int64_t k = 0; k < holds->count; k++)
@@ -75,7 +75,7 @@ void tsi_acquisition_ask(pthread_mutex_t *order, tsi_acquisition *holds,
   grant(holds);
 }
 
-/* A function of its own, so that reports of the thread sanitizer name the one below: see
+/* A separate function, so that reports of the thread sanitizer name the one below: see
  * tests/sanitizers/tsan.supp. */
 __attribute__((noinline)) static void release_one(const tsi_acquired *hold) {
   TSI_HAPPENS_BEFORE(hold->handle);

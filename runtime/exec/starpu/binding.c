@@ -4,7 +4,7 @@
 #include <errno.h>
 #include <hwloc.h>
 
-/* The units that the process may run on. */
+/* The processing units on which the process may run. */
 static void find_allowed(hwloc_topology_t topology, hwloc_bitmap_t allowed) {
   hwloc_bitmap_copy(allowed, hwloc_topology_get_topology_cpuset(topology));
   if (!hwloc_topology_is_thissystem(topology)) return;
@@ -15,7 +15,7 @@ static void find_allowed(hwloc_topology_t topology, hwloc_bitmap_t allowed) {
   hwloc_bitmap_free(mask);
 }
 
-/* Appends the unit number `which` of each core that is allowed; gives how many there were. */
+/* Appends unit number `which` of each allowed core; returns the number of units found. */
 static int append(hwloc_topology_t topology, hwloc_const_bitmap_t allowed, int which, int most,
                   tsi_unit *unit, int *count) {
   const int cores = hwloc_get_nbobjs_by_type(topology, HWLOC_OBJ_CORE);

@@ -1,4 +1,5 @@
-/* Counts who needs a single-threaded OpenBLAS: see blas.h. The state mirrors OpenBLAS's own global state. */
+/* Counts the users of a single-threaded OpenBLAS: see blas.h. The state mirrors OpenBLAS's own global state.
+ */
 #include "runtime/exec/starpu/blas.h"
 
 #include <cblas.h>
@@ -13,17 +14,18 @@
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static int users;
 static int threads_before;
-static int reserved; /* buffers that OpenBLAS has at least */
+static int reserved; /* least number of OpenBLAS's buffers */
 
-/* Address space of one buffer of OpenBLAS's, on processors with AVX2 or NEON; others have smaller ones. */
+/* Address space of one buffer of OpenBLAS, on processors with AVX2 or NEON; others have smaller ones. */
 #define BUFFER_BYTES ((size_t)128 << 20)
-#define RESERVED_MOST 128 /* buffers; OpenBLAS has places for so many, and seldom for more */
+#define RESERVED_MOST 128 /* largest number of OpenBLAS's buffers, with few exceptions */
 
-/* Of OpenBLAS: a buffer of its pool, and back. Other libraries with its interface may lack them. */
+/* Functions of OpenBLAS: take a buffer of its pool, and return it. Other libraries with its interface may
+ * lack them. */
 extern void *blas_memory_alloc(int position) __attribute__((weak));
 extern void blas_memory_free(void *buffer) __attribute__((weak));
 
-/* In the child of a fork(): another thread of the parent may have held it. OpenBLAS stays as it was. */
+/* In the child of a fork(): another thread of the parent may have held the lock. OpenBLAS stays as it was. */
 static void renew_lock(void) {
   lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
 }
@@ -47,7 +49,8 @@ void tsi_blas_release(void) {
   pthread_mutex_unlock(&lock);
 }
 
-/* Under the lock. The pool gives what is free before it maps more, so that all have to be out at once. */
+/* Under the lock. All buffers must be taken at once, because the pool reuses free ones before it maps more.
+ */
 static void fill_pool(int count) {
   void *buffer[RESERVED_MOST];
   int taken = 0;

@@ -33,7 +33,7 @@ tristar_status tsi_device_data_renew(tsi_env *env, tsi_device_data *data) {
   return acquire(env, data, STARPU_W);
 }
 
-/* Workers of devices carry out transfers, so idle ones are kept awake meanwhile. */
+/* Workers of devices make the transfers, so idle ones are kept awake meanwhile. */
 tristar_status tsi_device_data_fetch(tsi_env *env, tsi_device_data *data) {
   tsi_idle_hold();
   const tristar_status status = acquire(env, data, STARPU_R);

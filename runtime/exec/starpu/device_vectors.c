@@ -1,4 +1,4 @@
-/* See device_vectors.h. Workers of devices carry out transfers, so idle ones are kept awake meanwhile. */
+/* See device_vectors.h. Workers of devices make the transfers, so idle ones are kept awake meanwhile. */
 #include "runtime/exec/starpu/device_vectors.h"
 
 #include <inttypes.h>
@@ -8,7 +8,7 @@
 #include "runtime/exec/starpu/idle.h"
 
 struct tsi_device_vectors {
-  starpu_data_handle_t b, x; /* NULL: not registered; b: also where x is b */
+  starpu_data_handle_t b, x; /* NULL: not registered; b: also if x is b */
   bool b_held, x_held;
 };
 
@@ -27,7 +27,7 @@ tristar_status tsi_device_vectors_check_build(tsi_env *env) {
   return TRISTAR_OK;
 }
 
-/* A worker of the device; -1: there is none. */
+/* A StarPU worker of the device; -1: there is none. */
 static int find_worker(int device) {
   int worker[TSI_DEVICES_MOST];
   const int count = tsi_devices_count(worker);
@@ -76,7 +76,7 @@ static tristar_status acquire(tsi_env *env, const char *name, starpu_data_handle
   return TRISTAR_OK;
 }
 
-/* Where the handle's data is in main memory, while it is acquired. */
+/* Address of the handle's data in main memory, while it is acquired. */
 static void *locate(starpu_data_handle_t handle, int64_t *column) {
   const struct starpu_matrix_interface *matrix = starpu_data_get_interface_on_node(handle, STARPU_MAIN_RAM);
   *column = matrix->ld;
@@ -90,7 +90,7 @@ tristar_status tsi_device_vectors_take(tsi_env *env, const tristar_device_vector
   const int node = (int)starpu_worker_get_memory_node((unsigned)find_worker(given->device));
   const bool same = given->b == given->x;
   tsi_device_vectors *v = NULL;
-  TSI_TRY_OUT(check_size(env, "ldb", given->ldb, columns)); /* at least the rows */
+  TSI_TRY_OUT(check_size(env, "ldb", given->ldb, columns)); /* ld is at least the rows */
   TSI_TRY_OUT(check_size(env, "ldx", given->ldx, columns));
   TSI_TRY_OUT(TSI_ALLOC_ZERO(env, v, 1));
   const int code = tsi_devices.wait(given->device, given->stream);
@@ -118,12 +118,12 @@ out:
 
 /* ---- And back ------------------------------------------------------------------------------------------ */
 
-/* written: the device gets what main memory has. */
+/* Unregisters a handle. written: copies main memory to the device. */
 static void forget(starpu_data_handle_t handle, bool held, bool written) {
   if (handle == NULL) return;
   if (held) starpu_data_release_on_node(handle, STARPU_MAIN_RAM);
   if (written)
-    starpu_data_unregister(handle); /* brings it to where it was registered */
+    starpu_data_unregister(handle); /* copies it to its place of registration */
   else
     starpu_data_unregister_no_coherency(handle);
 }

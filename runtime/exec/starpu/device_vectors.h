@@ -1,13 +1,13 @@
 /* Vectors of a program in the memory of a device, for one solve.
  *
- * Job. Wait for the program's stream, have StarPU bring b to main memory and make room for x there, and bring
- * x to the device when it is solved.
+ * Job. Wait for the program's stream, let StarPU copy b to main memory and allocate x there, and copy x to
+ * the device after the solve.
  *
  * Reads   b, the program's stream.   Writes  x.
  * Invariants
- *   - between taking and giving back, b can be read and x written in main memory, by this process alone
- *   - where x is b, one handle stands for both
- *   - x on the device is written if the solve has succeeded, and at no other time */
+ *   - from tsi_device_vectors_take to _give_back only this process reads b and writes x, in main memory
+ *   - if x is b, one handle represents both
+ *   - x on the device is written only if the solve has succeeded */
 #pragma once
 
 #include "runtime/base/env.h"
@@ -15,24 +15,23 @@
 
 typedef struct tsi_device_vectors tsi_device_vectors;
 
-/* Where they are in main memory, columns so many scalars apart. */
+/* Addresses in main memory; b_column, x_column: distances between columns in scalars. */
 typedef struct tsi_host_vectors {
   const void *b;
   void *x;
   int64_t b_column, x_column;
 } tsi_host_vectors;
 
-/* This build has devices. Errors: UNSUPPORTED. */
+/* Checks that this build has devices. Errors: UNSUPPORTED. */
 TRISTAR_CHECKED tristar_status tsi_device_vectors_check_build(tsi_env *env);
-/* StarPU has a worker for the device, whose memory b and x are. StarPU runs. Errors: ARGUMENT, UNSUPPORTED.
- */
+/* Checks that b and x are in the memory of one device, and that StarPU, which runs, has a worker for it.
+ * Errors: ARGUMENT, UNSUPPORTED. */
 TRISTAR_CHECKED tristar_status tsi_device_vectors_check(tsi_env *env, const tristar_device_vectors *given);
 
-/* given: checked, also its leading dimensions; rows, columns > 0. scalar: bytes. Not from inside a StarPU
- * task. Errors: MEMORY, RUNTIME, TOO_LARGE; nothing is held then. */
+/* given: checked, also its leading dimensions; rows, columns > 0. scalar: bytes. Must not be called inside a
+ * StarPU task. Errors: MEMORY, RUNTIME, TOO_LARGE; nothing is held then. */
 TRISTAR_CHECKED tristar_status tsi_device_vectors_take(tsi_env *env, const tristar_device_vectors *given,
                                                        int64_t rows, int64_t columns, size_t scalar,
                                                        tsi_device_vectors **out, tsi_host_vectors *host);
-/* Returns when x is on the device, if it is solved, and StarPU knows neither b nor x any more. Accepts NULL.
- */
+/* Returns when x, if it is solved, is on the device, and StarPU has unregistered b and x. Accepts NULL. */
 void tsi_device_vectors_give_back(tsi_env *env, tsi_device_vectors **vectors, bool solved);

@@ -14,7 +14,7 @@ int tsi_devices_count(int *worker) {
   return tsi_devices.workers(worker ? worker : number, TSI_DEVICES_MOST);
 }
 
-/* What StarPU knows, or 0. */
+/* A figure of StarPU, or 0 if it is unknown. */
 static double known(double figure) {
   return isfinite(figure) && figure > 0 ? figure : 0;
 }

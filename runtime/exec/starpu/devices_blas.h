@@ -1,14 +1,14 @@
-/* The tables of codelets/gpu/tables/dense.h for a runtime whose BLAS has the names of cuBLAS but for their
- * beginning, and for those of constants: cuBLAS and hipBLAS. Who includes it has included the header of that
- * BLAS, and defines beside what devices_runtime.h tells
+/* The tables of codelets/gpu/tables/dense.h for a BLAS whose names differ from cuBLAS only by the prefixes of
+ * functions and constants: cuBLAS and hipBLAS. The including file has included the header of that BLAS and
+ * defines, in addition to the names in devices_runtime.h,
  *
  *   BLAS(name)        a function: cublas##name
  *   BLAS_SYMBOL(name) a constant: CUBLAS_##name
  *   BLAS_HANDLE       its handle
  *   BLAS_C, BLAS_Z    its complex scalars
  *
- * A queue is a handle. It is opened for each front: what StarPU keeps of a worker is not for libraries to add
- * to, and a handle may not outlive the StarPU that has made the stream.
+ * A queue is a handle, opened for each front: libraries cannot add data to StarPU's workers, and a handle
+ * must not outlive the StarPU that has created its stream.
  *
  * A header of its own because not every build has such a BLAS. */
 #pragma once
@@ -68,7 +68,7 @@ static int close_queue(void *queue) {
                                              .solve = solve_##name,                                          \
                                              .front = tsi_gpu_front_launch_##name};
 
-/* hipBLAS of before 6 takes the triangle as one that it may write. */
+/* hipBLAS before version 6 takes a triangle without const. */
 #define TRIANGLE(scalar, at) ((scalar *)(uintptr_t)(at))
 #define COMPLEX_OF(value)                                                                                    \
   { value, 0 }

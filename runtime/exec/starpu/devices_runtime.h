@@ -1,18 +1,17 @@
-/* The devices of a runtime whose names are those of CUDA and HIP but for their beginning: all of
- * devices_cuda.c and devices_hip.c. Who includes it has included the headers of that runtime and of StarPU,
- * and defines
+/* The devices of a runtime whose names differ from CUDA only by their prefix: all code of devices_cuda.c and
+ * devices_hip.c. The including file has included the headers of that runtime and of StarPU, and defines
  *
  *   RUNTIME(name)     a name of the runtime, and of StarPU's codelet: cuda##name
  *   RUNTIME_NAME      text
  *   RUNTIME_WORKER    StarPU's kind of worker
  *   RUNTIME_ASYNC     StarPU's flag of functions that only start
- *   RUNTIME_STREAM    StarPU's function that gives the stream of a worker
- *   RUNTIME_FACTS     the runtime's structure of what it knows of a pointer
- *   RUNTIME_KIND      its member that tells the kind of memory
+ *   RUNTIME_STREAM    StarPU's function that returns the stream of a worker
+ *   RUNTIME_FACTS     the runtime's structure with the properties of a pointer
+ *   RUNTIME_KIND      its member with the kind of memory
  *   RUNTIME_LANES     the runtime's attribute of a device: lanes of a warp
  *   RUNTIME_ADDS      the same: its atomics on memory of the host are those of the host
  *   TSI_DEVICE_BLAS   if the build has found the BLAS of that runtime: see devices_blas.h
- *   RUNTIME_COUNT, RUNTIME_CHOSEN, RUNTIME_NUMBERS   members of starpu_conf: how many devices, whether they
+ *   RUNTIME_COUNT, RUNTIME_CHOSEN, RUNTIME_NUMBERS   members of starpu_conf: number of devices, whether they
  *                     are chosen, their numbers */
 #include "runtime/exec/starpu/devices.h"
 #ifdef TSI_DEVICE_BLAS
@@ -24,7 +23,7 @@ static int present(void) {
   return RUNTIME(GetDeviceCount)(&count) == 0 ? count : 0;
 }
 
-/* Numbers in the environment have precedence: StarPU sees to that. */
+/* StarPU gives precedence to numbers in the environment. */
 static void choose(struct starpu_conf *conf, int first, int count) {
   conf->RUNTIME_COUNT = count;
   conf->RUNTIME_CHOSEN = 1;
@@ -57,13 +56,13 @@ static int lanes(int device) {
 static int owner(const void *at) {
   RUNTIME_FACTS facts;
   if (RUNTIME(PointerGetAttributes)(&facts, at) != 0) {
-    (void)RUNTIME(GetLastError)(); /* else it is told again to whoever looks next */
+    (void)RUNTIME(GetLastError)(); /* else the next call returns this error */
     return -1;
   }
   return facts.RUNTIME_KIND == RUNTIME(MemoryTypeHost) ? -1 : facts.device;
 }
 
-/* The default stream is that of the thread's current device. */
+/* The default stream belongs to the thread's current device. */
 static int wait_for_stream(int device, void *on) {
   int before;
   int code = (int)RUNTIME(GetDevice)(&before);

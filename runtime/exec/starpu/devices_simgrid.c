@@ -1,5 +1,5 @@
-/* Simulated devices of CUDA: see devices.h. Their tasks compute on the host (tasks.c); they have no memory of
- * their own. */
+/* Simulated devices of CUDA: see devices.h. Their tasks compute on the host (tasks.c); they have no memory.
+ */
 #include <starpu.h>
 
 #include "runtime/exec/starpu/devices.h"
@@ -9,7 +9,7 @@ static int workers(int *worker, int most) {
   return count < 0 ? most : count; /* negative: there are more */
 }
 
-/* Not an asynchronous one: StarPU would not call it. */
+/* Without the flag of asynchronous functions, with which StarPU would not call it. */
 static void use(struct starpu_codelet *codelet, void (*run)(void *buffers[], void *cl_arg)) {
   codelet->cuda_funcs[0] = run;
 }

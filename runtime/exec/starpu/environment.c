@@ -1,4 +1,4 @@
-/* Looks for what StarPU would end the program for: see environment.h. */
+/* Finds defects for which StarPU would end the program: see environment.h. */
 #include "runtime/exec/starpu/environment.h"
 
 #include <errno.h>
@@ -11,7 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
-/* Behind "STARPU_": the variables that StarPU 1.3 or 1.4 read as whole numbers that are not negative. */
+/* Variables that StarPU 1.3 or 1.4 read as nonnegative whole numbers, without their prefix "STARPU_". */
 static const char *const whole_numbers[] = {
     // clang-format off
     "AUTOHETEROPRIO_FREEZE_GATHERING", "AUTOHETEROPRIO_ORDERING_INTERVAL",
@@ -54,11 +54,11 @@ static const char *const whole_numbers[] = {
     "WORKERS_NOBIND", "WORKER_TREE",
     // clang-format on
 };
-/* Those that it reads as numbers. */
+/* Variables that it reads as numbers. */
 static const char *const numbers[] = {"SCHED_ALPHA", "SCHED_BETA",       "SCHED_GAMMA",
                                       "IDLE_POWER",  "WINDOW_TIME_SIZE", "EXP_LEN_THRESHOLD"};
 
-/* Where a defect goes. */
+/* Receiver of defects. */
 typedef struct teller {
   void (*tell)(void *arg, const char *text);
   void *arg;
@@ -96,7 +96,7 @@ static void check_number(teller *t, const char *name) {
   if (*end != '\0') tell(t, "%s is \"%.60s\": StarPU wants a number", variable, value);
 }
 
-/* StarPU would take another scheduler, and warn on the terminal. */
+/* With an unknown scheduler StarPU would take another one, and warn on the terminal. */
 static void check_scheduler(teller *t) {
   const char *name = getenv("STARPU_SCHED");
   if (name == NULL || *name == '\0' || getenv("STARPU_SCHED_LIB") != NULL || strncmp(name, "heft", 4) == 0)
@@ -128,7 +128,7 @@ void tsi_starpu_host(char *host, size_t size) {
   if (given == NULL) host[strcspn(host, ".")] = '\0';
 }
 
-/* Makes a folder and those above it, as StarPU does; 0 or an errno. */
+/* Creates a folder and its parents, as StarPU does; returns 0 or an errno. */
 static int make_folder(const char *path) {
   char part[TSI_MESSAGE_SIZE];
   struct stat is;
@@ -146,14 +146,14 @@ static int make_folder(const char *path) {
 #define PATH_MAX_OF_STARPU 255 /* longer names are cut */
 #define ADVICE "set STARPU_HOME to a folder that can be written"
 
-/* Makes a file in the folder, as large as those that StarPU writes there, and removes it. 0 or an errno. */
+/* Creates a file in the folder, as large as StarPU's files there, and removes it. Returns 0 or an errno. */
 static int try_room(const char *folder) {
   static const char content[1 << 16];
   char file[2 * PATH_MAX_OF_STARPU];
   snprintf(file, sizeof file, "%s/tristar-XXXXXX", folder);
   const int fd = mkostemp(file, O_CLOEXEC);
   if (fd < 0) return errno;
-  errno = ENOSPC; /* of a write that is cut */
+  errno = ENOSPC; /* for a write that is cut */
   int code = write(fd, content, sizeof content) == (ssize_t)sizeof content ? 0 : errno;
   if (close(fd) != 0 && code == 0) code = errno;
   unlink(file);
@@ -162,8 +162,8 @@ static int try_room(const char *folder) {
 
 #define LOOKS 10 /* at a file that another process may be writing */
 
-/* Has a file of StarPU lost its end, or all, because its writer was killed or had no room? A StarPU locks a
- * file that it writes, after it has made it. */
+/* Whether a file of StarPU is empty or lacks its end, because its writer was killed or the disk was full.
+ * StarPU locks a file while it writes it, but creates it before. */
 static bool is_cut_off(const char *file) {
   const struct timespec pause = {.tv_nsec = 10000000};
   for (int look = 0; look < LOOKS; look++) {
@@ -180,8 +180,8 @@ static bool is_cut_off(const char *file) {
   return true;
 }
 
-/* A folder of StarPU's has to be there, or to be made; and to be writable, unless it has `content`. Gives
- * whether it is all right. */
+/* Checks a folder of StarPU: it must exist or be created, and must be writable unless it contains `content`.
+ * Returns whether it is all right. */
 static bool check_one_folder(teller *t, const char *base, const char *name, const char *content) {
   char path[PATH_MAX_OF_STARPU + 1], file[2 * sizeof path];
   snprintf(path, sizeof path, "%s/%s", base, name);
@@ -198,7 +198,7 @@ static bool check_one_folder(teller *t, const char *base, const char *name, cons
   return false;
 }
 
-/* The files that StarPU reads at its start. */
+/* Checks the files that StarPU reads at its start. */
 static void check_files(teller *t, const char *base, const char *host) {
   static const char *const names[] = {"config", "affinity", "latency", "bandwidth"};
   char file[2 * PATH_MAX_OF_STARPU];

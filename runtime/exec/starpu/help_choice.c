@@ -1,20 +1,20 @@
-/* With help or without: see helpers.h. */
+/* The choice whether work is shared: see helpers.h. */
 #include "runtime/exec/starpu/helpers.h"
 
-/* Runs of a trial. The first counts only if there is no other: caches have other data. */
+/* Runs of a trial. The first run counts only if it is the only one: its data is not in the caches. */
 #define TRIAL 3
-#define AWAITED 20 /* runs of a trial that need not count, as nobody came: workers may sleep */
-/* Runs between trials; after each that changes nothing twice as many. The first ones find caches cold, and
- * other programs, or machines that share these cores, may begin and end at any time. */
+#define AWAITED 20 /* runs of a trial that need not count because no helper entered: workers may sleep */
+/* Runs between trials; doubled after each trial that does not change the choice. In the first runs caches are
+ * cold, and other programs or machines that share these cores may begin and end at any time. */
 #define FIRST_PAUSE 16
 #define LONGEST_PAUSE 512
-/* A way that takes so many times as long: the other cores are busy, and the run waited for one to be had. The
- * trial ends, and comes back seldom. */
+/* A choice that takes so many times as long: the other cores are busy, and the run waited for one of them.
+ * The trial ends, and is repeated seldom. */
 #define HOPELESS 3
 #define HOPELESS_PAUSE 4096
-#define MANY 16     /* runs after which the faster way is known well enough to make something for it */
-#define FORGET 0.25 /* what the latest run counts */
-#define CLEARLY 0.9 /* how much less a way must take to be changed for */
+#define MANY 16     /* runs after which the faster choice is sure enough to build data for it */
+#define FORGET 0.25 /* weight of the latest run */
+#define CLEARLY 0.9 /* a choice changes only if it takes less than this part of the time */
 
 static void begin_trial(tsi_help_choice *choice, bool helped) {
   choice->trial = helped;
@@ -35,7 +35,7 @@ static void end_trial(tsi_help_choice *choice) {
 }
 
 bool tsi_help_choose(tsi_help_choice *choice) {
-  if (choice->runs == 0) /* two trials, one after the other; nobody helps yet */
+  if (choice->runs == 0) /* two trials, one after the other; no helper enters yet */
     begin_trial(choice, true);
   else if (choice->left == 0 && choice->seconds[false] == 0)
     begin_trial(choice, false);

@@ -12,10 +12,10 @@
 #include "runtime/exec/starpu/service.h"
 
 /* Seconds that a helper stays without work, as long as StarPU's idle workers poll before they sleep (idle.h):
- * the next solve of an iterative method comes sooner. It leaves at once where StarPU has a task that is
- * ready. */
+ * the next solve of an iterative method follows sooner. The helper leaves at once if StarPU has a ready task.
+ */
 #define STAY 2e-3
-/* Seconds after which it returns to StarPU though offers go on. */
+/* Seconds after which it returns to StarPU even if offers continue. */
 #define STAY_MOST 10e-3
 
 static const _Atomic(int) one_column = 1;
@@ -51,7 +51,7 @@ static inline void rest(void) {
 #endif
 }
 
-/* Does an offer stand, other than the one that was seen last? */
+/* Whether an offer stands, other than the one seen last. */
 static inline bool is_new(uint64_t offer, uint64_t seen) {
   return offer != 0 && offer != TSI_OFFER_COMES && offer != seen;
 }
@@ -65,7 +65,7 @@ static inline atomic_int *number_of(const tsi_helper *self) {
   return &self->helpers->number[self->slot];
 }
 
-/* Works on the offer that stands, if it is not the one that was seen last. */
+/* Works on the standing offer, if it was not seen before. */
 static outcome help_once(tsi_helper *self) {
   tsi_helpers *h = self->helpers;
   const uint64_t offer = atomic_load(&h->offer);
@@ -74,7 +74,8 @@ static outcome help_once(tsi_helper *self) {
   void *arg = atomic_load(&h->arg);
   atomic_store(&self->at, arg);
   const int number = atomic_load(number_of(self));
-  const bool stands = atomic_load(&h->offer) == offer; /* then all these were its own, and stay */
+  const bool stands =
+      atomic_load(&h->offer) == offer; /* if so, all values above are the offer's, which stays */
   if (stands && number > 0) {
     atomic_store(&h->met, offer);
     help(arg, number, self->slot);
@@ -95,7 +96,7 @@ static void stay(tsi_helper *self) {
   while (!atomic_load(&h->closing)) {
     for (int k = 0; k < 32; k++) {
       const outcome came = help_once(self);
-      if (came == NOT_MEANT) return; /* the caller has come to this core: it is his */
+      if (came == NOT_MEANT) return; /* the caller now runs on this core */
       if (came == HELPED) last = tsi_clock();
       rest();
     }
@@ -106,17 +107,17 @@ static void stay(tsi_helper *self) {
   }
 }
 
-/* A helper leaves. A caller first makes its offer stand, and then checks whether the helper is there. Here
- * the helper first leaves, and then checks the offer. So one of the two sees the other, and no offer is lost
- * that came while the helper left. Returns whether it must be called again. seen: its last offer. */
+/* A helper leaves. A caller first publishes its offer, and then checks whether the helper is there. The
+ * helper first leaves, and then checks the offer. So one of the two sees the other, and an offer made
+ * meanwhile is not lost. Returns whether the helper must be called again. seen: its last offer. */
 static bool leaves(tsi_helper *self, uint64_t seen) {
   tsi_helpers *h = self->helpers;
-  atomic_store(there(self), 0); /* from here on `seen` of a worker may be another call's */
+  atomic_store(there(self), 0); /* from here on another call may change `seen` of a worker */
   return is_new(atomic_load(&h->offer), seen) && atomic_load(number_of(self)) > 0 &&
          !atomic_load(&h->closing);
 }
 
-/* Returns whether it was away, and must be called. */
+/* Returns whether the helper was away, and must be called. */
 static bool comes(tsi_helper *self) {
   int before = 0;
   return atomic_load(there(self)) == 0 && atomic_compare_exchange_strong(there(self), &before, 1);
@@ -144,7 +145,7 @@ static void call_worker(tsi_helper *self) {
   struct starpu_task *task = starpu_task_create();
   if (task == NULL) goto fails;
   *body = (tsi_host_task){run_task, self, 1, &one_column};
-  tsi_host_task_init(task, body, "help", STARPU_MIN_PRIO); /* behind the program's for this worker */
+  tsi_host_task_init(task, body, "help", STARPU_MIN_PRIO); /* after the program's tasks for this worker */
   task->destroy = task->detach = 1;
   task->execute_on_a_specific_worker = 1;
   task->workerid = (unsigned)self->slot;
@@ -165,7 +166,7 @@ fails:
   atomic_store(there(self), 0);
 }
 
-/* It comes back as a task behind those of the program. */
+/* The helper returns, if needed, as a task after those of the program. */
 static void end_task(void *arg) {
   tsi_helper *self = arg;
   tsi_helpers *h = self->helpers;
@@ -203,7 +204,7 @@ static bool start_thread(tsi_helper *self, int cpu) {
   return true;
 }
 
-/* Before the first offer. */
+/* Called before the first offer. */
 static void start_threads(tsi_helpers *h) {
   int cpu[TSI_HELPERS], started = 0;
   h->workers = tsi_index_min(tsi_starpu_workers(), TSI_HELPERS);
@@ -228,7 +229,7 @@ void tsi_helpers_close(tsi_helpers *h) {
 
 /* ---- Offers -------------------------------------------------------------------------------------------- */
 
-/* core: as the operating system counts; StarPU tells its own by hwloc's order. */
+/* core: the operating system's number. StarPU numbers cores in hwloc's order. */
 static bool has_core(int worker, int core) {
 #ifdef STARPU_HAVE_HWLOC
   const hwloc_obj_t unit = starpu_worker_get_hwloc_obj(worker);
@@ -239,8 +240,8 @@ static bool has_core(int worker, int core) {
 #endif
 }
 
-/* Can it help the calling thread? Not if it is the thread, or has its core. A simulated worker cannot:
- * waiting for work takes no simulated time, so that it would wait for ever. */
+/* Whether it can help the calling thread: not if it is that thread, or has its core. A simulated worker
+ * cannot: waiting for work takes no simulated time, so it would wait forever. */
 static bool is_elsewhere(const tsi_helper *self) {
   if (TSI_IS_SIMULATED) return false;
   if (!is_worker(self)) return self->cpu < 0 || self->cpu != sched_getcpu();
@@ -260,7 +261,7 @@ static int number_helpers(tsi_helpers *h, int most) {
   return count;
 }
 
-/* Those with a number. */
+/* Calls the helpers that have a number. */
 static void call_helpers(tsi_helpers *h) {
   const int slots = atomic_load(&h->slots);
   for (int k = 0; k < slots; k++)

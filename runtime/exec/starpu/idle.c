@@ -9,36 +9,36 @@
 #include "runtime/base/threads.h"
 #include "runtime/exec/starpu/service.h"
 
-#define LOOK_NANOSECONDS 1000000L  /* from one look to the next */
+#define LOOK_NANOSECONDS 1000000L  /* between two checks */
 #define HELD_NANOSECONDS 20000000L /* the same while workers are held awake */
-#define STILL_LOOKS 2              /* looks in a row that find nothing before workers sleep */
-#define TURN_SECONDS 0.01          /* a sleeping worker takes a turn, though nobody has roused it */
-#define NAP_TURNS 8                /* that find nothing to run, before a worker that dozes naps */
+#define STILL_LOOKS 2              /* checks in a row that find nothing before workers sleep */
+#define TURN_SECONDS 0.01          /* a sleeping worker takes a turn after this time */
+#define NAP_TURNS 8                /* turns without a task before a worker naps, with doze */
 #define HELD_NAP_TURNS 32          /* the same while workers are held awake */
 #define NAP_NANOSECONDS 100000L
 
-static bool condition_made;                              /* once for all; by whoever starts StarPU */
+static bool condition_made; /* once and for all, by the thread that starts StarPU */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* guards hook and changes of asleep */
 static pthread_cond_t roused;                            /* asleep has become false */
-static int hook = -1;                                    /* ours, while it is registered */
+static int hook = -1;                                    /* number of the hook while it is registered */
 static _Atomic(bool) asleep;
-static _Atomic(bool) other_hook; /* there is one that gives way */
+static _Atomic(bool) other_hook; /* there is another hook that gives way */
 static _Atomic(bool) dozes;      /* idle workers nap while others work */
-static _Atomic(bool) doze_hook;  /* tsi_idle_give_way is one, for that */
-static _Thread_local int turns;  /* of this worker, since a task or a nap */
+static _Atomic(bool) doze_hook;  /* tsi_idle_give_way is registered for dozing */
+static _Thread_local int turns;  /* turns of this worker since a task or a nap */
 static _Atomic(int64_t) rouses;  /* calls of tsi_idle_rouse */
 static _Atomic(int) holds;
 static _Atomic(int) dismissals;
-#define CALLABLE 256                                        /* workers that can be called alone */
-static _Atomic(int) called[CALLABLE];                       /* its worker is to have a look at its tasks */
-static _Atomic(int) calls;                                  /* that have not ended */
-static pthread_mutex_t looking = PTHREAD_MUTEX_INITIALIZER; /* guards these two; held to ask StarPU */
+#define CALLABLE 256                                        /* workers that can be called separately */
+static _Atomic(int) called[CALLABLE];                       /* the worker must check its tasks */
+static _Atomic(int) calls;                                  /* calls that have not ended */
+static pthread_mutex_t looking = PTHREAD_MUTEX_INITIALIZER; /* guards the next two; held to query StarPU */
 static bool stop;
-static bool registering;      /* the thread is about to, or does */
-static _Atomic(bool) running; /* the thread; changed by whoever starts and stops StarPU only */
+static bool registering;      /* the thread registers the hook, or is about to */
+static _Atomic(bool) running; /* the thread runs; changed only by threads that start and stop StarPU */
 static pthread_t thread;
 
-/* StarPU also calls hooks in threads of the program that wait for data: those are not idle. */
+/* StarPU also calls hooks in threads of the program that wait for data: these are not idle. */
 static bool sleep_a_turn(void) {
   const int worker = starpu_worker_get_id();
   _Atomic(int) never = 0, *call = worker >= 0 && worker < CALLABLE ? &called[worker] : &never;
@@ -55,7 +55,7 @@ static bool held(void) {
   return atomic_load(&holds) > 0 && atomic_load(&dismissals) == 0;
 }
 
-/* Others have tasks, and this worker has found none for a while. */
+/* Naps if other workers have tasks, and this worker has found none for a while. */
 static bool nap(void) {
   if (!atomic_load(&dozes) || starpu_worker_get_id() < 0) return false;
   if (++turns < (held() ? HELD_NAP_TURNS : NAP_TURNS)) return false;
@@ -75,8 +75,8 @@ unsigned tsi_idle_give_way(void *arg) {
   return 1;
 }
 
-/* Under the lock, which every worker comes to that takes a turn: so nobody reads StarPU's table of hooks for
- * long, and the hook can be taken out of it. */
+/* Under the lock, which every worker in a turn takes: so no worker reads StarPU's table of hooks for long,
+ * and the hook can be removed from it. */
 static void wake_locked(void) {
   if (!atomic_load(&asleep)) return;
   if (hook >= 0) starpu_progression_hook_deregister(hook);
@@ -91,7 +91,7 @@ static void wake(void) {
   pthread_mutex_unlock(&lock);
 }
 
-/* false as well when StarPU is about to end. */
+/* Returns false, too, when StarPU is about to end. */
 static bool nothing_to_do(void) {
   pthread_mutex_lock(&looking);
   const bool nothing = !stop && !held() && starpu_task_nsubmitted() <= atomic_load(&calls);
@@ -99,7 +99,7 @@ static bool nothing_to_do(void) {
   return nothing;
 }
 
-/* false: StarPU is about to end, do not. */
+/* false: StarPU is about to end, so nothing may be registered. */
 static bool set_registering(bool value) {
   pthread_mutex_lock(&looking);
   const bool go_on = !stop;
@@ -108,10 +108,10 @@ static bool set_registering(bool value) {
   return go_on;
 }
 
-/* seen: the rouses that there had been. Who rouses counts before he looks at asleep, and here asleep is set
- * before the count is looked at: one of the two sees the other. The registration is not under the lock: where
- * the program has hooks of its own it may last, as workers that poll read the table all the time. false:
- * StarPU has no place for the hook. */
+/* seen: number of rouses before. tsi_idle_rouse counts before it reads asleep, and here asleep is set before
+ * the count is read: one of the two sees the other. The lock is not held during the registration, which may
+ * take long if the program has hooks: polling workers then read the table all the time. false: StarPU has no
+ * entry for the hook. */
 static bool put_to_sleep(int64_t seen) {
   const bool needed = !atomic_load(&other_hook);
   if (!set_registering(true)) return false;
@@ -145,14 +145,14 @@ static void *watch(void *arg) {
     if (!quiet)
       wake();
     else if (still >= STILL_LOOKS && !atomic_load(&asleep) && !put_to_sleep(seen))
-      break; /* all places are taken: the workers go on polling */
+      break; /* all entries are taken: the workers continue to poll */
     const struct timespec period = {0, held() ? HELD_NANOSECONDS : LOOK_NANOSECONDS};
     (void)clock_nanosleep(CLOCK_MONOTONIC, 0, &period, NULL);
   }
   return NULL;
 }
 
-/* Gives whether the thread can be waited for at once. */
+/* Returns whether the thread can be joined at once. */
 static bool set_stop(bool value) {
   pthread_mutex_lock(&looking);
   stop = value;
@@ -168,8 +168,8 @@ void tsi_idle_start(tsi_env *env, bool doze) {
   if (!condition_made) TSI_TRY_OUT(tsi_condition_init(env, &roused));
   condition_made = true;
   (void)set_stop(false);
-  /* Nobody has anything to do yet, and the caller, who goes on to solve, would share his core with a worker
-   * that polls until the thread has looked twice: for whole time slices. */
+  /* There are no tasks yet. Else the caller, who continues and solves, would share its core with a polling
+   * worker until the thread has checked twice, for whole time slices. */
   (void)put_to_sleep(atomic_load(&rouses));
   TSI_TRY_OUT(tsi_thread_start(env, &thread, watch, NULL));
   running = true;
@@ -187,7 +187,7 @@ static void join(void) {
 void tsi_idle_stop(void) {
   atomic_store(&dozes, false);
   if (!running) return;
-  const bool at_once = set_stop(true); /* nobody asks StarPU any more */
+  const bool at_once = set_stop(true); /* afterwards no thread queries StarPU */
   wake();
   if (at_once) join();
 }
@@ -214,7 +214,7 @@ void tsi_idle_call_begins(void) {
   atomic_fetch_add(&calls, 1);
 }
 
-/* Not before the task is there: the worker takes one turn for it. */
+/* Called after the task is submitted: the worker takes one turn for it. */
 void tsi_idle_call(int worker) {
   if (worker >= CALLABLE) {
     tsi_idle_rouse();
@@ -244,7 +244,7 @@ void tsi_idle_release(void) {
   atomic_fetch_sub(&holds, 1);
 }
 
-/* At once where no hook has to be registered for it: the thread may not look for a while. */
+/* At once if no hook must be registered: the thread may not check for a while. */
 void tsi_idle_dismiss(void) {
   const int64_t seen = atomic_load(&rouses);
   if (atomic_fetch_add(&dismissals, 1) > 0 || !atomic_load(&running) || !atomic_load(&other_hook)) return;

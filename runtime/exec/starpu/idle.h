@@ -1,72 +1,73 @@
-/* Sleep of idle workers: between solves StarPU's workers take no cores from the rest of the program.
+/* Sleep of idle workers: between solves StarPU's workers leave their cores to the rest of the program.
  *
- * StarPU's workers poll for tasks. Where TriStar has started StarPU, a thread of ours looks once a
- * millisecond whether there is anything to do; at the start, and when two looks in a row find nothing, a
- * progression hook is registered, which StarPU calls in every turn of an idle worker, and in which the
- * workers wait on a condition variable. Who submits tasks for TriStar rouses them first; tasks of the program
- * are found by the next look. Where StarPU is borrowed none of this runs.
+ * StarPU's workers poll for tasks. If TriStar has started StarPU, a thread of TriStar checks once a
+ * millisecond whether there are tasks. At the start, and when two checks in a row find none, it registers a
+ * progression hook. StarPU calls this hook in every turn of an idle worker, and the worker waits in it on a
+ * condition variable. Before TriStar submits tasks it wakes the workers; the next check finds tasks of the
+ * program. All this is off if the program has started StarPU.
  *
- * Workers that doze have a hook at all times: one that finds nothing to run for some turns naps for a tenth
- * of a millisecond, though others work, and looks again. So it leaves its core to other programs during
- * solves too. While workers are held awake, they nap as well, but after more turns.
+ * With the option doze, the hook is always registered: a worker that finds no task in several turns naps for
+ * a tenth of a millisecond, even if other workers have tasks. So it leaves its core to other programs during
+ * solves, too. Workers that are held awake also nap, but after more turns.
  *
- * Reads   the number of tasks that StarPU has and that have not ended.
- * Writes  StarPU's table of progression hooks. All data is static, as StarPU is: a process has at most one.
+ * Reads   the number of StarPU's tasks that have not ended.
+ * Writes  StarPU's table of progression hooks. All data is static, like StarPU, which exists once in a
+ * process.
  * Invariants
- *   - the hook is registered while workers are asleep only, unless they doze: a hook costs StarPU some locks,
- * in every turn of every idle worker, and solves that follow each other should not pay for it
- *   - no worker sleeps on while tasks are submitted (for longer than a millisecond, if they are not ours; 10
- * just after it was dismissed, when the thread may still take its long nap), nor while anybody holds it
- * awake, but for those who hold it and have dismissed it for a while
- *   - nothing depends on it but time: without the thread, or without a place for the hook, workers poll
- *   - a worker wakes up now and then even if nobody rouses it, for what else StarPU may want of it */
+ *   - without doze, the hook is registered only while workers sleep: a hook costs StarPU some locks in every
+ *     turn of every idle worker, which would slow down a sequence of solves
+ *   - no worker sleeps on while tasks are submitted: at most a millisecond for tasks of the program, and 10
+ *     just after workers were dismissed, when the thread may still be in its long wait. No worker sleeps
+ *     while a caller holds workers awake, except after tsi_idle_dismiss
+ *   - only times depend on all this: without the thread, or without an entry for the hook, workers poll
+ *   - a worker wakes up now and then by itself, because StarPU may need it for other things */
 #pragma once
 
 #include "runtime/base/env.h"
 
-/* Starts the thread; StarPU must run. doze: idle workers nap while others work. Not twice without a
- * tsi_idle_stop. What fails goes to the log. */
+/* Starts the thread; StarPU must run. doze: idle workers nap while others work. A second call needs a
+ * tsi_idle_stop before. Failures are logged. */
 void tsi_idle_start(tsi_env *env, bool doze);
-/* Wakes the workers, for good; before starpu_shutdown. Does nothing where the thread does not run. */
+/* Wakes the workers permanently, before starpu_shutdown. Does nothing if the thread does not run. */
 void tsi_idle_stop(void);
-/* Ends the thread, if it still waits for StarPU's table of hooks; after starpu_shutdown, when no worker reads
- * it. */
+/* Ends the thread if it still waits for StarPU's table of hooks. Call it after starpu_shutdown, when no
+ * worker reads the table. */
 void tsi_idle_end(void);
 
-/* Tasks are about to be submitted: the workers wake up. From any thread; cheap while they are awake. */
+/* Wakes the workers, before tasks are submitted. From any thread; cheap while they are awake. */
 void tsi_idle_rouse(void);
 
-/* The calling worker has a task: it does not nap soon. */
+/* Called in a worker that has a task, so that it does not nap soon. */
 void tsi_idle_worked(void);
 
-/* A task for one worker alone is about to be submitted; until tsi_idle_call_ended it does not count as
- * something to do. When it is submitted, tsi_idle_call: its worker wakes up, or looks once more before it
- * sleeps; the others sleep on. From any thread. */
+/* For a task for one particular worker. tsi_idle_call_begins: before the task is submitted; it does not count
+ * as work until tsi_idle_call_ended. tsi_idle_call: after it is submitted; its worker wakes up, or checks
+ * once more before it sleeps, and other workers sleep on. From any thread. */
 void tsi_idle_call_begins(void);
 void tsi_idle_call(int worker);
 void tsi_idle_call_ended(void);
-/* Are there tasks that run or could run, but for those of calls? */
+/* Whether there are tasks, apart from those of calls, that run or could run. */
 bool tsi_idle_has_others(void);
 
-/* From here to the same number of tsi_idle_release workers stay awake though there may be no tasks: they are
- * needed, to advance messages. From any thread. */
+/* Workers stay awake, even without tasks, until tsi_idle_release is called as often: they must advance
+ * messages. From any thread. */
 void tsi_idle_hold(void);
 void tsi_idle_release(void);
-/* From here to the same number of tsi_idle_recall workers that are held awake may sleep all the same: threads
- * of the program move data between processes, and want the cores. From any thread. */
+/* Workers that are held awake may sleep nevertheless, until tsi_idle_recall is called as often: threads of
+ * the program send data between processes, and need the cores. From any thread. */
 void tsi_idle_dismiss(void);
 void tsi_idle_recall(void);
 
-/* In the child of a fork(): what holds workers awake, or has dismissed them, is the parent's. */
+/* In the child of a fork(): resets the counts, which belong to the parent. */
 void tsi_idle_forget(void);
 
-/* StarPU runs. Registers a progression hook that stays until the program ends, unless *exists says that it is
- * there already. While it has nothing to do it calls tsi_idle_give_way; so no further hook
- * is needed for that. without: what comes of it if StarPU has no place for the hook; that goes to the log. */
+/* Registers a progression hook that stays until the program ends, unless *exists is true already. StarPU
+ * runs. When the hook has nothing to do it calls tsi_idle_give_way, so no further hook is needed for
+ * sleeping. without: the consequence if StarPU has no entry for the hook; it is logged. */
 void tsi_idle_add_hook(tsi_env *env, unsigned (*hook)(void *), _Atomic(bool) *exists, const char *without);
-/* In an idle worker: sleeps, if workers are to sleep, else lets another thread have the core. A progression
- * hook itself: the argument is not read, the worker may block. */
+/* In an idle worker: sleeps if workers are to sleep, else yields the core. It can be a progression hook
+ * itself: the argument is not read, and it returns that the worker may block. */
 unsigned tsi_idle_give_way(void *arg);
 
-/* Are the workers asleep, or about to be? For tests. */
+/* Whether the workers sleep, or are about to. For tests. */
 bool tsi_idle_asleep(void);

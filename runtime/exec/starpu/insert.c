@@ -58,7 +58,7 @@ static bool overlap(const tsi_operand *b, const tsi_operand *x) {
   return from[0] < to[1] && from[1] < to[0];
 }
 
-/* Where b is read and x is written. */
+/* Chooses the arrays of b and x. */
 static tristar_status choose_arrays(tsi_insertion *insertion) {
   tsi_env *env = env_of(insertion);
   tsi_operand *b = &insertion->b, *x = &insertion->x;
@@ -75,7 +75,7 @@ static tristar_status choose_arrays(tsi_insertion *insertion) {
   return TRISTAR_OK;
 }
 
-/* All handles are there. */
+/* All handles are granted. */
 static void begin(void *arg, tristar_status status) {
   tsi_insertion *insertion = arg;
   if (status == TRISTAR_OK) status = choose_arrays(insertion);

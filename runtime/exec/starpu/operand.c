@@ -3,7 +3,7 @@
 
 #include <inttypes.h>
 
-/* Leaves of what starpu_data_partition has cut. */
+/* Leaves of a handle that starpu_data_partition has cut. */
 static int64_t count_leaves(starpu_data_handle_t handle) {
   const int children = starpu_data_get_nb_children(handle);
   int64_t leaves = children == 0;
@@ -17,8 +17,8 @@ static void list_leaves(starpu_data_handle_t handle, tsi_operand *operand) {
   for (int k = 0; k < children; k++) list_leaves(starpu_data_get_child(handle, (unsigned)k), operand);
 }
 
-/* What the handle holds in main memory; place and strides only while it is acquired. 0: bytes of an element
- * of a kind that is not known. */
+/* Reads the sizes of a handle; address and strides only while it is acquired. Returns the bytes of an
+ * element; 0: unknown kind. */
 static size_t look_at(tsi_piece *piece) {
   void *interface = starpu_data_get_interface_on_node(piece->handle, STARPU_MAIN_RAM);
   const struct starpu_matrix_interface *matrix = interface;
@@ -68,7 +68,7 @@ static tristar_status check_pieces(tsi_env *env, tsi_operand *o) {
   return TRISTAR_OK;
 }
 
-/* One below the other, or side by side. */
+/* Arranges the pieces one below the other, or side by side. */
 static tristar_status arrange(tsi_env *env, tsi_operand *o) {
   int64_t rows = 0, columns = 0;
   bool equal_rows = true, equal_columns = true;
@@ -124,7 +124,7 @@ void tsi_operand_finish(tsi_env *env, tsi_operand *o) {
   TSI_FREE(env, o->buffer);
 }
 
-/* The distance between all neighbouring columns of a piece; 0: there is none, or it is not one. */
+/* The distance between all neighbouring columns of a piece; 0: there is no common distance. */
 static int64_t one_stride(const tsi_piece *piece) {
   if (piece->columns < 2) return 0;
   if (piece->columns <= piece->plane) return piece->column_stride;

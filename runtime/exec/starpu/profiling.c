@@ -25,7 +25,7 @@ void tsi_profiling_end(int before) {
   (void)starpu_profiling_status_set(before);
 }
 
-/* The counters of a worker, which are zero then. info may be NULL. */
+/* Reads the counters of a worker, which zeroes them. info may be NULL. */
 static tristar_status take(tsi_env *env, int worker, struct starpu_profiling_worker_info *info) {
   const int code = starpu_profiling_worker_get_info(worker, info);
   if (code != 0) TSI_FAIL(env, TRISTAR_ERR_RUNTIME, "starpu_profiling_worker_get_info gave %d", code);
@@ -53,7 +53,7 @@ tristar_status tsi_profiling_read(tsi_env *env, tsi_profiling_sums *sums) {
   return TRISTAR_OK;
 }
 
-/* What has crossed one bus, in one direction. */
+/* Adds the bytes transferred over one bus in one direction. */
 static tristar_status take_bus(tsi_env *env, unsigned from, unsigned to, double *bytes) {
   struct starpu_profiling_bus_info info;
   for (int bus = 0; bus < starpu_bus_get_count(); bus++) {

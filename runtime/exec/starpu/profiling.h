@@ -1,9 +1,9 @@
 /* StarPU's profiling counters of its CPU workers.
  *
- * Switching profiling on, and reading the counters, sets them to zero: nobody can take differences. So a
- * program that owns StarPU and has profiling on is left alone.
+ * Switching profiling on, and reading the counters, sets them to zero, so differences cannot be taken. If the
+ * program owns StarPU and has profiling on, its counters are not touched.
  *
- * Reads   the counters.   Writes  StarPU's profiling status, which is as before after tsi_profiling_end. */
+ * Reads   the counters.   Writes  StarPU's profiling status, which tsi_profiling_end restores. */
 #pragma once
 
 #include "runtime/base/env.h"
@@ -14,19 +14,19 @@ typedef struct tsi_profiling_sums {
   double all, busiest, idlest;
 } tsi_profiling_sums;
 
-/* Switches profiling on; *before is for tsi_profiling_end. StarPU must run. Errors: UNSUPPORTED (inside a
- * task; the program profiles StarPU itself), NO_WORKER. */
+/* Switches profiling on. *before: to be passed to tsi_profiling_end. StarPU must run. Errors: UNSUPPORTED
+ * (inside a task; the program profiles StarPU itself), NO_WORKER. */
 TRISTAR_CHECKED tristar_status tsi_profiling_begin(tsi_env *env, int *before);
 void tsi_profiling_end(int before);
 /* Zeroes the counters. Errors: RUNTIME. */
 TRISTAR_CHECKED tristar_status tsi_profiling_reset(tsi_env *env);
-/* Bytes that have crossed a bus since they were counted last: to a device, from main memory, and back. */
+/* Bytes transferred over a bus since the counters were read last: from main memory to a device, and back. */
 typedef struct tsi_bus_bytes {
   double up, down;
 } tsi_bus_bytes;
 
-/* Adds to *bytes what has crossed the bus of a worker's device, and zeroes StarPU's count. Profiling is on.
- * Errors: RUNTIME. */
+/* Adds to *bytes the bytes transferred over the bus of a worker's device, and zeroes StarPU's counter.
+ * Profiling is on. Errors: RUNTIME. */
 TRISTAR_CHECKED tristar_status tsi_profiling_add_bus(tsi_env *env, int worker, tsi_bus_bytes *bytes);
 
 /* Reads the counters, which zeroes them. Errors: RUNTIME. */

@@ -12,15 +12,15 @@
 #include "runtime/exec/starpu/environment.h"
 
 static pthread_mutex_t lock =
-    PTHREAD_MUTEX_INITIALIZER; /* guards these; held while StarPU starts and stops */
+    PTHREAD_MUTEX_INITIALIZER; /* guards the next variables; held while StarPU starts and stops */
 static int users;
 static bool ours, sleeps;
-static int limit = STARPU_MAXCPUS; /* CPU workers that StarPU can have: as it was compiled, once it has run */
+static int limit = STARPU_MAXCPUS;     /* largest number of CPU workers: as compiled, once StarPU has run */
 static int spare[CPU_SETSIZE], spares; /* see tsi_starpu_spare_cores */
 static bool lost;
 
-/* In the child of a fork(), whose only thread this is: the workers are the parent's. Who held the lock was
- * about to start or to stop StarPU. */
+/* In the child of a fork(), which has only this thread: the workers belong to the parent. A thread of the
+ * parent that held the lock was about to start or stop StarPU. */
 static void lose(void) {
   const bool held = pthread_mutex_trylock(&lock) != 0;
   lost = lost || held || users > 0 || starpu_is_initialized();
@@ -39,7 +39,7 @@ bool tsi_starpu_is_lost(void) {
   return lost;
 }
 
-/* 0: it is not set, or its value makes no sense. */
+/* 0: the variable is not set, or its value makes no sense. */
 static int variable(const char *name) {
   const char *text = getenv(name);
   const long value = text != NULL ? strtol(text, NULL, 10) : 0;
@@ -56,10 +56,10 @@ bool tsi_starpu_cores_are_listed(void) {
   return getenv("STARPU_WORKERS_CPUID") != NULL || getenv("STARPU_WORKERS_COREID") != NULL;
 }
 
-/* Where workers and threads of ours can be. */
+/* Processing units for workers and threads of TriStar. */
 typedef struct places {
   tsi_binding binding;
-  int first, units; /* of the list: the core that the context asks for; all */
+  int first, units; /* index of the first requested core in the list; length of the list */
   tsi_unit unit[CPU_SETSIZE];
 } places;
 
@@ -71,8 +71,8 @@ static tristar_status find_places(const tsi_env *env, const tsi_starpu_wishes *w
   return TRISTAR_OK;
 }
 
-/* Workers on the cores that the affinity mask has, from that one on that the context asks for.
- * STARPU_WORKERS_CPUID has precedence. */
+/* Binds workers to the cores of the affinity mask, beginning with the requested core. STARPU_WORKERS_CPUID
+ * has precedence. */
 static void bind_workers(const places *p, const tsi_starpu_wishes *wishes, struct starpu_conf *conf) {
   if (p->binding.cores == 0 || tsi_starpu_cores_are_listed() ||
       (!p->binding.masked && wishes->first_core < 0))
@@ -89,7 +89,7 @@ static bool has_worker(const tsi_unit *unit) {
   return false;
 }
 
-/* The first units of the list are of one core each. */
+/* Finds the spare cores. The first units of the list are on different cores. */
 static void find_spare_cores(const places *p, int wanted) {
   const bool unbound = variable("STARPU_WORKERS_NOBIND") != 0;
   const int cores = p->binding.cores < p->units ? p->binding.cores : p->units;
@@ -110,7 +110,7 @@ static tristar_status check_scheduler(const tsi_env *env, const char *name) {
            "scheduler \"%.60s\" is none of this StarPU (tristar_get_scheduler lists them)", name);
 }
 
-/* A number of a device that is not there would end the process. */
+/* StarPU would end the process if a device did not exist. */
 static tristar_status choose_devices(const tsi_env *env, const tsi_starpu_wishes *wishes,
                                      struct starpu_conf *conf) {
   const int first = wishes->first_device, count = wishes->devices;
@@ -123,8 +123,8 @@ static tristar_status choose_devices(const tsi_env *env, const tsi_starpu_wishes
   return TRISTAR_OK;
 }
 
-/* StarPU was compiled for so many CPU workers at most (STARPU_MAXCPUS), and takes no more; who compiled it
- * may not be who compiled this. */
+/* Sets the limit, and logs if StarPU has fewer workers than wanted: it was compiled for a largest number of
+ * CPU workers (STARPU_MAXCPUS), which may differ from the one in the header used here. */
 static void note_limit(tsi_env *env, int wanted) {
   const int workers = (int)starpu_cpu_worker_get_count(), devices = (int)starpu_worker_get_count() - workers;
   if (workers + devices < wanted)
@@ -169,7 +169,7 @@ static tristar_status start(tsi_env *env, const tsi_starpu_wishes *wishes) {
   return TRISTAR_OK;
 }
 
-/* StarPU runs already: one count more. */
+/* StarPU runs already: adds one to its count. */
 static tristar_status join(tsi_env *env, const tsi_starpu_wishes *wishes) {
   const int code = starpu_init(NULL);
   if (code != 0) TSI_FAIL(env, TRISTAR_ERR_RUNTIME, "starpu_init gave %d (%s)", code, strerror(-code));
@@ -207,7 +207,7 @@ tristar_status tsi_starpu_acquire(tsi_env *env, const tsi_starpu_wishes *wishes)
   TSI_TRY_OUT(runs ? join(env, wishes) : start(env, wishes));
   if (users++ == 0) {
     ours = !runs;
-    sleeps = ours && wishes->idle_sleep && !TSI_IS_SIMULATED; /* simulated ones sleep by themselves */
+    sleeps = ours && wishes->idle_sleep && !TSI_IS_SIMULATED; /* simulated workers sleep by themselves */
     tsi_simulation_begin(&wishes->simulated);
     if (sleeps) tsi_idle_start(env, wishes->idle_doze);
   }

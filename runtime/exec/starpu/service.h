@@ -1,70 +1,69 @@
-/* StarPU as all contexts of a process share it.
+/* StarPU, shared by all contexts of a process.
  *
- * StarPU exists once in a process and counts who needs it: whoever calls starpu_init first starts it, whoever
- * calls starpu_shutdown last stops it. Each context that runs tasks holds one such count, from its first call
- * that needs workers to its end: so contexts may be made and destroyed in any number and order, by any
- * threads, and no context loses the StarPU that another one, or the program, had started.
+ * StarPU exists once in a process and counts its users: the first starpu_init starts it, the last
+ * starpu_shutdown stops it. Each context that runs tasks holds one such count, from its first call that needs
+ * workers to its end. So contexts may be created and destroyed in any number and order, by any threads, and a
+ * context never loses a StarPU that another context, or the program, has started.
  *
- * Reads   what the first context that needs StarPU asks for, STARPU_*.
- * Writes  StarPU. All data is static, as StarPU is.
+ * Reads   the requests of the first context that needs StarPU, STARPU_*.
+ * Writes  StarPU. All data is static, like StarPU.
  * Invariants, under the lock
- *   - lost: in a process that fork() made of one in which StarPU ran; nothing of StarPU is called then
+ *   - lost: the process was forked from a process in which StarPU ran; then no function of StarPU is called
  *   - users counts the contexts that hold StarPU; each holds it once
- *   - ours: StarPU was not running when users rose from 0, so it is as we asked for it; else it is the
- * program's
+ *   - ours: StarPU was not running when users rose from 0, so it has the requested settings; else the program
+ *     has started it
  *   - there are spare cores only while StarPU runs and is ours
- *   - the thread of idle.h runs while users > 0 if it is ours and its workers are to sleep, and at no other
- * time */
+ *   - the thread of idle.h runs exactly while users > 0, StarPU is ours and its workers are to sleep */
 #pragma once
 
 #include "runtime/exec/starpu/simulation.h"
 
-/* What a context wants of a StarPU that it has to start. */
+/* Requests of a context for a StarPU that it has to start. */
 typedef struct tsi_starpu_wishes {
   int workers;                   /* 0: StarPU's default */
   int first_core;                /* of the workers; -1: StarPU's choice */
-  int first_device, devices;     /* devices that get workers; first_device -1: all */
+  int first_device, devices;     /* devices with workers; first_device -1: all */
   const char *scheduler;         /* "": StarPU's default rules, then lws */
   bool idle_sleep, idle_doze;    /* idle workers sleep; and doze, see idle.h */
-  tsi_simulated_costs simulated; /* of workers that are simulated */
+  tsi_simulated_costs simulated; /* costs of simulated workers */
 } tsi_starpu_wishes;
 
-/* Starts StarPU or joins its users; what was wished in vain goes to the log. Errors: ARGUMENT (no such
- * scheduler), RUNTIME, NO_WORKER, UNSUPPORTED (it is lost); the context holds nothing then. */
+/* Starts StarPU or joins its users; requests that are not met are logged. Errors: ARGUMENT (no such
+ * scheduler), RUNTIME, NO_WORKER, UNSUPPORTED (StarPU is lost); the context holds nothing then. */
 TRISTAR_CHECKED tristar_status tsi_starpu_acquire(tsi_env *env, const tsi_starpu_wishes *wishes);
-/* Stops StarPU if nobody else needs it. Not from inside a StarPU task. */
+/* Stops StarPU if it has no other users. Must not be called inside a StarPU task. */
 void tsi_starpu_release(void);
 
-/* StarPU ran when fork() made this process: no context of it can have StarPU. */
+/* StarPU ran when fork() created this process: its contexts cannot use StarPU. */
 bool tsi_starpu_is_lost(void);
 
-/* TriStar has started the StarPU that runs. */
+/* Whether StarPU runs and TriStar has started it. */
 bool tsi_starpu_is_ours(void);
-/* It is ours, and its idle workers sleep. */
+/* Whether it is ours, and its idle workers sleep. */
 bool tsi_starpu_sleeps(void);
-/* StarPU runs, and its workers poll when they are idle: it is not ours, or they are not to sleep. */
+/* Whether StarPU runs and its idle workers poll: it is not ours, or workers are not to sleep. */
 bool tsi_starpu_polls(void);
 
-/* CPU workers that StarPU can have at most: by its header until it has run, then as it was seen. */
+/* Largest number of CPU workers that StarPU can have: from its header until it has run, then as observed. */
 int tsi_starpu_most_workers(void);
-/* CPU workers that the user wants of a process with so many cores: STARPU_NCPU, which has precedence, or
- * `asked`, or, if that is 0, one for each core but those of STARPU_RESERVE_NCPU. */
+/* Number of CPU workers that the user requests for a process with `cores` cores: STARPU_NCPU, which has
+ * precedence, or `asked`. If that is 0: one for each core except those of STARPU_RESERVE_NCPU. */
 int tsi_starpu_workers_wanted(int asked, int cores);
-/* Does the environment list the cores of StarPU's workers? */
+/* Whether the environment lists the cores of StarPU's workers. */
 bool tsi_starpu_cores_are_listed(void);
-/* While a StarPU runs that TriStar has started: the cores that were asked for and have no worker only because
- * StarPU was compiled for fewer workers. None where the environment lists the cores of workers, and none of a
- * simulated machine. Stores the operating system's numbers of their first processing units, -1 where threads
- * are not to be bound (STARPU_WORKERS_NOBIND), of at most `most`. Returns how many these are. cpu: or NULL.
- */
+/* The spare cores, while a StarPU runs that TriStar has started: requested cores that have no worker only
+ * because StarPU was compiled for fewer workers. There are none if the environment lists the cores of
+ * workers, or if the machine is simulated. cpu: NULL, or receives the operating system's numbers of their
+ * first processing units, at most `most`; -1 if threads are not to be bound (STARPU_WORKERS_NOBIND). Returns
+ * their number. */
 int tsi_starpu_spare_cores(int *cpu, int most);
 
 bool tsi_starpu_runs(void);
-/* The caller is a StarPU task, or a callback of one. */
+/* Whether the caller is a StarPU task, or a callback of one. */
 bool tsi_starpu_inside_task(void);
-/* While StarPU runs: its CPU workers; all of its workers, whose numbers are 0 .. workers - 1; the numbers of
- * the CPU workers, at most `most` of them, and how many these are; the name of its scheduler, a text of
- * StarPU's. */
+/* While StarPU runs: number of its CPU workers; number of all of its workers, which are numbered 0 .. workers
+ * - 1; lists the numbers of the CPU workers, at most `most`, and returns their number; name of its scheduler,
+ * a text of StarPU. */
 int tsi_starpu_cpu_workers(void);
 int tsi_starpu_workers(void);
 int tsi_starpu_cpu_worker_numbers(int *worker, int most);

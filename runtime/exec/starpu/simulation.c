@@ -15,14 +15,14 @@
 #include "runtime/exec/starpu/environment.h"
 
 static tsi_simulated_costs machine;
-static _Atomic(int) reading; /* tasks on the host */
+static _Atomic(int) reading; /* tasks on the host that are reading */
 
 static double now(void) {
   return 1e-6 * starpu_timing_now();
 }
 
-/* Which file that would be: where StarPU keeps what it measures, for the host that it is on. One that was
- * installed with StarPU goes by another name, which STARPU_HOSTNAME gives. */
+/* The file is in the folder where StarPU stores measurements of its host. A file installed with StarPU has
+ * another name, given by STARPU_HOSTNAME. */
 tristar_status tsi_simulation_check(const tsi_env *env) {
   char host[128], path[TSI_MESSAGE_SIZE / 2];
   const char *given = getenv("STARPU_PERF_MODEL_DIR"), *named = getenv("STARPU_HOSTNAME");

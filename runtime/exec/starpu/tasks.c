@@ -14,12 +14,12 @@
 #include "runtime/exec/starpu/service.h"
 #include "runtime/exec/starpu/simulation.h"
 
-/* What StarPU runs for a task of the list. */
+/* Data of StarPU's task for a task of the list. */
 typedef struct task_record {
   tsi_task *task;
   tsi_tasks *tasks;
-  atomic_bool happened;           /* of an event, in this run */
-  struct starpu_codelet *codelet; /* of its StarPU task; NULL: of an event, no worker needs to know of it */
+  atomic_bool happened;           /* for an event, in this run */
+  struct starpu_codelet *codelet; /* of its StarPU task; NULL: for an event, which needs no worker */
 } task_record;
 
 struct tsi_tasks {
@@ -31,17 +31,17 @@ struct tsi_tasks {
   bool broken;           /* no run can start any more */
   bool prepared;         /* for a run that has not started: its events may have happened */
   bool running;          /* submitted, and not yet seen to have ended */
-  tsi_count submitted;   /* tasks that StarPU may still know */
+  tsi_count submitted;   /* tasks that StarPU may not have released */
   tsi_failure failure;   /* of the run: some tasks were submitted without work */
   tsi_tasks_ended ended; /* NULL: the run is tested or waited for */
   void *ended_arg;
-  tsi_count count; /* of the list */
+  tsi_count count; /* length of the list */
   task_record *record;
   tsi_adjacency *before;
-  struct starpu_task *starpu; /* count + 1: the last one waits for all that nobody waits for */
+  struct starpu_task *starpu; /* count + 1: the last one waits for all tasks for which no other waits */
   tsi_host_task *body;
-  _Atomic(int) columns;       /* of the next run, or the one in flight */
-  tsi_device_task *on_device; /* count: of those that run on devices; NULL: none does */
+  _Atomic(int) columns;       /* of the next run, or of the run in flight */
+  tsi_device_task *on_device; /* count: for tasks on devices; NULL: there are none */
   struct starpu_codelet device_codelet;
 };
 
@@ -54,7 +54,7 @@ tristar_status tsi_tasks_create(tsi_env *env, tsi_task_list *list, tsi_tasks **o
   return TRISTAR_OK;
 }
 
-/* Waits until StarPU has let go of every task. */
+/* Waits until StarPU has released every task. */
 static tristar_status settle(tsi_tasks *tasks) {
   for (; tasks->submitted > 0; tasks->submitted--) {
     const int code = starpu_task_wait(&tasks->starpu[tasks->submitted - 1]);
@@ -72,7 +72,7 @@ void tsi_tasks_destroy(tsi_tasks **tasks) {
   TSI_FREE(env, *tasks);
 }
 
-/* The two sides of the edges as TSan is to see them, and the span between. */
+/* Announces the edges of a task to TSan, and records its span. */
 static void begin_record(task_record *record) {
   const tsi_tasks *tasks = record->tasks;
   const tsi_adjacency *before = tasks->before;
@@ -88,7 +88,7 @@ static void end_record(task_record *record, int worker) {
   TSI_HAPPENS_BEFORE(record);
 }
 
-/* A host task's body. */
+/* Function of a host task. */
 static void run_record(void *arg, int worker) {
   task_record *record = arg;
   tsi_task *task = record->task;
@@ -99,7 +99,7 @@ static void run_record(void *arg, int worker) {
   end_record(record, worker);
 }
 
-/* That of a task on a simulated device: what is in main memory is all that there is. */
+/* Function of a task on a simulated device: its data is in main memory only. */
 static void run_record_simulated(void *arg, void *const memory[], int worker) {
   task_record *record = arg;
   const tsi_task *task = record->task;
@@ -110,7 +110,7 @@ static void run_record_simulated(void *arg, void *const memory[], int worker) {
   end_record(record, worker);
 }
 
-/* That of a task on a device, which may still be at work at the end of it. */
+/* Function of a task on a device, which may still be working when the function returns. */
 static void run_record_on_device(void *arg, void *const memory[], int worker) {
   task_record *record = arg;
   const tsi_task *task = record->task;
@@ -123,13 +123,13 @@ static void run_record_on_device(void *arg, void *const memory[], int worker) {
   end_record(record, worker);
 }
 
-/* Priorities on the scale of the scheduler. */
+/* Converts a priority to the scale of the scheduler. */
 static int scaled_priority(double priority, double largest) {
   const double lo = starpu_sched_get_min_priority(), hi = starpu_sched_get_max_priority();
   return largest > 0 ? (int)(lo + (hi - lo) * (priority / largest)) : 0;
 }
 
-/* Declares what each task waits for; the last one waits for every task that no other waits for. */
+/* Declares the edges; the last task waits for every task for which no other waits. */
 static tristar_status declare_edges(tsi_tasks *tasks) {
   const tsi_adjacency *before = tasks->before;
   TSI_SCRATCH(tasks->env, struct starpu_task *, list, tasks->count);
@@ -149,7 +149,7 @@ static tristar_status declare_edges(tsi_tasks *tasks) {
   return TRISTAR_OK;
 }
 
-/* The workers of devices, and the codelet for them. Errors: NO_WORKER. */
+/* Finds the workers of devices, and sets the codelet for them. Errors: NO_WORKER. */
 static tristar_status find_devices(tsi_tasks *tasks, int *worker) {
   const int count = tsi_devices_count(worker);
   for (tsi_count k = 0; k < tasks->count; k++) {
@@ -163,7 +163,7 @@ static tristar_status find_devices(tsi_tasks *tasks, int *worker) {
   return TRISTAR_OK;
 }
 
-/* Gives a StarPU task the handles of its data; one on a device is initialized anew. */
+/* Gives a StarPU task the handles of its data. A task on a device is initialized again. */
 static void use_data(tsi_tasks *tasks, tsi_count k, const int *worker) {
   const tsi_task *task = &tasks->list->task[k];
   task_record *record = &tasks->record[k];
@@ -180,7 +180,7 @@ static void use_data(tsi_tasks *tasks, tsi_count k, const int *worker) {
   tsi_device_data_add(task->data, starpu);
 }
 
-/* The StarPU tasks of the list's, and the one at the end. */
+/* Creates the StarPU tasks of the list, and the one at the end. */
 static tristar_status make_starpu_tasks(tsi_tasks *tasks) {
   double largest = 0;
   int worker[TSI_DEVICES_MOST];
@@ -256,7 +256,7 @@ tristar_status tsi_tasks_check_waiting(const tsi_env *env) {
 
 unsigned tsi_tasks_context(void) {
   const unsigned context = starpu_sched_ctx_get_context();
-  return context == STARPU_NMAX_SCHED_CTXS ? 0 : context; /* 0: that of all workers */
+  return context == STARPU_NMAX_SCHED_CTXS ? 0 : context; /* 0: the context of all workers */
 }
 
 static tristar_status submit_one(tsi_tasks *tasks, tsi_count k, unsigned context) {
@@ -267,11 +267,11 @@ static tristar_status submit_one(tsi_tasks *tasks, tsi_count k, unsigned context
   return TRISTAR_OK;
 }
 
-/* Submits all but events. The end comes first: so the run ends in the last of its tasks, on a worker, and not
- * on the stack of who submits. A task that StarPU does not take, and those after it, are submitted without
- * work, which needs no worker: the run ends all the same. Once the last task is submitted a run with `ended`
- * may be over and the set in other hands: nothing of it is read any more. Failures: of the end, nothing is in
- * flight; of others: *failed, and the set keeps the failure. */
+/* Submits all tasks except events. The end task comes first: so the run ends in the last of its tasks, on a
+ * worker, and not on the stack of the submitting thread. If StarPU refuses a task, this task and those after
+ * it are submitted without work, which needs no worker: so the run ends nevertheless. Once the last task is
+ * submitted a run with `ended` may be over and the set used by other threads, so it is not read any more.
+ * Failures: of the end task: nothing is in flight; of others: *failed, and the set keeps the failure. */
 static tristar_status submit(tsi_tasks *tasks, unsigned context, bool *failed) {
   tristar_status status = TRISTAR_OK;
   const tsi_count count = tasks->count;
@@ -282,7 +282,7 @@ static tristar_status submit(tsi_tasks *tasks, unsigned context, bool *failed) {
   tasks->submitted = count + 1;
   status = submit_one(tasks, count, context);
   if (status !=
-      TRISTAR_OK) { /* events that have happened are known to StarPU: they would start tasks of a later run */
+      TRISTAR_OK) { /* StarPU has seen events that happened: they would start tasks of a later run */
     tasks->running = false;
     tasks->submitted = 0;
     tasks->broken = tasks->list->events;
@@ -309,7 +309,7 @@ tristar_status tsi_tasks_prepare(tsi_tasks *tasks) {
   TSI_TRY(settle(tasks));
   for (tsi_count k = 0; k < tasks->count; k++) {
     atomic_store(&tasks->record[k].happened, false);
-    tasks->starpu[k].cl = tasks->record[k].codelet; /* after a failure it may be missing */
+    tasks->starpu[k].cl = tasks->record[k].codelet; /* after a failure it may be NULL */
   }
   tsi_failure_clear(&tasks->failure);
   tasks->prepared = true;
@@ -318,7 +318,7 @@ tristar_status tsi_tasks_prepare(tsi_tasks *tasks) {
 
 static tristar_status start_on_starpu(tsi_tasks *tasks) {
   bool failed;
-  TSI_TRY(tsi_tasks_prepare(tasks)); /* the run before */
+  TSI_TRY(tsi_tasks_prepare(tasks)); /* the previous run */
   tasks->ended = NULL;
   tasks->starpu[tasks->count].callback_func = NULL;
   TSI_HAPPENS_BEFORE(tasks);
@@ -343,7 +343,7 @@ tristar_status tsi_tasks_start(tsi_tasks *tasks, bool here) {
   return tsi_task_list_run(tasks->list);
 }
 
-/* The run has ended: what its tasks wrote can be read. */
+/* The run has ended: results of its tasks can be read. */
 static void end_run(tsi_tasks *tasks) {
   for (tsi_count k = 0; k < tasks->count; k++) TSI_HAPPENS_AFTER(&tasks->record[k]);
   tasks->running = false;
@@ -354,8 +354,8 @@ bool tsi_tasks_running(const tsi_tasks *tasks) {
 }
 
 /* A finished task can be submitted again (StarPU calls it finished when starpu_task_wait would return). The
- * end task is looked at first; the others may still be in the last lines of StarPU's that come after the
- * tasks that they release. */
+ * end task is checked first; others may still be in the last lines of StarPU, after they have released the
+ * next tasks. */
 bool tsi_tasks_idle(tsi_tasks *tasks) {
   for (; tasks->submitted > 0; tasks->submitted--)
     if (!starpu_task_finished(&tasks->starpu[tasks->submitted - 1])) return false;
@@ -391,7 +391,7 @@ tristar_status tsi_tasks_launch(tsi_tasks *tasks, unsigned context, tsi_tasks_en
 
 tristar_status tsi_tasks_wait(tsi_tasks *tasks) {
   if (!tasks->running) return tsi_failure_tell(tasks->env, &tasks->failure);
-  const int code = starpu_task_wait(&tasks->starpu[tasks->count]); /* the others: before the next run */
+  const int code = starpu_task_wait(&tasks->starpu[tasks->count]); /* the next run waits for the others */
   if (code != 0) TSI_FAIL(tasks->env, TRISTAR_ERR_RUNTIME, "starpu_task_wait gave %d", code);
   end_run(tasks);
   return tsi_failure_tell(tasks->env, &tasks->failure);
@@ -460,7 +460,7 @@ tristar_status tsi_task_submit(tsi_env *env, const char *name, unsigned context,
   TSI_HAPPENS_BEFORE(single);
   tsi_idle_rouse();
   const int code = starpu_task_submit(task);
-  if (code == 0) return TRISTAR_OK; /* all may be gone */
+  if (code == 0) return TRISTAR_OK; /* all data may be freed */
   task->destroy = task->detach = 0;
   if (code == -ENODEV) TSI_FAIL_OUT(env, TRISTAR_ERR_NO_WORKER, "no StarPU worker can run the solve");
   TSI_FAIL_OUT(env, TRISTAR_ERR_RUNTIME, "starpu_task_submit gave %d", code);

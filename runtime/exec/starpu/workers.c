@@ -86,7 +86,7 @@ double tsi_workers_clock(tsi_workers *workers) {
   return tsi_clock() - tsi_workers_start_seconds(workers);
 }
 
-/* Different cores that CPU workers are bound to. */
+/* Number of different cores to which CPU workers are bound. */
 static int count_bound_cores(void) {
   const int workers = (int)starpu_worker_get_count();
   int count = 0;
