@@ -1,12 +1,12 @@
 /* Matrices of square blocks, as entries: see tristar_matrix.h.
  *
- * Job. Expand the pattern of blocks once; move the values of blocks, in the caller's order, into the order of
- * the entries as often as there are new ones.
+ * Job. Expand the pattern of blocks once; copy the values of blocks, in the caller's order, into the order of
+ * the entries for each set of new values.
  *
- * A line is a row (CSR) or a column (CSC), of blocks or of entries; block I of line J has the entries with
+ * A line is a row (CSR) or a column (CSC), of blocks or of entries. Block I of line J has the entries with
  * the lines J b + r and the indices I b + c, r, c = 0 .. b-1. Lines of entries have their blocks in the order
- * of the caller. So the blocks of a line are found in one of its lines of entries: in the line of which no
- * diagonal block is cut (uncut). Nothing else of the caller's pattern is kept. */
+ * of the caller. So the blocks of a line can be found from one of its lines of entries: the line in which no
+ * diagonal block is cut (uncut). Nothing else of the caller's pattern is stored. */
 #include <math.h>
 
 #include "codelets/cpu/rows/sparse.h"
@@ -20,7 +20,7 @@ static tsi_index lines_of_blocks(const tristar_matrix_t *m) {
   return (m->format == TRISTAR_CSR ? m->rows : m->cols) / m->block_size;
 }
 
-/* The line of entries of block line J whose diagonal blocks have all entries. */
+/* The line of entries of block line J whose diagonal blocks are complete. */
 static tsi_index uncut(const tristar_matrix_t *m, tsi_index J) {
   return J * m->block_size + (m->half == TSI_HALF_END ? 0 : m->block_size - 1);
 }
@@ -30,7 +30,7 @@ static tsi_count blocks_of(const tristar_matrix_t *m, tsi_index J) {
   return (m->ptr[j + 1] - m->ptr[j]) / m->block_size;
 }
 
-/* The index of the q-th block of line J. */
+/* The index of block q of line J. */
 static tsi_index block_index(const tristar_matrix_t *m, tsi_index J, tsi_count q) {
   return m->index[m->ptr[uncut(m, J)] + q * m->block_size] / m->block_size;
 }
@@ -45,7 +45,7 @@ static inline span kept(const tristar_matrix_t *m, bool diagonal, tsi_index r) {
                 diagonal && m->half == TSI_HALF_BEGIN ? r + 1 : m->block_size};
 }
 
-/* Where the caller has entry c of line r of a block, from the first value of the block. */
+/* Position of entry c of line r in the caller's values of a block. */
 static inline tsi_count inside_block(const tristar_matrix_t *m, tsi_index r, tsi_index c) {
   return m->across ? (tsi_count)c * m->block_size + r : (tsi_count)r * m->block_size + c;
 }
@@ -75,7 +75,7 @@ static tristar_status check_blocks(tsi_env *env, const tristar_view *blocks, int
   return TRISTAR_OK;
 }
 
-/* The half of diagonal blocks that is in the triangle of the other blocks; else the lower one. */
+/* The half of diagonal blocks in the triangle of the other blocks; without other blocks, the lower one. */
 static tsi_half choose_half(const tristar_view *blocks) {
   bool before = false, after = false;
   if (blocks->symmetry == TRISTAR_GENERAL) return TSI_HALF_NONE;
@@ -114,7 +114,7 @@ static void fill_index(const tristar_view *blocks, tristar_matrix_t *m) {
       }
 }
 
-/* The matrix without values. The blocks have been checked. */
+/* The matrix without values. The blocks must have been verified. */
 static tristar_status expand(tsi_env *env, const tristar_view *blocks, tsi_index b, tristar_format inside,
                              tristar_matrix_t **matrix) {
   TSI_CLEANUP(tristar_matrix_destroy) tristar_matrix_t *m = NULL;
@@ -122,7 +122,7 @@ static tristar_status expand(tsi_env *env, const tristar_view *blocks, tsi_index
   if (!tsi_count_mul(most, b, &most) || !tsi_count_mul(most, b, &most))
     TSI_FAIL(env, TRISTAR_ERR_TOO_LARGE, "%lld blocks of order %d: more than 2^63 entries",
              (long long)tsi_view_begin(blocks, tsi_view_major(blocks)), (int)b);
-  /* With rows and columns exchanged there is a line for each row. */
+  /* Rows and columns are exchanged, so that there is a line for each row. */
   TSI_TRY(tsi_matrix_create(env, (tsi_index)tsi_view_minor(blocks) * b, (tsi_index)tsi_view_major(blocks) * b,
                             blocks->symmetry, blocks->scalar, &m));
   m->format = blocks->format;
@@ -140,12 +140,12 @@ static tristar_status expand(tsi_env *env, const tristar_view *blocks, tsi_index
 
 /* ---- Values -------------------------------------------------------------------------------------------- */
 
-/* bytes: a constant, of a scalar. */
+/* bytes: of a scalar, a constant. */
 static inline __attribute__((always_inline)) void move(const tristar_matrix_t *m, const void *given,
                                                        const size_t bytes) {
   const tsi_index b = m->block_size, lines = lines_of_blocks(m);
   const tsi_count area = (tsi_count)b * b, step = m->across ? b : 1;
-  tsi_count first = 0, at = 0; /* of the line: its first value; entries before */
+  tsi_count first = 0, at = 0; /* first value of the line; number of entries before */
   for (tsi_index J = 0; J < lines; J++) {
     const tsi_count blocks = blocks_of(m, J);
     for (tsi_index r = 0; r < b; r++)
@@ -159,7 +159,7 @@ static inline __attribute__((always_inline)) void move(const tristar_matrix_t *m
   }
 }
 
-/* The block of value p, and its place in it. */
+/* Reports value p, with its block and its place in it. */
 static tristar_status refuse_value(const tristar_matrix_t *m, tsi_count p) {
   const tsi_count area = (tsi_count)m->block_size * m->block_size;
   const tsi_index r = (tsi_index)(p % area / m->block_size), c = (tsi_index)(p % area % m->block_size);
@@ -173,13 +173,12 @@ static tristar_status refuse_value(const tristar_matrix_t *m, tsi_count p) {
            by_rows ? J : I, by_rows ? I : J, value_by_rows ? r : c, value_by_rows ? c : r);
 }
 
-/* The sizes of a scalar without a root of squares. */
+/* The size of a scalar: a sum of absolute values, without a square root. */
 static double size_of(const double value[2]) {
   return fabs(value[0]) + fabs(value[1]);
 }
 
-/* Is the entry that is not read zero, or the mirror image of the other one? `roundoff` can hide differences.
- */
+/* Is the unused entry zero, or the mirror image of the used one, up to `roundoff`? */
 static bool mirrors(tristar_symmetry symmetry, const double read[2], const double other[2], double roundoff) {
   const double sign = symmetry == TRISTAR_SKEW_SYMMETRIC ? -1 : 1;
   const double conjugate = symmetry == TRISTAR_HERMITIAN ? -1 : sign;
@@ -187,7 +186,7 @@ static bool mirrors(tristar_symmetry symmetry, const double read[2], const doubl
   return size_of(other) == 0 || size_of(apart) <= roundoff;
 }
 
-/* A diagonal block of line J, whose values begin with value `first`. */
+/* Verifies a diagonal block of line J, whose values begin with value `first`. */
 static tristar_status check_diagonal_block(const tristar_matrix_t *m, tsi_index J, const void *given,
                                            tsi_count first) {
   const double same = TSI_SAME * tsi_sparse_kernels_select((char)m->scalar)->epsilon;

@@ -22,7 +22,7 @@ tristar_status tsi_entries_allocate(tsi_env *env, tsi_entries *entries) {
   return TRISTAR_OK;
 }
 
-/* ptr[j] has moved from where line j begins to its end. */
+/* ptr[j] has moved from the begin of line j to its end. */
 void tsi_entries_end(tsi_entries *entries) {
   memmove(entries->ptr + 1, entries->ptr, (size_t)entries->n * sizeof *entries->ptr);
   entries->ptr[0] = 0;
@@ -34,7 +34,8 @@ void tsi_entries_finish(tsi_entries *entries) {
   tsi_release(tsi_take(&entries->item));
 }
 
-/* Entries behind the first one whose index is not above the one before. No exit: a loop of vectors. */
+/* Counts entries whose index is not above the index before. No early exit, so compilers can vectorize the
+ * loop. */
 static tsi_count count_falls(const tsi_index *index, tsi_count entries) {
   enum { BLOCK = 1 << 20 };
   tsi_count falls = 0;

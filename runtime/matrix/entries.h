@@ -1,9 +1,10 @@
-/* Entries of a square matrix by lines (rows or columns), each with an item: its value, or where that is.
+/* Entries of a square matrix by lines (rows or columns), each with an item: its value, or the position of its
+ * value.
  *
- * Job. Hold the three arrays; exchange rows and columns by a counting sort.
+ * Job. Store the three arrays; exchange rows and columns by a counting sort.
  *
- * To fill one: tsi_entries_begin; count, ptr[j + 1]++ for each entry of line j; tsi_entries_reserve; put each
- * entry; tsi_entries_end.
+ * To fill a tsi_entries: tsi_entries_begin; count, ptr[j + 1]++ for each entry of line j;
+ * tsi_entries_reserve; put each entry; tsi_entries_end.
  *
  * Reads   nothing else.   Writes  its own arrays.
  * Invariants: ptr ascends from 0; 0 <= index < n. */
@@ -13,13 +14,13 @@
 
 typedef struct tsi_entries {
   tsi_index n;
-  size_t bytes;     /* of an item: 4, 8 or 16; 0: there are none */
+  size_t bytes;     /* Bytes of an item: 4, 8 or 16; 0: there are no items. */
   tsi_count *ptr;   /* n + 1 */
   tsi_index *index; /* ptr[n] */
-  void *item;       /* ptr[n]; NULL: none */
+  void *item;       /* ptr[n]; NULL: no items */
 } tsi_entries;
 
-/* to[a] = from[b]: scalars of 4, 8 or 16 bytes, a constant where it matters. */
+/* to[a] = from[b] for scalars of 4, 8 or 16 bytes; bytes is a constant where speed matters. */
 static inline void tsi_copy_scalar(size_t bytes, void *to, tsi_count a, const void *from, tsi_count b) {
   switch (bytes) {
   case 4:
@@ -33,21 +34,21 @@ static inline void tsi_copy_scalar(size_t bytes, void *to, tsi_count a, const vo
   }
 }
 
-/* ptr is zero, the other arrays are not there yet. Errors: MEMORY. */
+/* Sets ptr to zero; the other arrays are not allocated yet. Errors: MEMORY. */
 TRISTAR_CHECKED tristar_status tsi_entries_begin(tsi_env *env, tsi_index n, size_t bytes, tsi_entries *out);
-/* From numbers of entries, that of line j in ptr[j + 1], to where lines begin, and room for them. Errors:
- * MEMORY. */
+/* Converts numbers of entries, for line j in ptr[j + 1], to the positions of lines, and allocates the
+ * entries. Errors: MEMORY. */
 TRISTAR_CHECKED tristar_status tsi_entries_reserve(tsi_env *env, tsi_entries *entries);
-/* The same, where ptr tells already where lines begin. */
+/* Allocates the entries if ptr already has the positions of lines. */
 TRISTAR_CHECKED tristar_status tsi_entries_allocate(tsi_env *env, tsi_entries *entries);
 
-/* The place of the next entry of a line, whose index is set; its item is the caller's to set. */
+/* Returns the position of the next entry of a line, and sets its index; the caller sets its item. */
 static inline tsi_count tsi_entries_put(tsi_entries *entries, tsi_index line, tsi_index index) {
   const tsi_count at = entries->ptr[line]++;
   entries->index[at] = index;
   return at;
 }
-/* All entries have been put. */
+/* Called after all entries have been put. */
 void tsi_entries_end(tsi_entries *entries);
 
 void tsi_entries_finish(tsi_entries *entries);
@@ -55,9 +56,9 @@ void tsi_entries_finish(tsi_entries *entries);
 /* Does each line ascend strictly? */
 bool tsi_entries_ascend(const tsi_entries *entries);
 
-/* Lines become what indices were: the entries of each come in the order of the lines that they were in. `to`
- * has arrays for as many. */
+/* Exchanges lines and indices: the entries of a new line have the order of their former lines. `to` has
+ * arrays of the same size. */
 void tsi_entries_transpose(const tsi_entries *from, tsi_entries *to);
 
-/* Sorts each line by its indices; of equal ones the first stays first. Errors: MEMORY. */
+/* Sorts each line by its indices; entries with equal indices keep their order. Errors: MEMORY. */
 TRISTAR_CHECKED tristar_status tsi_entries_sort(tsi_env *env, tsi_entries *entries);

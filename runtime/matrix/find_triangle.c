@@ -1,21 +1,22 @@
-/* tristar_find_triangle: is a matrix triangular, if need be after permutations of rows and of columns?
+/* tristar_find_triangle: is a matrix triangular, perhaps after permutations of rows and of columns?
  *
- * Let lines be columns (CSC) or rows (CSR), and the others across. A line across that has one entry left is
- * taken as the next of the triangle, with the line of that entry, whose entries are taken away. If in the end
- * nothing is left, line across k has entries in lines 0 .. k of that order only. Nothing else makes the
- * matrix triangular: of any triangle that is left, a first row has one entry.
+ * Let lines be columns (CSC) or rows (CSR); lines of the other direction are called across. A line across
+ * with one remaining entry becomes the next one of the triangle, together with the line of that entry, whose
+ * entries are removed. If no line remains, line across k has entries only in lines 0 .. k of that order.
+ * Otherwise the matrix is not triangular: the first row of any remaining triangle would have one entry.
  *
- * Which line the last entry of a line across is in need not be searched for: of the lines that have entries
- * there, the numbers are kept combined by exclusive or, from which each that is taken away vanishes. Several
- * entries at one place count once.
+ * The line of the last entry of a line across is found without a search: the numbers of the lines with
+ * entries there are combined by exclusive or, and each removed line is combined again, which cancels it.
+ * Several entries at one place count once.
  *
- * Reads   a view.   Writes  orders of the caller's. */
+ * Reads   a view.   Writes  orders of the caller. */
 #include "runtime/matrix/view.h"
 #include "tristar_triangle.h"
 
-/* ---- As it stands -------------------------------------------------------------------------------------- */
+/* ---- Without permutations ------------------------------------------------------------------------------ */
 
-/* Is there a diagonal entry in line j, and is it not zero? Sets whether entries are before and after it. */
+/* Does line j have a nonzero diagonal entry? Sets *before and *after if it has entries before and after
+ * it. */
 static bool look_at_line(const tristar_view *view, int64_t j, bool *before, bool *after) {
   bool found = false;
   double value[2];
@@ -43,15 +44,16 @@ static tristar_shape shape_as_it_stands(const tristar_view *view) {
 typedef struct peeling {
   const tristar_view *view;
   tsi_index n;
-  tsi_index *left;   /* of each line across: entries that are not taken away, */
-  tsi_index *lines;  /* and their lines, combined */
-  tsi_index *latest; /* the line that was counted there, or taken away, last */
-  tsi_index *across; /* lines across in the order in which one entry is left: the first of them are taken */
-  tsi_index *line;   /* and the lines that are taken with them */
-  tsi_index found;   /* of across */
+  tsi_index *left;   /* For each line across: number of remaining entries. */
+  tsi_index *lines;  /* For each line across: the lines of these entries, combined. */
+  tsi_index *latest; /* For each line across: the line that was added or removed last. */
+  tsi_index *across; /* Lines across in the order in which one entry remains; the first of them are in the
+                        triangle. */
+  tsi_index *line;   /* The lines of the triangle that belong to them. */
+  tsi_index found;   /* Number of lines in across. */
 } peeling;
 
-/* Adds one entry for each line across that has some in line j, or takes one away. */
+/* Adds an entry to each line across that has entries in line j (by = 1), or removes one (by = -1). */
 static void change_line(peeling *p, tsi_index j, tsi_index by) {
   for (tsi_count e = tsi_view_begin(p->view, j); e < tsi_view_begin(p->view, (int64_t)j + 1); e++) {
     const tsi_index i = (tsi_index)tsi_view_index(p->view, e);
@@ -67,7 +69,7 @@ static void forget_latest(peeling *p) {
   for (tsi_index i = 0; i < p->n; i++) p->latest[i] = TSI_NONE;
 }
 
-/* A pivot must not be zero; of several entries at one place one suffices. */
+/* A pivot must not be zero; of several entries at one place one nonzero is enough. */
 static bool has_value(const tristar_view *view, tsi_index j, tsi_index i) {
   double value[2];
   for (tsi_count e = tsi_view_begin(view, j); e < tsi_view_begin(view, (int64_t)j + 1); e++) {
@@ -78,7 +80,7 @@ static bool has_value(const tristar_view *view, tsi_index j, tsi_index i) {
   return false;
 }
 
-/* Is nothing left in the end? */
+/* Returns true if no line remains. */
 static bool peel(peeling *p) {
   forget_latest(p);
   for (tsi_index j = 0; j < p->n; j++) change_line(p, j, 1);
@@ -89,7 +91,7 @@ static bool peel(peeling *p) {
   for (tsi_index k = 0; k < p->n; k++) {
     if (k == p->found) return false;
     const tsi_index i = p->across[k];
-    if (p->left[i] == 0) return false; /* another one had its only entry in the same line */
+    if (p->left[i] == 0) return false; /* the only entry of another line across was in the same line */
     p->line[k] = p->lines[i];
     if (!has_value(p->view, p->line[k], i)) return false;
     change_line(p, p->line[k], -1);
@@ -97,7 +99,7 @@ static bool peel(peeling *p) {
   return true;
 }
 
-/* Lines across that are rows are those of a lower triangle; columns, from the last one on, too. */
+/* Lines across that are rows are the rows of a lower triangle; so are columns, in reverse order. */
 static void write_orders(const peeling *p, int64_t *row_order, int64_t *column_order) {
   const bool by_rows = p->view->format == TRISTAR_CSR;
   for (tsi_index k = 0; k < p->n; k++) {
@@ -123,7 +125,7 @@ static tristar_status find_permuted(tsi_env *env, const tristar_view *view, tris
   return TRISTAR_OK;
 }
 
-/* ---- The function of the interface --------------------------------------------------------------------- */
+/* ---- The public function ------------------------------------------------------------------------------- */
 
 static tristar_status find(tsi_env *env, const tristar_view *view, tristar_shape *shape, int64_t *row_order,
                            int64_t *column_order) {

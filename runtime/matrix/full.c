@@ -1,23 +1,23 @@
-/* Full matrices out of patterns: see full.h. */
+/* Makes full matrices from patterns: see full.h. */
 #include "runtime/matrix/full.h"
 
-/* What is made of a pattern. */
+/* The full matrix to make. */
 typedef struct wanted {
   const tsi_pattern *pattern;
   bool by_rows;
-  bool from_above;      /* of a GENERAL pattern: its upper triangle and the mirror image of that */
-  const double *values; /* items; NULL: places, if there are items */
+  bool from_above;      /* GENERAL pattern: its upper triangle and the mirror image of this triangle. */
+  const double *values; /* Items; NULL: positions, if there are items. */
 } wanted;
 
 #define CONSTANTS static inline __attribute__((always_inline))
 
-/* Which of the entries of line j are of use. */
+/* Is entry (j, i) of line j used? */
 CONSTANTS bool is_wanted(const wanted *w, tsi_index j, tsi_index i, bool some) {
   return !some || (w->pattern->by_rows ? i >= j : i <= j);
 }
 
-/* ptr[line + 1]: entries of each line. Constants: mirror: images as well; some: not all entries count; else
- * lines are the other way round. */
+/* ptr[line + 1]: entries of each line. Constants: mirror: mirror images count, too; some: not all entries are
+ * used; neither: rows and columns are exchanged. */
 CONSTANTS void count(const wanted *w, tsi_entries *out, const bool mirror, const bool some) {
   const tsi_pattern *p = w->pattern;
   tsi_count *counts = out->ptr + 1;
@@ -33,8 +33,8 @@ CONSTANTS void count(const wanted *w, tsi_entries *out, const bool mirror, const
   }
 }
 
-/* Entry `place` of the pattern, or, complemented, the image of one, becomes number `at`. valued, places:
- * constants. */
+/* Entry `place` of the pattern, or, complemented, the mirror image of an entry, becomes entry `at`. valued,
+ * places: constants. */
 CONSTANTS void put(const wanted *w, tsi_entries *out, tsi_count at, tsi_index index, tsi_count place,
                    const bool valued, const bool places) {
   out->index[at] = index;
@@ -44,7 +44,7 @@ CONSTANTS void put(const wanted *w, tsi_entries *out, tsi_count at, tsi_index in
     ((tsi_count *)out->item)[at] = place;
 }
 
-/* Line by line of the pattern, so that the entries of a new line come with ascending indices, unless a
+/* Visits the lines of the pattern in order, so the entries of a new line have ascending indices, unless a
  * symmetric kind has entries in both triangles. Constants as above. */
 CONSTANTS void put_all(const wanted *w, tsi_entries *out, const bool mirror, const bool some,
                        const bool valued, const bool places) {
@@ -52,7 +52,7 @@ CONSTANTS void put_all(const wanted *w, tsi_entries *out, const bool mirror, con
   const bool as_given = p->by_rows == w->by_rows;
   tsi_count *next = out->ptr;
   for (tsi_index j = 0; j < p->n; j++) {
-    tsi_count own = next[j]; /* of a mirrored matrix: where the line's own entries go */
+    tsi_count own = next[j]; /* with mirror images: position of the line's own entries */
     for (tsi_count e = p->ptr[j]; e < p->ptr[j + 1]; e++) {
       const tsi_index i = p->index[e];
       if (!is_wanted(w, j, i, some)) continue;
@@ -63,7 +63,7 @@ CONSTANTS void put_all(const wanted *w, tsi_entries *out, const bool mirror, con
   }
 }
 
-/* Lines and their order are those of a GENERAL pattern. */
+/* Copies the lines of a GENERAL pattern in their order. */
 static void copy_all(const wanted *w, tsi_entries *out) {
   const tsi_pattern *p = w->pattern;
   const tsi_count entries = p->ptr[p->n];
@@ -77,7 +77,7 @@ static tristar_status make(tsi_env *env, const wanted *w, size_t bytes, tsi_entr
   const bool mirror = w->from_above || p->symmetry != TRISTAR_GENERAL;
   TSI_TRY(tsi_entries_begin(env, p->n, bytes, out));
   if (!mirror && p->by_rows == w->by_rows) {
-    if (w->values == NULL) out->bytes = 0; /* places are the entries' own */
+    if (w->values == NULL) out->bytes = 0; /* positions are the entries' own */
     memcpy(out->ptr, p->ptr, ((size_t)p->n + 1) * sizeof *out->ptr);
     TSI_TRY(tsi_entries_allocate(env, out));
     copy_all(w, out);

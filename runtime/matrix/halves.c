@@ -1,17 +1,19 @@
 /* The lower half of a Hermitian matrix for products: see halves.h. */
 #include "runtime/matrix/halves.h"
 
-/* Of the entries in full, dense tiles are to take at least that share, and are to be stored at most that one:
- * images of single entries take longer than the entries themselves take to be read. */
+/* Limits for the choice, as shares of the entries in full: dense tiles must have at least TILED of them, and
+ * at most STORED may be stored. The mirror image of a single entry takes longer to multiply than the entry
+ * takes to read. */
 #define TILED 0.9
 #define STORED 0.8
-#define WORTH_ENTRIES 8 /* of such a tile, on average */
-/* Tiles have so many entries on average, at least: a tile takes about as long as that many one by one. */
+#define WORTH_ENTRIES 8 /* Average entries of such a tile. */
+/* Least average entries of tiles: a tile takes about as long as this number of single entries. */
 #define TILE_ENTRIES 3
-/* Stretches are long where that leaves so many of them: the longer, the less is stored in full. */
+/* Least number of stretches of a matrix, if they are longer than STRETCH_LEAST: longer stretches store fewer
+ * entries in full. */
 #define STRETCHES 8
 #define STRETCH_LEAST 4 /* windows */
-#define STRETCH_MOST 32 /* distances are to fit into 16 bits */
+#define STRETCH_MOST 32 /* Distances must fit into 16 bits. */
 _Static_assert(STRETCH_MOST *TSI_WINDOW_ROWS <= UINT16_MAX, "distances of a stretch fit into a word");
 
 /* ---- Tiles --------------------------------------------------------------------------------------------- */
@@ -20,7 +22,7 @@ static tsi_index length_of(const tsi_entries *e, tsi_index row) {
   return (tsi_index)(e->ptr[row + 1] - e->ptr[row]);
 }
 
-/* Columns from the k-th on that follow each other. */
+/* Number of consecutive columns from position k on. */
 static tsi_index tile_width(const tsi_index *column, tsi_index k, tsi_index count) {
   tsi_index width = 1;
   while (width < TSI_TILE_COLUMNS && k + width < count && column[k + width] == column[k] + width) width++;
@@ -33,14 +35,14 @@ static tsi_index count_tiles(const tsi_index *column, tsi_index count) {
   return tiles;
 }
 
-/* Rows with so many columns, the same ones; least: entries of a tile, on average. */
+/* Are these rows, which have the same columns, worth storing as tiles? least: average entries of a tile. */
 static bool are_tiles(tsi_index rows, tsi_index columns, tsi_index tiles, int least) {
   return columns > 0 && (tsi_count)rows * columns >= (tsi_count)least * tiles;
 }
 
 /* ---- Stretches ----------------------------------------------------------------------------------------- */
 
-/* Windows of a stretch of a matrix with so many rows. */
+/* Windows of a stretch of a matrix with this number of rows. */
 static tsi_index stretch_windows(tsi_index rows) {
   const tsi_index windows = rows / TSI_WINDOW_ROWS + (rows % TSI_WINDOW_ROWS > 0);
   return tsi_index_min(tsi_index_max(windows / STRETCHES, STRETCH_LEAST), STRETCH_MOST);
@@ -63,7 +65,7 @@ static place place_of(const stretch *s, tsi_index row, tsi_index column) {
   return column <= row ? LOWER : IMAGE;
 }
 
-/* Entries that are stored, each row having one on the diagonal; all of them if one has not. */
+/* Number of stored entries if each row has a diagonal entry; otherwise all entries. */
 static tsi_count count_stored(const tsi_entries *rows) {
   tsi_count images = 0;
   for (tsi_index i = 0; i < rows->n; i++) {
@@ -78,13 +80,14 @@ static tsi_count count_stored(const tsi_entries *rows) {
   return rows->ptr[rows->n] - images;
 }
 
-/* Do two rows with so many entries have the same columns? Their ends differ as a rule. */
+/* Do two rows with equally many entries have the same columns? Usually their first or last columns differ. */
 static bool are_equal(const tsi_index *a, const tsi_index *b, tsi_index count) {
   return count == 0 ||
          (a[0] == b[0] && a[count - 1] == b[count - 1] && memcmp(a, b, (size_t)count * sizeof *a) == 0);
 }
 
-/* Would dense tiles take enough of the entries of rows in full? Unknowns of a node have the same columns. */
+/* Would dense tiles have enough of the entries of rows in full? The unknowns of a mesh node have the same
+ * columns. */
 static bool are_tiled(const tsi_entries *e) {
   const tsi_count all = e->ptr[e->n];
   tsi_count tiled = all;
@@ -140,7 +143,7 @@ tristar_status tsi_halves_split(tsi_env *env, const tsi_entries *rows, tsi_entri
 
 /* ---- The shape of a piece ------------------------------------------------------------------------------ */
 
-/* Entries before the diagonal, which is the last one of a row. */
+/* Entries before the diagonal, which is the last entry of a row. */
 static tsi_index before(const tsi_entries *e, tsi_index row) {
   return length_of(e, row) - 1;
 }
@@ -149,7 +152,7 @@ static const tsi_index *columns_of(const tsi_entries *e, tsi_index row) {
   return e->index + e->ptr[row];
 }
 
-/* Rows from this one on that have its columns and each other. */
+/* Number of rows from this one on that have its columns and each other. */
 static tsi_index count_alike(const tsi_entries *e, tsi_index row, tsi_index end) {
   const tsi_index count = before(e, row);
   const size_t bytes = (size_t)count * sizeof *e->index;
@@ -164,7 +167,7 @@ static tsi_index count_alike(const tsi_entries *e, tsi_index row, tsi_index end)
   return rows;
 }
 
-/* The piece that begins with a row: a single one, of a piece of ROWS that may go on. */
+/* The piece that begins with a row: tiles, or a single row, which may become part of a piece of ROWS. */
 static tsi_half_piece shape(const tsi_entries *e, tsi_index row, tsi_index end) {
   const tsi_index count = before(e, row);
   const tsi_index rows = count_alike(e, row, end), tiles = count_tiles(columns_of(e, row), count);
@@ -198,7 +201,7 @@ static tsi_index window_end(const tsi_halved *a, tsi_index w) {
   return (w + 1) * TSI_WINDOW_ROWS < a->rows ? (w + 1) * TSI_WINDOW_ROWS : a->rows;
 }
 
-/* Where the next window begins; pieces and words are put where there is room for them. */
+/* Returns the begin of the next window. Writes pieces and words if their arrays are allocated. */
 static tsi_half_window arrange(const tsi_halved *a, const tsi_entries *e, tsi_index w, tsi_half_window at) {
   const tsi_index end = window_end(a, w);
   tsi_half_piece last = {.kind = TSI_HALF_TILES};
@@ -242,10 +245,10 @@ size_t tsi_halved_bytes(const tsi_halved *a) {
 
 /* ---- Values -------------------------------------------------------------------------------------------- */
 
-/* Entry k of a row, in that column. */
+/* Called for entry k of a row, in this column. */
 typedef void (*entry_fn)(void *context, tsi_index row, tsi_index k, tsi_index column);
 
-/* Calls a function, which is a constant, for each value of a piece, in their order. */
+/* Calls `take`, a constant, for each value of a piece, in their order. */
 static inline __attribute__((always_inline)) void each_value(const tsi_half_piece *p, const uint16_t *word,
                                                              const entry_fn take, void *context) {
   tsi_index first = 0; /* entry of a tile */
@@ -270,7 +273,7 @@ static inline __attribute__((always_inline)) void each_value(const tsi_half_piec
 
 typedef struct copy {
   const tsi_count *ptr;
-  tsi_count begin; /* of the window's entries */
+  tsi_count begin; /* First entry of the window. */
   const char *from;
   char *to;
   size_t bytes;
@@ -306,7 +309,7 @@ void tsi_halved_fill(const tsi_halved *a, tsi_index window, const tsi_count *ptr
 typedef struct look {
   const tsi_entries *lower;
   tsi_count values;
-  tsi_index row, column; /* of the first entry that is not where it should be; row TSI_NONE: none */
+  tsi_index row, column; /* The first entry at a wrong place; row TSI_NONE: there is none. */
 } look;
 
 static void look_at(void *context, tsi_index row, tsi_index k, tsi_index column) {
@@ -339,7 +342,7 @@ tristar_status tsi_halved_check(tsi_env *env, const tsi_halved *a, const tsi_ent
   return TRISTAR_OK;
 }
 
-/* ---- Both ---------------------------------------------------------------------------------------------- */
+/* ---- The half and the rest ----------------------------------------------------------------------------- */
 
 static tristar_status take_halves(tsi_env *env, const tsi_entries *rows, tsi_halves *out) {
   TSI_CLEANUP(tsi_entries_finish) tsi_entries lower = {.ptr = NULL}, rest = {.ptr = NULL};

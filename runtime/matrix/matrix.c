@@ -71,7 +71,7 @@ tristar_status tristar_matrix_get_view(const tristar_matrix_t *matrix, tristar_v
   return TRISTAR_OK;
 }
 
-/* What is wrong with entry k of column j, or NULL. */
+/* The defect of entry k of column j, or NULL. */
 static const char *entry_defect(const tristar_matrix_t *m, tsi_index j, tsi_count k) {
   tsi_index i = m->index[k];
   int width = tsi_scalar_width(m->scalar);

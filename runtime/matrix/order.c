@@ -1,4 +1,4 @@
-/* Moves rows and columns: see order.h. */
+/* Permutes rows and columns: see order.h. */
 #include "runtime/matrix/order.h"
 
 #include <inttypes.h>

@@ -1,4 +1,4 @@
-/* Checks and copies the user's matrix: see pattern.h. */
+/* Verifies and copies the user's matrix: see pattern.h. */
 #include "runtime/matrix/pattern.h"
 
 #include <inttypes.h>
@@ -8,7 +8,7 @@
 #include "runtime/base/sort.h"
 #include "runtime/matrix/view.h"
 
-/* What factorization needs beyond what every view has to satisfy; not the arrays. */
+/* Verifies the additional requirements of a factorization, except for the arrays. */
 static tristar_status check_square(tsi_env *env, const tristar_view *view) {
   if (view->rows != view->cols)
     TSI_FAIL(env, TRISTAR_ERR_RECTANGULAR, "the matrix is not square: %" PRId64 " rows, %" PRId64 " columns",
@@ -18,8 +18,9 @@ static tristar_status check_square(tsi_env *env, const tristar_view *view) {
 
 /* ---- Arrays of a view ---------------------------------------------------------------------------------- */
 
-/* Copies ptr less its base. Does it begin with 0, and never fall? A fall leaves a difference that is
- * negative, or follows a number that is. No exit, as in all of these: loops of vectors. */
+/* Copies ptr minus its base. Returns whether it begins with 0 and never decreases: a decrease makes a
+ * difference negative, or follows a negative number. Like the other loops here it has no early exit, so
+ * compilers can vectorize it. */
 #define COPY_PTR(bits)                                                                                       \
   static bool copy_ptr_##bits(const tristar_view *view, tsi_index n, tsi_count *restrict to) {               \
     const int##bits##_t *restrict from = view->ptr;                                                          \
@@ -36,8 +37,8 @@ static tristar_status check_square(tsi_env *env, const tristar_view *view) {
 COPY_PTR(32)
 COPY_PTR(64)
 
-/* Copies some indices less their base. Is each from 0 to the last one? *falls: how many are not above the one
- * before. */
+/* Copies some indices minus their base. Returns whether each is in range. *falls: number of indices that are
+ * not above the one before. */
 #define COPY_INDEX(bits)                                                                                     \
   static bool copy_index_##bits(const tristar_view *view, tsi_count begin, tsi_index some,                   \
                                 tsi_index *restrict to, tsi_index *falls) {                                  \
@@ -57,14 +58,14 @@ COPY_PTR(64)
 COPY_INDEX(32)
 COPY_INDEX(64)
 
-/* Entries that are copied together: they stay in the cache while their lines are looked at. */
+/* Entries that are copied together: they stay in the cache while their lines are verified. */
 #define SOME_ENTRIES 4096
 
-/* Copies the indices of lines whose ptr is there. Are they in range? *ascend: does each line ascend strictly?
- */
+/* Copies the indices of lines; ptr is already set. Returns whether they are in range. *ascend: each line
+ * ascends strictly. */
 static bool copy_lines(const tristar_view *view, tsi_pattern *to, bool *ascend) {
   const tsi_count *ptr = to->ptr;
-  tsi_count falls = 0, between = 0; /* of all entries; from a line to the next */
+  tsi_count falls = 0, between = 0; /* of all entries; at the begins of lines */
   tsi_index j = 1, here;
   bool inside = true;
   for (tsi_count begin = 0; begin < to->given; begin += SOME_ENTRIES) {
@@ -79,30 +80,31 @@ static bool copy_lines(const tristar_view *view, tsi_pattern *to, bool *ascend) 
   return inside;
 }
 
-/* Are the values seen to be right by a look at them alone? */
+/* Can the values be verified without their places, and are they right? */
 static bool are_values_right(const tristar_view *view, tsi_count entries) {
   if (view->values == NULL || entries == 0) return true;
   if (view->symmetry == TRISTAR_SKEW_SYMMETRIC || view->symmetry == TRISTAR_HERMITIAN) return false;
   return tsi_sparse_kernels_select((char)view->scalar)->first_not_finite(entries, view->values) == entries;
 }
 
-/* Verifies the view and copies its arrays, whose owner the pattern becomes. */
+/* Verifies the view and copies its arrays, which the pattern then owns. */
 static tristar_status take_arrays(tsi_env *env, const tristar_view *view, tsi_pattern *to, bool *ascend) {
   TSI_TRY(TSI_ALLOC_IN(to, to->ptr, (tsi_count)to->n + 1));
   bool right = (view->ptr_bits == 64 ? copy_ptr_64 : copy_ptr_32)(view, to->n, to->ptr);
   right = right && (to->ptr[to->n] == 0 || view->index != NULL);
-  if (!right) TSI_TRY(tsi_view_check(env, view)); /* which tells what is wrong */
+  if (!right) TSI_TRY(tsi_view_check(env, view)); /* which reports the error */
   to->given = to->ptr[to->n];
   TSI_TRY(TSI_ALLOC_IN(to, to->index, to->given));
   right = copy_lines(view, to, ascend) && are_values_right(view, to->given);
-  return right ? TRISTAR_OK : tsi_view_check(env, view); /* one by one */
+  return right ? TRISTAR_OK : tsi_view_check(env, view); /* entry by entry */
 }
 
-/* ---- Every place once ---------------------------------------------------------------------------------- */
+/* ---- No duplicates ------------------------------------------------------------------------------------- */
 
-/* Of entries at one place the first stays; `place` tells where each went. lines: sorted, by number. */
+/* Merges entries at one place into the first; `place` receives the merged entry of each. number: of each
+ * entry in the sorted lines. */
 static void merge(tsi_pattern *pattern, const tsi_count *number) {
-  tsi_count to = 0, end = 0; /* of the lines before, without and with what is merged */
+  tsi_count to = 0, end = 0; /* ends of the lines before, after and before merging */
   for (tsi_index j = 0; j < pattern->n; j++) {
     const tsi_count first = to;
     tsi_count e = end;
@@ -115,7 +117,7 @@ static void merge(tsi_pattern *pattern, const tsi_count *number) {
   }
 }
 
-/* Sorts the lines and merges what is at one place. */
+/* Sorts the lines and merges entries at one place. */
 static tristar_status sort_lines(tsi_env *env, tsi_pattern *pattern) {
   TSI_OWNED tsi_count *number = NULL;
   tsi_entries lines = {pattern->n, sizeof *number, pattern->ptr, pattern->index, NULL};
@@ -144,8 +146,8 @@ bool tsi_pattern_has_both(const tsi_pattern *pattern) {
   return above && below;
 }
 
-/* Of each pair (i, j), (j, i) of a symmetric kind one entry is to be stored: both would be added up, though
- * what is meant is the pair once. Repeated entries at one place are summed as ever. */
+/* A symmetric kind must store only one entry of each pair (i, j), (j, i): otherwise the pair would be added
+ * twice. Repeated entries at one place are summed as usual. */
 static tristar_status check_one_of_each_pair(tsi_env *env, const tsi_pattern *pattern) {
   if (pattern->symmetry == TRISTAR_GENERAL || !tsi_pattern_has_both(pattern)) return TRISTAR_OK;
   for (tsi_index j = 0; j < pattern->n; j++)
@@ -222,7 +224,7 @@ bool tsi_pattern_equal(const tsi_pattern *a, const tsi_pattern *b) {
          (a->place == NULL || memcmp(a->place, b->place, (size_t)a->given * sizeof *a->place) == 0);
 }
 
-/* Are the arrays of the view those of the pattern? */
+/* Do the arrays of the view equal the arrays of the pattern? */
 #define HAS_ARRAY(bits, type)                                                                                \
   static bool has_##type##_##bits(const int##bits##_t *from, int base, tsi_count count, const type *to) {    \
     uint##bits##_t apart = 0;                                                                                \
@@ -256,7 +258,7 @@ tristar_status tsi_pattern_fits(tsi_env *env, const tsi_pattern *pattern, const 
             has_arrays(pattern, view);
     if (*fits) return are_values_right(view, pattern->given) ? TRISTAR_OK : tsi_view_check(env, view);
   }
-  TSI_TRY(tsi_pattern_create(env, view, &other)); /* which may tell what is wrong */
+  TSI_TRY(tsi_pattern_create(env, view, &other)); /* may report an error */
   *fits = tsi_pattern_equal(other, pattern);
   return TRISTAR_OK;
 }
@@ -284,7 +286,7 @@ static tsi_index line_of(const tsi_count *ptr, tsi_count p) {
   return j;
 }
 
-/* A skew-symmetric matrix has zeros on its diagonal, a Hermitian one real numbers. */
+/* A skew-symmetric matrix must have zeros on its diagonal, a Hermitian one real numbers. */
 static tristar_status check_diagonal(tsi_env *env, const tsi_pattern *pattern, const void *values) {
   const tsi_sparse_kernels *kernels = tsi_sparse_kernels_select(pattern->scalar);
   if (pattern->symmetry != TRISTAR_SKEW_SYMMETRIC && pattern->symmetry != TRISTAR_HERMITIAN)
@@ -327,8 +329,8 @@ tristar_status tsi_pattern_find_unlike(tsi_env *env, const tsi_pattern *pattern,
   return TRISTAR_OK;
 }
 
-/* As lines ascend, the entries (i, j) with i > j of all lines i, in the order of j, are the candidates for
- * line i: next[i] is the first one that is not compared yet. Each pair that is complete is found once. */
+/* As lines ascend, the entries (i, j) with i > j of line i are needed in the order of j: next[i] is the first
+ * one that has not been compared. Each complete pair is found once. */
 tristar_status tsi_pattern_missing_mirrors(tsi_env *env, const tsi_pattern *pattern, tsi_count *missing) {
   const tsi_count *ptr = pattern->ptr;
   tsi_count single = 0;

@@ -3,8 +3,8 @@
 
 #include "runtime/base/grow.h"
 
-#define SHORT_COLUMNS ((tsi_index)UINT16_MAX + 1) /* that 16-bit offsets reach */
-/* Lanes of rows side by side may be more by that factor than those of rows one by one. */
+#define SHORT_COLUMNS ((tsi_index)UINT16_MAX + 1) /* range of 16-bit offsets */
+/* Rows that are stored side by side may have this factor more lanes than rows that are stored one by one. */
 #define PADDING 1.25
 
 typedef struct totals {
@@ -21,12 +21,12 @@ static tsi_index groups_of(tsi_index entries) {
   return (tsi_index)(((uint32_t)entries + TSI_SLICE_ROWS - 1) / TSI_SLICE_ROWS);
 }
 
-/* Are the first 8 rows neighbours, each the one before moved by one column? */
+/* Are the first 8 rows consecutive, each equal to the one before shifted by one column? */
 static bool are_run(const tsi_entries *e, const tsi_index *row) {
   const tsi_count *ptr = e->ptr + row[0];
   const tsi_index length = (tsi_index)(ptr[1] - ptr[0]), entries = (TSI_SLICE_ROWS - 1) * length;
   const tsi_index *index = e->index + ptr[0];
-  tsi_index other = 0, apart = 0; /* no exit: loops of vectors */
+  tsi_index other = 0, apart = 0; /* no early exit, so compilers can vectorize these loops */
   if (length == 0 || length > TSI_INDEX_MAX / TSI_SLICE_ROWS) return false;
   for (tsi_index r = 0; r < TSI_SLICE_ROWS; r++) other |= row[r] ^ (row[0] + r);
   if (other != 0 || ptr[TSI_SLICE_ROWS] - ptr[0] != (tsi_count)TSI_SLICE_ROWS * length) return false;
@@ -36,7 +36,7 @@ static bool are_run(const tsi_entries *e, const tsi_index *row) {
   return apart == 0;
 }
 
-/* Rows that are together in a slice: full ones, or empty ones. */
+/* Number of rows in a slice: rows with entries, or empty rows. */
 static tsi_index count_rows(const tsi_entries *e, const tsi_index *row, tsi_index left) {
   const bool empty = length_of(e, row[0]) == 0;
   tsi_index rows = 1;
@@ -44,13 +44,13 @@ static tsi_index count_rows(const tsi_entries *e, const tsi_index *row, tsi_inde
   return rows;
 }
 
-/* Is each of the 8 rows the first one, moved? *step: by one column after the other. */
+/* Does each of the 8 rows equal the first one, shifted? *step: row r is shifted by r columns. */
 static bool are_moved(const tsi_entries *e, const tsi_index *row, tsi_index length, bool *step) {
   const tsi_index *first = e->index + e->ptr[row[0]];
   *step = true;
   for (tsi_index r = 1; r < TSI_SLICE_ROWS; r++) {
     const tsi_index *own = e->index + e->ptr[row[r]], by = own[0] - first[0];
-    tsi_index apart = 0; /* no exit: a loop of vectors */
+    tsi_index apart = 0; /* no early exit, so compilers can vectorize it */
     if (length_of(e, row[r]) != length || own[length - 1] - first[length - 1] != by) return false;
     for (tsi_index k = 1; k < length - 1; k++) apart |= (own[k] - first[k]) ^ by;
     if (apart != 0) return false;
@@ -59,7 +59,7 @@ static bool are_moved(const tsi_entries *e, const tsi_index *row, tsi_index leng
   return true;
 }
 
-/* SHORT, if 16 bits are enough for the columns of the rows; base: the first of them. */
+/* Returns SHORT if 16 bits are enough for the columns of the rows; *base: the first of them. */
 static tsi_slice_kind find_span(const tsi_entries *e, const tsi_index *row, tsi_index rows, tsi_index *base) {
   tsi_index first = TSI_INDEX_MAX, last = 0;
   for (tsi_index r = 0; r < rows; r++) {
@@ -70,7 +70,7 @@ static tsi_slice_kind find_span(const tsi_entries *e, const tsi_index *row, tsi_
   return last - first < SHORT_COLUMNS ? TSI_SLICE_SHORT : TSI_SLICE_LONG;
 }
 
-/* The slice that begins with the first of the rows that are left. */
+/* The slice that begins with the first of the remaining rows. */
 static tsi_slice shape(const tsi_entries *e, const tsi_index *row, tsi_index left) {
   const tsi_index length = length_of(e, row[0]);
   if (left >= TSI_SLICE_ROWS && are_run(e, row))
@@ -108,7 +108,7 @@ static void list_rows(tsi_index first, tsi_index count, tsi_index *row) {
   for (tsi_index r = 0; r < count; r++) row[r] = first + r;
 }
 
-/* The longest first; equally long ones, and those that are longer than a window, in their order. */
+/* Lists the longest rows first. Equally long rows, and all rows longer than a window, keep their order. */
 static void list_by_length(const tsi_entries *e, tsi_index first, tsi_index count, tsi_index *row) {
   tsi_index begin[TSI_WINDOW_ROWS + 2], longest = 0;
   for (tsi_index r = 0; r < count; r++) longest = tsi_index_max(longest, length_of(e, first + r));
@@ -120,7 +120,7 @@ static void list_by_length(const tsi_entries *e, tsi_index first, tsi_index coun
   for (tsi_index r = 0; r < count; r++) row[begin[PLACE(r)]++] = first + r;
 }
 
-/* The slices of rows. Room for as many as there are rows. */
+/* Finds the slices of rows. slice: memory for as many as there are rows. */
 static totals measure(const tsi_entries *e, const tsi_index *row, tsi_index rows, tsi_slice *slice) {
   totals t = {0};
   for (tsi_index r = 0; r < rows; slice++) {
@@ -143,15 +143,15 @@ static size_t bytes_of(const totals *t, size_t value) {
          (size_t)(t->words + t->listed) * sizeof(tsi_index);
 }
 
-/* A window that is arranged: its rows in an order, and their slices. */
+/* A window in one order: its rows and their slices. */
 typedef struct arranged {
   totals all;
   tsi_index row[TSI_WINDOW_ROWS];
   tsi_slice slice[TSI_WINDOW_ROWS];
 } arranged;
 
-/* Rows of a window in the order that takes less bytes, were no value narrow: sums are the same then. Gives
- * one of the two, which are for both orders. */
+/* Arranges the rows of a window in the order that takes fewer bytes if no value is narrow, so that sums do
+ * not depend on narrow values. Returns one of `both`, which are scratch for the two orders. */
 static const arranged *arrange(const tsi_sliced *a, const tsi_entries *e, tsi_index w, arranged both[2]) {
   const tsi_index first = w * TSI_WINDOW_ROWS, count = window_rows(a, w);
   arranged *own = &both[0], *sorted = &both[1];
@@ -169,7 +169,8 @@ static tsi_index row_of(const tsi_sliced *a, const tsi_slice *s, tsi_index lane)
   return s->listed ? a->row[s->row + lane] : s->row + lane;
 }
 
-/* What a lane has: in group k < count entry first + k step; behind them the column of entry `last`. */
+/* The entries of a lane: in group k < count, entry first + k step; in later groups, the column of entry
+ * `last`. */
 typedef struct lane_entries {
   tsi_count first, last;
   tsi_index count, step;
@@ -210,7 +211,7 @@ static void put_columns(const tsi_sliced *a, const tsi_slice *s, const tsi_entri
   }
 }
 
-/* Room for so many slices and rows of the list, and as many again where there is none. */
+/* Allocates memory for this many more slices and listed rows; if it is too small, at least doubles it. */
 static tristar_status make_room(tsi_env *env, tsi_sliced *out, const totals *used, const totals *more,
                                 totals *room) {
   if (used->slices + more->slices > room->slices) {
@@ -224,7 +225,7 @@ static tristar_status make_room(tsi_env *env, tsi_sliced *out, const totals *use
   return TRISTAR_OK;
 }
 
-/* The slices of a window follow those that there are; listed ones with their rows. */
+/* Appends the slices of a window, and the rows of listed slices. */
 static void append(const arranged *from, const totals *used, tsi_sliced *out) {
   tsi_index first = 0, listed = (tsi_index)used->listed;
   for (tsi_count i = 0; i < from->all.slices; i++) {
@@ -239,7 +240,7 @@ static void append(const arranged *from, const totals *used, tsi_sliced *out) {
   }
 }
 
-/* All slices, in room that may be too much. */
+/* Lists all slices; the arrays may be larger than needed. */
 static tristar_status list_slices(tsi_env *env, const tsi_entries *rows, tsi_sliced *out, totals *all) {
   TSI_OWNED arranged *both = NULL;
   totals room = {.slices = rows->n / TSI_SLICE_ROWS + 1};
@@ -279,7 +280,7 @@ tristar_status tsi_slices_make(tsi_env *env, const tsi_entries *rows, size_t byt
   return TRISTAR_OK;
 }
 
-/* Number `at` of the values becomes number e of `from`. bytes, narrow: constants. */
+/* Value number `at` becomes value e of `from`. bytes, narrow: constants. */
 static inline __attribute__((always_inline)) void put_value(const size_t bytes, const bool narrow,
                                                             const void *from, tsi_count e, void *values,
                                                             tsi_count at) {
@@ -291,7 +292,7 @@ static inline __attribute__((always_inline)) void put_value(const size_t bytes, 
     memcpy((char *)values + (size_t)at * bytes, (const char *)from + (size_t)e * bytes, bytes);
 }
 
-/* Are the rows side by side, with as many entries each? */
+/* Are the rows consecutive and equally long? */
 static bool is_even(const tsi_slice *s) {
   return !s->listed && (s->kind == TSI_SLICE_RUN || s->kind == TSI_SLICE_SHIFT);
 }
@@ -366,7 +367,7 @@ void tsi_slices_finish(tsi_sliced *a) {
   tsi_release(tsi_take(&a->values));
 }
 
-/* ---- What is there ------------------------------------------------------------------------------------- */
+/* ---- Sizes --------------------------------------------------------------------------------------------- */
 
 static totals count_all(const tsi_sliced *a) {
   totals all = {0};
@@ -383,7 +384,7 @@ size_t tsi_slices_bytes(const tsi_sliced *a) {
          (a->window != NULL ? ((size_t)a->windows + 1) * sizeof *a->window : 0);
 }
 
-/* As the kernels find it. */
+/* The column that the kernels read. */
 static tsi_index column_of(const tsi_slice *s, const tsi_index *word, tsi_index k, tsi_index lane) {
   switch ((tsi_slice_kind)s->kind) {
   case TSI_SLICE_RUN:

@@ -3,18 +3,18 @@
 
 #include "runtime/matrix/view.h"
 
-#define BLOCK 512 /* lines that are copied, and looked at in the cache */
+#define BLOCK 512 /* Lines that are copied, and then verified in the cache. */
 
-/* One triangle of a pattern. Of a symmetric kind entries of the other triangle stand at their mirror places.
- */
+/* One triangle of a pattern. In a symmetric kind, entries of the other triangle are replaced by their mirror
+ * images. */
 typedef struct triangle_of {
   const tsi_pattern *pattern;
   const void *values;
-  bool below; /* of line j the indices from j on count, else those up to j */
+  bool below; /* Line j has the indices from j on; otherwise the indices up to j. */
   bool unit;
 } triangle_of;
 
-/* Where entry e of line j stands in the triangle: false: nowhere. */
+/* Finds the place of entry e of line j in the triangle; false: it is not in the triangle. */
 static bool find_place(const triangle_of *t, tsi_index j, tsi_count e, tsi_index *line, tsi_index *index,
                        bool *mirrored) {
   const tsi_index i = t->pattern->index[e];
@@ -56,7 +56,7 @@ static void copy_entries(const triangle_of *t, tsi_entries *out) {
   }
 }
 
-/* Lines come out sorted: mirror images may stand anywhere. */
+/* Lines are sorted, as mirror images may be anywhere. */
 static tristar_status filter(tsi_env *env, const tsi_pattern *p, const void *values, bool lower, bool unit,
                              tsi_entries *out) {
   const triangle_of t = {p, values, lower != p->by_rows, unit};
@@ -70,7 +70,7 @@ static tristar_status filter(tsi_env *env, const tsi_pattern *p, const void *val
 
 /* ---- Lines that ascend --------------------------------------------------------------------------------- */
 
-/* Which part of a line is the triangle's: from `first` up to `end`, the diagonal left out of a unit one. */
+/* The part of a line in the triangle: first .. end - 1, without the diagonal of a unit triangle. */
 typedef struct line_part {
   tsi_count first, end;
 } line_part;
@@ -81,13 +81,14 @@ typedef struct taking {
   bool below, unit; /* as in triangle_of */
 } taking;
 
-/* The part of line j, if the line is in order. The functions for each width of indices are the same. */
+/* Finds the part of line j; false: the line is not in order. The functions for both widths of indices are the
+ * same. */
 #define FIND_PART(name, type)                                                                                \
   static bool name(const taking *t, tsi_index j, tsi_count begin, tsi_count stop, line_part *part) {         \
     const type *index = (const type *)t->view->index;                                                        \
     const int64_t base = t->view->base;                                                                      \
-    int64_t last = base - 1;  /* no difference of what is not in the matrix: it may overflow */              \
-    tsi_count before = begin; /* indices below j */                                                          \
+    int64_t last = base - 1;  /* no differences of wrong indices: they may overflow */                       \
+    tsi_count before = begin; /* Number of indices below j. */                                               \
     for (tsi_count e = begin; e < stop; e++) {                                                               \
       if (index[e] <= last || index[e] - base >= t->n) return false;                                         \
       last = index[e];                                                                                       \
@@ -109,7 +110,7 @@ FIND_PART(find_part_64, int64_t)
 COPY_INDICES(copy_indices_32, int32_t)
 COPY_INDICES(copy_indices_64, int64_t)
 
-/* The parts of all lines, and ptr of what comes out. false: not all lines are in order. */
+/* Finds the parts of all lines, and ptr of the result; false: not all lines are in order. */
 static bool find_parts(const taking *t, line_part *part, tsi_count *ptr) {
   const bool wide = t->view->index_bits == 64;
   tsi_count stop = tsi_view_begin(t->view, 0);
@@ -141,9 +142,9 @@ static void copy_parts(const taking *t, const line_part *part, const tsi_count *
   }
 }
 
-/* ---- Lines that ascend and are the triangle's from end to end ------------------------------------------ */
+/* ---- Ascending lines of arrays that contain only the triangle ------------------------------------------ */
 
-/* Where lines begin. false: ptr falls, or does not begin with 0. */
+/* Sets the begins of lines; false: ptr decreases, or does not begin with 0. */
 #define TAKE_PTR(name, type)                                                                                 \
   static bool name(const taking *t, tsi_count *ptr) {                                                        \
     const type *given = (const type *)t->view->ptr;                                                          \
@@ -164,24 +165,24 @@ static bool take_ptr(const taking *t, tsi_count *ptr) {
   return (t->view->ptr_bits == 64 ? take_ptr_64 : take_ptr_32)(t, ptr);
 }
 
-/* What is to hold of the entries from one line to the next. */
+/* State of the verification from one line to the next. */
 typedef struct ends {
-  int64_t last;    /* index of the latest line */
-  tsi_count falls; /* lines that begin with an index that is not above the last one of the line before */
+  int64_t last;    /* Last index of the latest line. */
+  tsi_count falls; /* Number of lines whose first index is not above the last index of the line before. */
 } ends;
 
-/* Negative where a > b: of 32-bit indices by a difference, which may overflow in 64 bits. */
+/* Negative if a > b. 32-bit indices use a difference, which could overflow with 64 bits. */
 #define ABOVE_32(a, b) ((b) - (a))
 #define ABOVE_64(a, b) (-(int64_t)((a) > (b)))
 
-/* The first and the last index of lines first .. stop - 1 are the triangle's. */
+/* Verifies that the first and the last index of lines first .. stop - 1 are in the triangle. */
 #define SEE_ENDS(name, type, ABOVE)                                                                          \
   static bool name(const taking *t, const tsi_count *ptr, tsi_index first, tsi_index stop, ends *seen) {     \
     const type *index = (const type *)t->view->index;                                                        \
     const int64_t base = t->view->base, n = t->n;                                                            \
-    int64_t outside = 0;             /* negative: an end is */                                               \
-    ends now = *seen;                /* not in memory */                                                     \
-    const int64_t by_row = t->below; /* what the least index grows by, and what the greatest does not */     \
+    int64_t outside = 0;             /* negative: an index is outside */                                     \
+    ends now = *seen;                /* a copy in registers */                                               \
+    const int64_t by_row = t->below; /* growth of the least index per row; 1 - this: of the greatest */      \
     int64_t least = base + (t->below ? first : 0), most = base + (t->below ? n - 1 : first);                 \
     tsi_count begin = ptr[first];                                                                            \
     for (int64_t j = first; j < stop; j++, least += by_row, most += !by_row) {                               \
@@ -207,8 +208,8 @@ static ends begin_ends(const taking *t) {
   return (ends){t->view->base - 1, 0};
 }
 
-/* Entries begin .. end - 1. Gives how many indices are not above the one before. Those inside a line may be
- * anything yet: differences of unsigned numbers do not overflow. */
+/* Copies entries begin .. end - 1. Returns the number of indices that are not above the one before. Indices
+ * inside a line are not verified yet: differences of unsigned numbers do not overflow. */
 #define COPY_SOME(name, type)                                                                                \
   static tsi_count name(const taking *t, tsi_count begin, tsi_count end, tsi_index *to) {                    \
     const type *index = (const type *)t->view->index;                                                        \
@@ -224,7 +225,7 @@ static ends begin_ends(const taking *t) {
 COPY_SOME(copy_some_32, int32_t)
 COPY_SOME(copy_some_64, int64_t)
 
-/* Of lines first .. stop - 1, whose indices were copied. bytes: a constant. */
+/* Copies the diagonal of lines first .. stop - 1, whose indices have been copied. bytes: a constant. */
 static inline __attribute__((always_inline)) void copy_scalars(const taking *t, const tsi_entries *out,
                                                                tsi_index first, tsi_index stop,
                                                                char *diagonal, const size_t bytes) {
@@ -254,8 +255,9 @@ static void copy_diagonal(const taking *t, const tsi_entries *out, tsi_index fir
   }
 }
 
-/* Copies block of lines after block, and looks at each while it is in the cache; seen NULL: their ends were
- * seen before. *falls: indices that are not above the one before. false: the ends of a line are outside. */
+/* Copies lines block by block, and verifies each block while it is in the cache. seen NULL: the ends of lines
+ * were verified before. *falls: number of indices that are not above the one before. Returns false if the
+ * ends of a line are outside. */
 static bool copy_lines(const taking *t, const tsi_entries *out, ends *seen, tsi_count *falls,
                        tsi_triangle_values *known) {
   const tsi_sparse_kernels *kernels = tsi_sparse_kernels_select((char)t->view->scalar);
@@ -275,7 +277,7 @@ static bool copy_lines(const taking *t, const tsi_entries *out, ends *seen, tsi_
   return true;
 }
 
-/* *taken: all lines were so, and out is full, and `known`; else both are empty. */
+/* *taken: all lines were in order, and out and `known` are filled; otherwise both are empty. */
 static tristar_status take_whole(tsi_env *env, const taking *t, bool *taken, tsi_triangle_values *known,
                                  tsi_entries *out) {
   tristar_status status = TRISTAR_OK;
@@ -283,7 +285,7 @@ static tristar_status take_whole(tsi_env *env, const taking *t, bool *taken, tsi
   tsi_count falls;
   *taken = false;
   TSI_TRY_OUT(TSI_ALLOC(env, out->ptr, (tsi_count)t->n + 1));
-  /* most that are not so show it at once */
+  /* most other arrays fail this first test */
   if (!take_ptr(t, out->ptr) || !see_ends(t, out->ptr, 0, tsi_index_min(BLOCK, t->n), &seen)) goto out;
   TSI_TRY_OUT(tsi_entries_allocate(env, out));
   TSI_TRY_OUT(TSI_ALLOC_SIZED(env, known->diagonal, t->n, out->bytes));
@@ -300,7 +302,7 @@ out:
 
 /* ---- Any view ------------------------------------------------------------------------------------------ */
 
-/* What a view must be for its arrays to be read at all. */
+/* Can the arrays of the view be read at all? */
 static bool is_plain(const tristar_view *v) {
   return (v->symmetry == TRISTAR_GENERAL || v->symmetry == TRISTAR_SYMMETRIC) && v->rows == v->cols &&
          v->rows >= 0 && v->rows <= TSI_INDEX_MAX && v->ptr != NULL && v->index != NULL &&
@@ -310,7 +312,7 @@ static bool is_plain(const tristar_view *v) {
          tsi_sparse_kernels_select((char)v->scalar) != NULL;
 }
 
-/* Of the first entry off the diagonal: does it stand below it? Reads only what a first look at a line may. */
+/* Is the first entry off the diagonal below it? Reads at most two entries of each line. */
 static bool first_is_below(const taking *t) {
   for (tsi_index j = 0; j < t->n; j++) {
     const tsi_count begin = tsi_view_begin(t->view, j), stop = tsi_view_begin(t->view, (int64_t)j + 1);
@@ -327,7 +329,7 @@ bool tsi_triangle_has_columns(const tristar_view *view, tristar_uplo uplo, trist
   if (!is_plain(view) || diag == TRISTAR_UNIT || view->index_bits != 32 || view->base != 0) return false;
   const bool lower = uplo == TRISTAR_LOWER;
   const taking t = {view, (tsi_index)view->rows, lower, false};
-  /* of a symmetric matrix rows of the other triangle are columns of this one */
+  /* in a symmetric matrix, rows of the other triangle are columns of this one */
   return view->symmetry == TRISTAR_SYMMETRIC ? first_is_below(&t) == lower : view->format == TRISTAR_CSC;
 }
 
@@ -370,7 +372,7 @@ out:
   return status;
 }
 
-/* The parts of the one triangle that a symmetric matrix is to store all of. */
+/* Finds the parts of the triangle if a symmetric matrix stores all entries in it. */
 static bool find_all(taking t, line_part *part, tsi_count *ptr) {
   const bool unit = t.unit;
   t.unit = false;
@@ -379,8 +381,8 @@ static bool find_all(taking t, line_part *part, tsi_count *ptr) {
   return !unit || find_parts(&t, part, ptr);
 }
 
-/* *taken: the lines were in order, and out is full: by lines as wanted, or, *turned, by the others: a
- * symmetric matrix stores one triangle, whose lines are those of the other one, too. known: filled where it
+/* *taken: the lines were in order, and out is filled. *turned: its lines are the others than requested, as a
+ * symmetric matrix stores one triangle, whose lines are also the lines of the other one. known: filled if it
  * costs nothing. */
 static tristar_status take_parts(tsi_env *env, const tristar_view *view, const triangle_of *which,
                                  bool *taken, bool *turned, tsi_triangle_values *known, tsi_entries *out) {
@@ -415,7 +417,7 @@ static tristar_status filter_view(tsi_env *env, const tristar_view *view, bool l
   TSI_OWNED tsi_pattern *pattern = NULL;
   TSI_OWNED void *values = NULL; /* summed */
   tristar_view places = *view;
-  places.values = NULL; /* those of the other triangle may be anything */
+  places.values = NULL; /* values of the other triangle are not verified */
   TSI_TRY(tsi_pattern_create(env, &places, &pattern));
   if (!unit) TSI_TRY(tsi_view_check_diagonal(env, view));
   TSI_TRY(tsi_pattern_allocate_values(env, pattern, &values));

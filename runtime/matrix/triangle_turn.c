@@ -2,11 +2,11 @@
 #include "runtime/matrix/triangle_turn.h"
 
 #define CONSTANTS static inline __attribute__((always_inline))
-#define BLOCK 1024  /* entries that are looked at, and then counted */
-#define COLUMNS 512 /* whose values are looked at, and then moved */
+#define BLOCK 1024  /* entries that are verified, and then counted */
+#define COLUMNS 512 /* columns whose values are verified, and then copied */
 
-/* What is known of a row while columns are taken, in one word, which is read and written at once: the place
- * of its next entry (lower), or of its latest one (upper); above these bits its level. */
+/* State of a row while columns are visited, in one word, which is read and written at once. Low half:
+ * position of its next entry (lower), or of its latest one (upper). High half: its level. */
 typedef uint64_t row_state;
 
 static inline tsi_index place_of(row_state state) {
@@ -21,8 +21,9 @@ static inline row_state make_state(tsi_index place, tsi_index level) {
   return (uint64_t)(uint32_t)level << 32 | (uint32_t)place;
 }
 
-/* Entries of each row. Gives how many indices are not above the one before, or TSI_NONE if one is beyond the
- * rows. state: n. Blocks are looked at by loops that compilers make vectors of. */
+/* Counts the entries of each row in state (n). Returns the number of indices that are not above the one
+ * before, or TSI_NONE if an index is out of range. Blocks are verified by loops that compilers can
+ * vectorize. */
 static tsi_count count_rows(const tsi_column_arrays *from, row_state *state) {
   const tsi_index *index = from->index;
   const uint32_t end = (uint32_t)from->n - 1;
@@ -31,7 +32,7 @@ static tsi_count count_rows(const tsi_column_arrays *from, row_state *state) {
   for (tsi_index i = 0; i < from->n; i++) state[i] = 0;
   for (tsi_count begin = 0, stop; begin < entries; begin = stop) {
     stop = tsi_count_min(begin + BLOCK, entries);
-    uint32_t outside = 0; /* in its sign: below 0, or above the last row */
+    uint32_t outside = 0; /* highest bit: an index is below 0, or above the last row */
     tsi_index fallen = 0;
     for (tsi_count e = begin; e < stop; e++) outside |= (uint32_t)index[e] | (end - (uint32_t)index[e]);
     for (tsi_count e = begin + (begin == 0); e < stop; e++) fallen += index[e] <= index[e - 1];
@@ -42,7 +43,7 @@ static tsi_count count_rows(const tsi_column_arrays *from, row_state *state) {
   return falls;
 }
 
-/* From numbers of entries to where rows begin. */
+/* Converts numbers of entries to the positions of rows. */
 static void begin_rows(const tsi_column_arrays *from, row_state *state, tsi_count *ptr) {
   tsi_index begin = 0;
   for (tsi_index i = 0; i < from->n; i++) {
@@ -54,7 +55,7 @@ static void begin_rows(const tsi_column_arrays *from, row_state *state, tsi_coun
   ptr[from->n] = begin;
 }
 
-/* What columns are moved from, and into: no stores of values can change these. */
+/* Source and destination of the columns, in local variables: stores of values cannot change these. */
 typedef struct arrays {
   const tsi_index *from_index;
   const char *from_values;
@@ -62,7 +63,7 @@ typedef struct arrays {
   char *values;
 } arrays;
 
-/* Entry e, of column j, of a row with that place. Gives the next one. */
+/* Puts entry e of column j into a row with this position. Returns the next position. */
 CONSTANTS tsi_index put(const arrays *a, tsi_index j, tsi_count e, tsi_index place, const bool lower,
                         const size_t bytes) {
   const tsi_index at = lower ? place : place - 1;
@@ -71,8 +72,8 @@ CONSTANTS tsi_index put(const arrays *a, tsi_index j, tsi_count e, tsi_index pla
   return lower ? at + 1 : at;
 }
 
-/* Columns first .. end - 1. Gives the highest level of their rows. carried: the level that the next row has
- * at least: mostly it waits for the row before, whose level would come to it through memory. */
+/* Copies columns first .. end - 1. Returns the highest level of their rows. carried: the least level of the
+ * next row, which mostly waits for the row before; so this level need not be read from memory. */
 CONSTANTS tsi_index take_columns(const tsi_column_arrays *from, tsi_index first, tsi_index end,
                                  row_state *state, tsi_turned *to, tsi_index *carried, const bool lower,
                                  const size_t bytes) {

@@ -1,5 +1,5 @@
 /* Triplets to compressed columns in linear time: two counting sorts (by row, then by column; both stable, so
- * that duplicates are summed in the order given), then one pass that merges. See triplets.h. */
+ * duplicates are summed in the order given), then one pass that merges. See triplets.h. */
 #include "runtime/matrix/triplets.h"
 
 #include "runtime/base/grow.h"
@@ -35,7 +35,7 @@ static tristar_status grow_all(tsi_triplets *t) {
   return TRISTAR_OK;
 }
 
-/* Where entry k is kept: in the lower triangle of symmetric kinds. */
+/* The row of entry k as stored: symmetric kinds store the lower triangle. */
 static tsi_index row_of(const tsi_triplets *t, tsi_count k) {
   return t->row[k] < 0 ? ~t->row[k] : t->row[k];
 }
@@ -60,7 +60,7 @@ tristar_status tsi_triplets_push(tsi_triplets *t, tsi_index i, tsi_index j, cons
   return TRISTAR_OK;
 }
 
-/* order: the entries column by column, in each as they were given; where column j begins: ptr[j]. */
+/* order: the entries column by column, in the given order inside each; ptr[j]: the first one of column j. */
 static void order_by_column(const tsi_triplets *t, tsi_count *ptr, tsi_count *order) {
   for (tsi_count k = 0; k < t->count; k++) ptr[t->col[k] + 1]++;
   for (tsi_index j = 0; j < t->cols; j++) ptr[j + 1] += ptr[j];
@@ -75,7 +75,7 @@ tristar_status tsi_triplets_find_pair(const tsi_triplets *t, tsi_entry_pair *pai
   if (t->symmetry == TRISTAR_GENERAL || !t->lower || !t->upper) return TRISTAR_OK;
   TSI_TRY(TSI_ALLOC_ZERO(t->env, ptr, (tsi_count)t->cols + 1));
   TSI_TRY(TSI_ALLOC(t->env, order, t->count));
-  TSI_SCRATCH_ZERO(t->env, tsi_count, latest, t->rows); /* latest: the last entry of each row, plus 1 */
+  TSI_SCRATCH_ZERO(t->env, tsi_count, latest, t->rows); /* the last entry of each row, plus 1 */
   order_by_column(t, ptr, order);
   for (tsi_index j = 0; j < t->cols; j++)
     for (tsi_count at = ptr[j]; at < ptr[j + 1]; at++) {
@@ -119,7 +119,7 @@ static tristar_status sort_by(tsi_triplets *t, const tsi_index *key, tsi_index k
   return TRISTAR_OK;
 }
 
-/* Sums duplicates, which lie next to each other, and counts the entries of each column into ptr[j+1]. */
+/* Sums duplicates, which are consecutive, and counts the entries of each column in ptr[j+1]. */
 static tristar_status merge(tsi_triplets *t, tsi_count *ptr) {
   tsi_count kept = 0;
   int width = t->width;
@@ -144,7 +144,7 @@ static tristar_status merge(tsi_triplets *t, tsi_count *ptr) {
   return TRISTAR_OK;
 }
 
-/* Gives back the room that growth by doubling and merged duplicates have left. */
+/* Frees memory that is unused after growth by doubling and merging of duplicates. */
 static tristar_status trim(tsi_triplets *t) {
   if (t->count > t->capacity - t->capacity / 8) return TRISTAR_OK;
   TSI_TRY(tsi_grow(t->env, (void **)&t->row, sizeof *t->row, t->count, t->count));

@@ -39,8 +39,8 @@ tristar_status tsi_view_check_head(tsi_env *env, const tristar_view *view) {
   return TRISTAR_OK;
 }
 
-/* Entry k, of line j, has a value that the kind of symmetry allows, if it is on the diagonal. What is not
- * finite is another matter. */
+/* Verifies that the symmetry allows the value of entry k of line j, if it is on the diagonal. Infinite values
+ * are reported elsewhere. */
 static tristar_status check_diagonal_entry(tsi_env *env, const tristar_view *view, int64_t j, tsi_count k,
                                            const double value[2]) {
   if (tsi_view_index(view, k) != j || !isfinite(value[0]) || !isfinite(value[1])) return TRISTAR_OK;
@@ -68,8 +68,8 @@ static tristar_status check_entry(tsi_env *env, const tristar_view *view, int64_
   return check_diagonal_entry(env, view, j, k, value);
 }
 
-/* Is each index, of so many bits, from 0 to the last one? If not, one of two numbers has the highest bit. No
- * exit, so that it is a loop of vectors. */
+/* Is each index in range? Otherwise one of two numbers has its highest bit set. No early exit, so compilers
+ * can vectorize the loop. */
 #define ARE_INSIDE(bits)                                                                                     \
   static bool are_inside_##bits(const tristar_view *view, tsi_count entries) {                               \
     const int##bits##_t *index = view->index;                                                                \
@@ -85,7 +85,7 @@ static tristar_status check_entry(tsi_env *env, const tristar_view *view, int64_
 ARE_INSIDE(32)
 ARE_INSIDE(64)
 
-/* Is each entry seen to be right by a look at indices and values alone, without their lines? */
+/* Can all entries be verified by their indices and values alone, without their lines, and are they right? */
 static bool are_right(const tristar_view *view, tsi_count entries) {
   const tsi_sparse_kernels *kernels = tsi_sparse_kernels_select((char)view->scalar);
   if (!(view->index_bits == 64 ? are_inside_64 : are_inside_32)(view, entries)) return false;
@@ -115,7 +115,7 @@ tristar_status tsi_view_check(tsi_env *env, const tristar_view *view) {
   const int64_t major = tsi_view_major(view);
   const tsi_count entries = tsi_view_begin(view, major);
   if (entries == 0 || are_right(view, entries)) return TRISTAR_OK;
-  for (int64_t j = 0; j < major; j++) /* one by one, for the diagonal or the message */
+  for (int64_t j = 0; j < major; j++) /* entry by entry, for the diagonal or the message */
     for (tsi_count k = tsi_view_begin(view, j); k < tsi_view_begin(view, j + 1); k++)
       TSI_TRY(check_entry(env, view, j, k));
   return TRISTAR_OK;

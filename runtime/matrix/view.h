@@ -1,7 +1,7 @@
-/* Reading the caller's sparse arrays (tristar_view) whatever their format, integer width, base and scalar.
+/* Access to the caller's sparse arrays (tristar_view) for every format, integer width, base and scalar.
  *
- * "Major" is the compressed direction: columns of CSC, rows of CSR; "minor" the other one.
- * The accessors check nothing: tsi_view_check comes first, which calls them with whatever is there. */
+ * "Major" is the compressed direction: columns of CSC, rows of CSR; "minor" the other one. The accessors
+ * check nothing: tsi_view_check must be called before; it calls them with any values. */
 #pragma once
 
 #include "runtime/base/env.h"
@@ -14,12 +14,12 @@ static inline int64_t tsi_view_minor(const tristar_view *view) {
   return view->format == TRISTAR_CSC ? view->rows : view->cols;
 }
 
-/* value - base; INT64_MIN, which is wrong anyway, stays what it is. */
+/* value - base; INT64_MIN, which is wrong anyway, is returned unchanged. */
 static inline int64_t tsi_view_from_base(const tristar_view *view, int64_t value) {
   return value > INT64_MIN ? value - view->base : value;
 }
 
-/* ptr[j] - base: where column (row) j begins. */
+/* ptr[j] - base: the first entry of column (row) j. */
 static inline tsi_count tsi_view_begin(const tristar_view *view, int64_t j) {
   int64_t at = view->ptr_bits == 64 ? ((const int64_t *)view->ptr)[j] : ((const int32_t *)view->ptr)[j];
   return tsi_view_from_base(view, at);
@@ -31,7 +31,7 @@ static inline int64_t tsi_view_index(const tristar_view *view, tsi_count k) {
   return tsi_view_from_base(view, i);
 }
 
-/* Value k as real and imaginary part; (1, 0) where the view is a pattern. */
+/* Value k as real and imaginary part; (1, 0) if the view is a pattern. */
 static inline void tsi_view_value(const tristar_view *view, tsi_count k, double value[2]) {
   value[0] = 1;
   value[1] = 0;
@@ -54,17 +54,18 @@ static inline void tsi_view_value(const tristar_view *view, tsi_count k, double 
   }
 }
 
-/* Verifies all of a view but what its arrays hold. Errors: as below, but for FORMAT and NOT_FINITE. */
-TRISTAR_CHECKED tristar_status tsi_view_check_head(tsi_env *env, const tristar_view *view);
-/* Verifies all of it but index and values. Errors: as below. */
-TRISTAR_CHECKED tristar_status tsi_view_check_ptr(tsi_env *env, const tristar_view *view);
-/* Verifies what tristar.h asks of a view. Errors: ARGUMENT (NULL arrays, unknown enumerators, negative
- * sizes), TOO_LARGE (beyond TSI_INDEX_MAX), RECTANGULAR (a symmetric kind that is not square), FORMAT (ptr
- * falls, row out of range, non-zero skew-symmetric or imaginary hermitian diagonal; names column and entry),
+/* Verifies a view except the contents of its arrays. Errors: as tsi_view_check, without FORMAT and
  * NOT_FINITE. */
+TRISTAR_CHECKED tristar_status tsi_view_check_head(tsi_env *env, const tristar_view *view);
+/* Verifies a view except index and values. Errors: as tsi_view_check. */
+TRISTAR_CHECKED tristar_status tsi_view_check_ptr(tsi_env *env, const tristar_view *view);
+/* Verifies the requirements of tristar.h for a view. Errors: ARGUMENT (NULL arrays, unknown enumerators,
+ * negative sizes), TOO_LARGE (beyond TSI_INDEX_MAX), RECTANGULAR (a symmetric kind that is not square),
+ * FORMAT (ptr decreases, row out of range, non-zero skew-symmetric or imaginary hermitian diagonal; the
+ * message has column and entry), NOT_FINITE. */
 TRISTAR_CHECKED tristar_status tsi_view_check(tsi_env *env, const tristar_view *view);
-/* What it asks of the diagonal's values, of a view that was verified without values. Errors: FORMAT. */
+/* Verifies the values on the diagonal, for a view that was verified without values. Errors: FORMAT. */
 TRISTAR_CHECKED tristar_status tsi_view_check_diagonal(tsi_env *env, const tristar_view *view);
 
-/* Is the scalar type of an object the one that a typed function (tristar_typed.h) takes? Errors: ARGUMENT. */
+/* Is the scalar type of an object the type of a typed function (tristar_typed.h)? Errors: ARGUMENT. */
 TRISTAR_CHECKED tristar_status tsi_check_scalar(const tsi_env *env, char own, tristar_scalar passed);

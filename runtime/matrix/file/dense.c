@@ -1,9 +1,8 @@
-/* Dense matrices in column-major order: Matrix Market array files read and written, coordinate files and
- * plain text read.
+/* Dense matrices in column-major order: reads Matrix Market array and coordinate files and plain text, writes
+ * Matrix Market array files.
  *
  * A file of a symmetric kind stores the lower triangle column by column (without the diagonal if
- * skew-symmetric); the dense matrix is full. The scalar read is DOUBLE, or COMPLEX_DOUBLE for complex files.
- */
+ * skew-symmetric); the dense matrix is full. The scalar is DOUBLE, or COMPLEX_DOUBLE for complex files. */
 #include "runtime/matrix/file/dense.h"
 
 #include <math.h>
@@ -25,7 +24,7 @@ static void put(double *full, int width, int64_t rows, tristar_symmetry symmetry
   }
 }
 
-/* How many doubles the full matrix has: known to be too many before anything is read. */
+/* Number of doubles of the full matrix; too large matrices are refused before anything is read. */
 static tristar_status count_doubles(tsi_env *env, const tsi_market_header *header, int width,
                                     tsi_count *doubles) {
   tsi_count bytes;
@@ -36,7 +35,7 @@ static tristar_status count_doubles(tsi_env *env, const tsi_market_header *heade
   return TRISTAR_OK;
 }
 
-/* The values of an array file as they come; memory grows with them. */
+/* Reads the values of an array file in their order; memory grows with them. */
 static tristar_status read_values(tsi_text_lines *lines, const tsi_market_header *header, int width,
                                   double **values) {
   tsi_count capacity = 0;
@@ -89,7 +88,7 @@ static tristar_status read_coordinate(tsi_text_lines *lines, const tsi_market_he
   return TRISTAR_OK;
 }
 
-/* The first line tells: "%..." is Matrix Market; all else must turn out to be numbers. */
+/* The first line decides: "%..." is Matrix Market; otherwise the file must consist of numbers. */
 static tristar_status read_dense(tsi_text_lines *lines, bool complex_text, tristar_dense *dense) {
   tsi_market_header header;
   TSI_OWNED double *full = NULL;
@@ -135,7 +134,7 @@ tristar_status tristar_dense_read(tristar_t *ts, const char *path, tristar_dense
   return tsi_answer(env, tsi_dense_read(env, path, false, dense));
 }
 
-/* Value v of the matrix, real parts and imaginary parts counted alike. */
+/* Double v of the matrix; real and imaginary parts count separately. */
 static double double_at(const tristar_dense *dense, tsi_count v) {
   bool single = dense->scalar == TRISTAR_SINGLE || dense->scalar == TRISTAR_COMPLEX_SINGLE;
   return single ? (double)((const float *)dense->values)[v] : ((const double *)dense->values)[v];

@@ -1,7 +1,7 @@
 /* Dense matrices as plain text: each line is a row, its numbers separated by blanks or tabs.
  *
- * Blank lines are skipped, and so is what follows # or % in a line. A complex value is two numbers, real and
- * imaginary part. All rows have as many numbers as the first. */
+ * Blank lines are skipped, and so is the rest of a line from # or % on. A complex value is two numbers, real
+ * and imaginary part. All rows have as many numbers as the first. */
 #include "runtime/matrix/file/dense.h"
 #include "runtime/matrix/file/number.h"
 #include "runtime/base/grow.h"
@@ -10,8 +10,8 @@ typedef struct text_rows {
   tsi_text_lines *lines;
   double *number; /* row by row */
   tsi_count count, capacity;
-  tsi_count rows, length; /* numbers of a row */
-  tsi_count first_line;   /* that of the first row */
+  tsi_count rows, length; /* length: numbers of a row. */
+  tsi_count first_line;   /* Number of the line with the first row. */
 } text_rows;
 
 static tristar_status take_number(text_rows *t, const char *text, const char **cursor) {
@@ -57,7 +57,7 @@ static tristar_status take_line(text_rows *t, const char *text, int width) {
   return TRISTAR_OK;
 }
 
-/* Row by row to column by column. */
+/* Converts from rows to columns. */
 static void transpose(const text_rows *t, int width, double *values) {
   const tsi_count cols = t->length / width;
   for (tsi_count i = 0; i < t->rows; i++)

@@ -1,4 +1,4 @@
-/* Parses Fortran formats and walks through them: see fortran_format.h. */
+/* Parses Fortran formats and iterates over their fields: see fortran_format.h. */
 #include "runtime/matrix/file/fortran_format.h"
 
 #include <ctype.h>
@@ -15,7 +15,7 @@ typedef struct parser {
   int depth;
 } parser;
 
-/* Blanks mean nothing in a format. */
+/* Blanks are ignored in a format. */
 static char peek(parser *p) {
   while (*p->text == ' ' || *p->text == '\t') p->text++;
   return (char)toupper((unsigned char)*p->text);
@@ -67,7 +67,7 @@ static bool parse_position(parser *p) {
 
 static bool parse_group(parser *p, int repeat);
 
-/* What a descriptor is behind its repeat count; counted: there is one. */
+/* Parses a descriptor after its repeat count. counted: there was a repeat count. */
 static bool parse_descriptor(parser *p, int repeat, bool counted) {
   switch (peek(p)) {
   case '(':
@@ -97,7 +97,7 @@ static bool parse_descriptor(parser *p, int repeat, bool counted) {
   case ':':
     p->text++;
     return !counted && add(p, (tsi_fortran_item){.kind = TSI_FORTRAN_COLON}, 1);
-  case 'B': /* BN: blanks are ignored, as they are anyway */
+  case 'B': /* BN: blanks are ignored, which is always so */
     p->text++;
     return !counted && take(p, 'N');
   case 'S': /* signs of output */
@@ -127,7 +127,7 @@ static bool parse_item(parser *p) {
   return !with_sign && (!counted || number > 0) && parse_descriptor(p, number, counted);
 }
 
-/* Behind the "(" of a group, which stands `repeat` times. */
+/* Parses a group after its "(", and repeats it. */
 static bool parse_group(parser *p, int repeat) {
   tsi_fortran_format *f = p->format;
   const int first = f->count;
@@ -145,7 +145,7 @@ static bool parse_group(parser *p, int repeat) {
       if (f->count == TSI_FORTRAN_ITEMS_MOST) return false;
       f->item[f->count++] = f->item[first + i];
     }
-  if (p->depth == 1) f->again = first; /* of the last group inside the outermost parentheses */
+  if (p->depth == 1) f->again = first; /* at the last group inside the outermost parentheses */
   return true;
 }
 
@@ -156,7 +156,7 @@ bool tsi_fortran_parse(const char **text, tsi_fortran_item *item, tsi_fortran_fo
   p.text++;
   if (!parse_group(&p, 1)) return false;
   *text = p.text;
-  bool field = false; /* from where the format goes on: else it would never end */
+  bool field = false; /* in the part that is repeated: otherwise it would never end */
   for (int i = format->again; i < format->count; i++)
     field = field || item[i].kind == TSI_FORTRAN_INTEGER || item[i].kind == TSI_FORTRAN_REAL;
   return field;
@@ -262,7 +262,7 @@ static bool spell_real(const char *text, int decimals, int scale, char *out) {
   return true;
 }
 
-/* Do digits follow those of an exponent behind blanks? Then two numbers share the field. */
+/* Do digits follow the exponent after blanks? Then two numbers share the field. */
 static bool holds_two(const char *field, size_t width) {
   size_t k = 0;
   while (k < width && (is_digit(field[k]) || strchr(" \t+-.", field[k]) != NULL) && field[k] != '\0') k++;
@@ -287,7 +287,7 @@ bool tsi_fortran_spell(const char *field, size_t width, const tsi_fortran_item *
     return true;
   }
   const char *word = text + (*text == '-' || *text == '+');
-  if (isalpha((unsigned char)*word)) { /* NaN, Inf: told by who reads numbers */
+  if (isalpha((unsigned char)*word)) { /* NaN, Inf: the reader of numbers reports them */
     memcpy(out, text, length + 1);
     return true;
   }

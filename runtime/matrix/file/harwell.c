@@ -4,15 +4,14 @@
  *   line 2   numbers of lines: total, pointers, indices, values[, right-hand sides]
  *   line 3   type (3 letters), rows, columns, entries[, elements]
  *   line 4   Fortran formats in parentheses: pointers, indices, values[, right-hand sides]
- *   line 5   Harwell-Boeing with right-hand sides alone: what they are
+ *   line 5   only Harwell-Boeing with right-hand sides: their kind
  *   ...      pointers (columns + 1), row indices, values, all from 1, in the fixed columns of the formats
  *
  * The type: R, C, P or I (real, complex, pattern, integer), U, S, Z, H or R (unsymmetric, symmetric, skew,
- * hermitian, rectangular), A (assembled). The formats are those of Fortran (fortran_format.h): fields of
- * fixed width need not be separated by blanks. A blank value is zero, as Fortran reads it, and a warning in
- * the log; blank pointers and indices are errors. Right-hand sides are not read. The counts of lines are used
- * only to know whether there are values and right-hand sides: the numbers of rows, columns and entries rule.
- */
+ * hermitian, rectangular), A (assembled). The formats are Fortran formats (fortran_format.h): fields of fixed
+ * width need no blanks between them. A blank value is zero, as in Fortran, with a warning in the log; blank
+ * pointers and indices are errors. Right-hand sides are not read. The numbers of lines are used only to
+ * detect values and right-hand sides; the numbers of rows, columns and entries are decisive. */
 #include <ctype.h>
 #include <stdio.h>
 #include <strings.h>
@@ -33,18 +32,18 @@ typedef struct header {
   tsi_fortran_item *items;      /* of all formats */
 } header;
 
-/* The fields of one section of the file, as one READ statement takes them. */
+/* The fields of one section of the file, in the order of one READ statement. */
 typedef struct section {
   tsi_text_lines *lines;
   const char *what;
   const tsi_fortran_format *format;
   tsi_fortran_cursor cursor;
-  char *text;        /* of the present record */
-  size_t length;     /* of it */
-  const char *field; /* the present one, in text */
-  int width;         /* of it */
-  size_t column;     /* where it begins, from 1 */
-  bool warned;       /* of a blank value */
+  char *text;        /* The current record. */
+  size_t length;     /* Its length. */
+  const char *field; /* The current field, in text. */
+  int width;         /* Its width. */
+  size_t column;     /* Its first column, from 1. */
+  bool warned;       /* A warning about a blank value has been logged. */
 } section;
 
 static void section_begin(section *s, tsi_text_lines *lines, const char *what,
@@ -55,7 +54,7 @@ static void section_begin(section *s, tsi_text_lines *lines, const char *what,
   s->format = format;
 }
 
-/* Where the present field is, for messages. */
+/* Place of the current field, for messages. */
 #define BLANK "%s: columns %zu to %zu of the %s are blank"
 #define BLANK_OF(s) tsi_lines_where((s)->lines), (s)->column, (s)->column - 1 + (size_t)(s)->width, (s)->what
 
@@ -65,7 +64,7 @@ static const char *show_field(const section *s, char show[TSI_SHOW_SIZE]) {
   return tsi_show(show, field);
 }
 
-/* Skips the records that the format ends after the last field; the file may end before. */
+/* Skips the records that the format ends after the last field; the file may end earlier. */
 static tristar_status section_end(section *s) {
   char show[TSI_SHOW_SIZE];
   for (int left = tsi_fortran_skipped(s->format, &s->cursor); left > 0; left--) {
@@ -88,7 +87,7 @@ static tristar_status not_a_number(const section *s) {
            show_field(s, show));
 }
 
-/* The next field, spelled as a C number, into FIELD_MAX characters; "" if it is blank. */
+/* Reads the next field, converted to a C number of at most FIELD_MAX characters; "" if it is blank. */
 static tristar_status next_field(section *s, char *number) {
   int records;
   size_t position;
@@ -126,7 +125,7 @@ static tristar_status next_integer(section *s, int64_t low, int64_t high, int64_
   return TRISTAR_OK;
 }
 
-/* A blank value is zero, unless the file may have been cut off before it. */
+/* A blank value is zero, unless the file may be truncated before it. */
 static tristar_status take_blank(section *s, double *value) {
   if (s->lines->unfinished)
     TSI_FAIL(s->lines->env, TRISTAR_ERR_FORMAT, BLANK ", and the file ends in this line", BLANK_OF(s));
@@ -247,7 +246,7 @@ static tristar_status read_header(tsi_text_lines *lines, header *h) {
   return TRISTAR_OK;
 }
 
-/* ptr[0] = 1 <= ptr[1] <= ... <= ptr[cols] = entries + 1, each less one in *ptr. */
+/* ptr[0] = 1 <= ptr[1] <= ... <= ptr[cols] = entries + 1 in the file; *ptr receives each minus one. */
 static tristar_status read_pointers(tsi_text_lines *lines, const header *h, tsi_count **ptr) {
   tsi_count capacity = 0;
   section s;
@@ -308,7 +307,7 @@ static tristar_status read_values(tsi_text_lines *lines, const header *h, const 
   return section_end(&s);
 }
 
-/* The line of row index k, which the first record behind line `before` begins. */
+/* The line of row index k; the first record of the indices follows line `before`. */
 static long long line_of(const header *h, tsi_count before, tsi_count k) {
   tsi_fortran_cursor cursor = {.item = 0};
   int records;
@@ -317,8 +316,8 @@ static long long line_of(const header *h, tsi_count before, tsi_count k) {
   return before + cursor.records;
 }
 
-/* Refuses a file that stores both triangles: summed, as duplicates are, its entries would be doubled. The
- * line is that of the row index. */
+/* Refuses a file that stores both triangles: its entries would be summed like duplicates, and so doubled. The
+ * line in the message is the line of the row index. */
 static tristar_status refuse_pair(tsi_text_lines *lines, const header *h, const tsi_triplets *triplets,
                                   tsi_count before) {
   tsi_entry_pair pair;

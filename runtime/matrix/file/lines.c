@@ -12,7 +12,7 @@
 #include "runtime/base/progress.h"
 
 #define BUFFER_SIZE ((size_t)1 << 18)
-#define PATH_SHOWN 160      /* messages have limited room: of a longer path they show the tail */
+#define PATH_SHOWN 160      /* messages have limited space: of a longer path they contain the tail */
 #define MARK "\xEF\xBB\xBF" /* the byte-order mark of UTF-8 */
 
 tristar_status tsi_lines_open(tsi_text_lines *lines, tsi_env *env, const char *path) {
@@ -41,7 +41,7 @@ out:
 }
 
 void tsi_lines_close(tsi_text_lines *lines) {
-  if (lines->file != NULL) gzclose_r(lines->file); /* a read error has been told by tsi_lines_next */
+  if (lines->file != NULL) gzclose_r(lines->file); /* tsi_lines_next has reported a read error */
   lines->file = NULL;
   TSI_FREE(lines->env, lines->buffer);
 }
@@ -64,7 +64,7 @@ static double share_of(const tsi_text_lines *lines) {
   return lines->bytes > 0 ? fmin(1, (double)gzoffset(lines->file) / (double)lines->bytes) : 0;
 }
 
-/* Adds bytes of the file behind those in the buffer; ended is set when there are none. */
+/* Adds bytes of the file to the buffer; sets ended if there are none. */
 static tristar_status fill(tsi_text_lines *lines) {
   int error = Z_OK;
   if (tsi_progress_follows(lines->env))

@@ -1,7 +1,7 @@
 /* Reading Matrix Market coordinate files: see market.h.
  *
- * Each entry is scanned in place and pushed to the triplets; memory grows with the entries that are really
- * there, so a size line that lies costs nothing. */
+ * Each entry is scanned in place and pushed to the triplets. Memory grows with the entries in the file, so a
+ * wrong size line costs nothing. */
 #include "runtime/matrix/file/market.h"
 
 #include <stdio.h>
@@ -16,8 +16,8 @@
 
 /* The line of each entry of a file, for messages about entries that were read long before.
  *
- * Entries follow each other line by line but for blank lines and comments between them: all that is kept is
- * where such a gap is, so that a file without gaps costs no memory.
+ * Entries are on consecutive lines, except for blank lines and comments between them. Only the positions of
+ * such gaps are stored, so a file without gaps costs no memory.
  * Invariant: entry k of run r, runs[r].entry <= k < runs[r+1].entry, is in line runs[r].line + k -
  * runs[r].entry. */
 
@@ -36,7 +36,7 @@ static void line_runs_free(line_runs *lines) {
   lines->count = lines->capacity = 0;
 }
 
-/* Entry k is in this line; k counts from 0, and comes after k - 1. Errors: MEMORY. */
+/* Notes the line of entry k; k counts from 0 and is one more than in the call before. Errors: MEMORY. */
 static tristar_status note_line(line_runs *lines, tsi_count k, tsi_count line) {
   const line_run *last = lines->count > 0 ? &lines->runs[lines->count - 1] : NULL;
   if (last != NULL && line - last->line == k - last->entry) return TRISTAR_OK;
@@ -49,7 +49,7 @@ static tristar_status note_line(line_runs *lines, tsi_count k, tsi_count line) {
   return TRISTAR_OK;
 }
 
-/* The line of an entry that has been noted. */
+/* The line of a noted entry. */
 static tsi_count find_line(const line_runs *lines, tsi_count k) {
   tsi_count low = 0, high = lines->count; /* the run is in low .. high-1 */
   while (high - low > 1) {
@@ -127,8 +127,7 @@ tristar_status tsi_market_next(tsi_text_lines *lines, char **text) {
   return TRISTAR_OK;
 }
 
-/* How many values an array file stores: the lower triangle of symmetric kinds, without the diagonal if skew.
- */
+/* Number of values in an array file: the lower triangle of symmetric kinds, without the diagonal if skew. */
 static tsi_count array_entries(const tsi_market_header *header) {
   tsi_count rows = header->rows, cols = header->cols; /* below 2^31: the product fits */
   if (header->symmetry == TRISTAR_GENERAL) return rows * cols;
@@ -199,7 +198,7 @@ tristar_status tsi_market_value(tsi_text_lines *lines, tsi_field field, const ch
     const char *digits = *cursor;
     number = tsi_scan_integer(cursor, &integer);
     value[0] = (double)integer;
-    if (number == TSI_NUMBER_LARGE) number = tsi_scan_real(&digits, value); /* digits alone: rounded */
+    if (number == TSI_NUMBER_LARGE) number = tsi_scan_real(&digits, value); /* digits only: rounded */
   } else if (field != TSI_FIELD_PATTERN)
     number = tsi_scan_real(cursor, &value[0]);
   if (field == TSI_FIELD_COMPLEX && number == TSI_NUMBER_OK) number = tsi_scan_real(cursor, &value[1]);
@@ -228,8 +227,7 @@ static tristar_status parse_position(tsi_text_lines *lines, const char *text, co
   return TRISTAR_OK;
 }
 
-/* Pattern files with values are in use: one number behind the position is ignored, with one warning a file.
- */
+/* Pattern files with values exist: one number after row and column is ignored, with one warning per file. */
 static void ignore_pattern_value(tsi_text_lines *lines, const char **cursor, bool *warned) {
   double ignored;
   if (*tsi_skip_blanks(*cursor) == '\0' || tsi_scan_real(cursor, &ignored) != TSI_NUMBER_OK || *warned)
@@ -278,7 +276,7 @@ tristar_status tsi_market_end(tsi_text_lines *lines, const tsi_market_header *he
   return TRISTAR_OK;
 }
 
-/* Refuses a file that stores both triangles: summed, as duplicates are, its entries would be doubled. */
+/* Refuses a file that stores both triangles: its entries would be summed like duplicates, and so doubled. */
 static tristar_status refuse_pair(tsi_text_lines *lines, const tsi_market_header *header,
                                   const tsi_triplets *triplets, const line_runs *runs) {
   tsi_entry_pair pair;

@@ -5,7 +5,7 @@
  *   rows cols entries          (array: rows cols)
  *   i j value                  (array: value), numbered from 1
  *
- * Words of the banner in any case; blank lines and comments are skipped everywhere. */
+ * The words of the banner may have any case; blank lines and comments are skipped everywhere. */
 #pragma once
 
 #include "runtime/matrix/file/lines.h"
@@ -19,8 +19,8 @@ typedef struct tsi_market_header {
   tsi_field field;
   tristar_symmetry symmetry;
   tsi_index rows, cols;
-  tsi_count entries;   /* that the size line announces; array: that follow from rows, cols and symmetry */
-  tsi_count size_line; /* its number, for messages */
+  tsi_count entries;   /* From the size line; array: computed from rows, cols and symmetry. */
+  tsi_count size_line; /* Number of the size line, for messages. */
 } tsi_market_header;
 
 /* Reads from the banner, the current line, to the size line. */
@@ -30,19 +30,19 @@ TRISTAR_CHECKED tristar_status tsi_market_read_header(tsi_text_lines *lines, con
 bool tsi_market_is_blank(const char *text);
 /* The next line that is neither blank nor a comment; NULL at the end. */
 TRISTAR_CHECKED tristar_status tsi_market_next(tsi_text_lines *lines, char **text);
-/* Reads the value at *cursor and demands that the line ends behind it. value: two doubles. */
+/* Reads the value at *cursor and verifies that the line ends behind it. value: two doubles. */
 TRISTAR_CHECKED tristar_status tsi_market_value(tsi_text_lines *lines, tsi_field field, const char *text,
                                                 const char **cursor, double *value);
-/* Reads an entry, the current line, of a coordinate file. value: two doubles; *warned: the log has been told
- * of values of a pattern. */
+/* Reads an entry, the current line, of a coordinate file. value: two doubles. *warned: the warning about
+ * values of a pattern has been logged. */
 TRISTAR_CHECKED tristar_status tsi_market_entry(tsi_text_lines *lines, const tsi_market_header *header,
                                                 const char *text, bool *warned, tsi_index *i, tsi_index *j,
                                                 double *value);
-/* Reads what follows the size line of a coordinate file. */
+/* Reads the entries after the size line of a coordinate file. */
 TRISTAR_CHECKED tristar_status tsi_market_read_coordinate(tsi_text_lines *lines,
                                                           const tsi_market_header *header,
                                                           tristar_matrix_t **matrix);
-/* The first row that an array file stores of column j. */
+/* The first row of column j in an array file. */
 static inline tsi_index tsi_market_first_row(tristar_symmetry symmetry, tsi_index j) {
   return symmetry == TRISTAR_GENERAL ? 0 : symmetry == TRISTAR_SKEW_SYMMETRIC ? j + 1 : j;
 }
@@ -51,54 +51,54 @@ static inline tsi_index tsi_market_first_row(tristar_symmetry symmetry, tsi_inde
 typedef struct tsi_market_array {
   tsi_text_lines *lines;
   const tsi_market_header *header;
-  tsi_count taken;    /* values read so far, of header->entries */
-  tsi_index row, col; /* of the next value */
+  tsi_count taken;    /* Number of values read so far, of header->entries. */
+  tsi_index row, col; /* Place of the next value. */
 } tsi_market_array;
 
 void tsi_market_array_begin(tsi_market_array *array, tsi_text_lines *lines, const tsi_market_header *header);
-/* The next value, of which there is one, and where it belongs. value: two doubles. */
+/* Reads the next value, which must exist, and its place. value: two doubles. */
 TRISTAR_CHECKED tristar_status tsi_market_array_next(tsi_market_array *array, tsi_index *i, tsi_index *j,
                                                      double *value);
-/* Reads what follows the size line of an array file. */
+/* Reads the values after the size line of an array file. */
 TRISTAR_CHECKED tristar_status tsi_market_read_array(tsi_text_lines *lines, const tsi_market_header *header,
                                                      tristar_matrix_t **matrix);
 
-/* A part of the entries of a coordinate file; market_part.c. Of a plain file, those whose lines begin in a
- * part of its bytes: no others are read, and who reads them all says how many lines are before. Of a
- * compressed one a part of the entries; all before them are read. */
+/* A part of the entries of a coordinate file; market_part.c. In a plain file, the entries whose lines begin
+ * in a part of its bytes: only these are read, and the caller adds up the number of lines before them. In a
+ * compressed file, a range of entries: all entries before them are read, too. */
 typedef struct tsi_market_part {
   tsi_text_lines lines;
   tsi_market_header header;
   tsi_matrix_part part;
   bool plain, warned;
-  int64_t first, end; /* plain: bytes; else entries */
-  tsi_count taken;    /* entries of the part so far */
+  int64_t first, end; /* Plain: bytes; compressed: entries. */
+  tsi_count taken;    /* Entries of the part read so far. */
 } tsi_market_part;
 
-/* Reads the header. tsi_market_part_close follows in any case. Errors: those of a header; UNSUPPORTED: no
- * coordinate file, or no regular one. */
+/* Reads the header. Call tsi_market_part_close in any case. Errors: those of a header; UNSUPPORTED (no
+ * coordinate file, or no regular file). */
 TRISTAR_CHECKED tristar_status tsi_market_part_open(tsi_market_part *p, tsi_env *env, const char *path,
                                                     const tsi_matrix_part *part);
 void tsi_market_part_close(tsi_market_part *p);
-/* Lines that end in the part; compressed: 0. Errors: IO. */
+/* Counts the lines that end in the part; compressed: 0. Errors: IO. */
 TRISTAR_CHECKED tristar_status tsi_market_part_count(tsi_market_part *p, tsi_count *lines);
-/* Goes to the first entry. before: lines that end in the parts before. Errors: those of lines; FORMAT: a
- * compressed file ends too early. */
+/* Moves to the first entry. before: lines that end in the parts before. Errors: those of lines; FORMAT (a
+ * compressed file ends too early). */
 TRISTAR_CHECKED tristar_status tsi_market_part_begin(tsi_market_part *p, tsi_count before);
-/* The next entry; *there: there is one. Errors: those of entries; of a compressed file also FORMAT: it has
- * not as many as it announces. */
+/* Reads the next entry; *there: it exists. Errors: those of entries; for a compressed file also FORMAT (its
+ * number of entries differs from the size line). */
 TRISTAR_CHECKED tristar_status tsi_market_part_next(tsi_market_part *p, bool *there, tsi_index *i,
                                                     tsi_index *j, double *value);
 
-/* FORMAT: there are only so many entries. */
+/* FORMAT: the file ends after this number of entries. */
 TRISTAR_CHECKED tristar_status tsi_market_ends_early(tsi_text_lines *lines, const tsi_market_header *header,
                                                      tsi_count entries);
-/* Demands that nothing follows the last entry. */
+/* Verifies that no text follows the last entry. */
 TRISTAR_CHECKED tristar_status tsi_market_end(tsi_text_lines *lines, const tsi_market_header *header);
 
 /* Writes a checked view (tsi_view_check); comment may be NULL. */
 TRISTAR_CHECKED tristar_status tsi_market_write(tsi_env *env, const char *path, const tristar_view *view,
                                                 const char *comment);
 
-/* Reads the rest of a Harwell-Boeing or Rutherford-Boeing file whose first line is the current one. */
+/* Reads a Harwell-Boeing or Rutherford-Boeing file whose first line is the current one. */
 TRISTAR_CHECKED tristar_status tsi_harwell_read(tsi_text_lines *lines, tristar_matrix_t **matrix);

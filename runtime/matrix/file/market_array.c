@@ -1,8 +1,8 @@
 /* Matrix Market array files: every value of a matrix, column by column; of a symmetric kind the lower
  * triangle, without the diagonal if it is skew-symmetric. See market.h.
  *
- * As a sparse matrix, such a file keeps its nonzero values and its whole diagonal: zeros elsewhere are taken
- * for places without an entry. */
+ * Such a file, read as a sparse matrix, keeps its nonzero values and its whole diagonal: other zeros are no
+ * entries. */
 #include "runtime/matrix/file/market.h"
 #include "runtime/matrix/triplets.h"
 

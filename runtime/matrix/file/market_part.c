@@ -38,7 +38,7 @@ tristar_status tsi_market_part_count(tsi_market_part *p, tsi_count *lines) {
   return p->plain ? tsi_lines_count(&p->lines, p->first, p->end, lines) : TRISTAR_OK;
 }
 
-/* The line of entry k of a compressed file. */
+/* Reads the line of entry k of a compressed file. */
 static tristar_status need_entry(tsi_market_part *p, tsi_count k, char **text) {
   tristar_status status = TRISTAR_OK;
   TSI_TRY(tsi_market_next(&p->lines, text));
@@ -46,8 +46,8 @@ static tristar_status need_entry(tsi_market_part *p, tsi_count k, char **text) {
   return status;
 }
 
-/* The line that begins before the part belongs to the part before; where that ends is where this one begins,
- * if its last byte is the end of a line. */
+/* A line that begins before the part belongs to the part before. The first line of this part begins after the
+ * end of that line; this is p->first if the byte before ends a line. */
 tristar_status tsi_market_part_begin(tsi_market_part *p, tsi_count before) {
   const tsi_count next = p->header.size_line + before + 1;
   char *text;
@@ -62,7 +62,7 @@ tristar_status tsi_market_part_begin(tsi_market_part *p, tsi_count before) {
   return TRISTAR_OK;
 }
 
-/* Of a plain file the next line that has an entry and begins in the part; NULL: there is none. */
+/* Reads the next line of a plain file that has an entry and begins in the part; NULL: there is none. */
 static tristar_status next_plain(tsi_market_part *p, char **text) {
   *text = NULL;
   do {
@@ -75,7 +75,7 @@ static tristar_status next_plain(tsi_market_part *p, char **text) {
   return TRISTAR_OK;
 }
 
-/* Of a compressed one the next entry of the part. */
+/* Reads the next entry of the part of a compressed file; NULL: there is none. */
 static tristar_status next_compressed(tsi_market_part *p, char **text) {
   *text = NULL;
   if (p->first + p->taken < p->end) return need_entry(p, p->first + p->taken, text);

@@ -1,8 +1,8 @@
 /* Writing Matrix Market coordinate files.
  *
  * Reads   a view that tsi_view_check has accepted.
- * Writes  one line an entry, in the order of the view, symmetric kinds with row >= column as the format
- *         demands. Reals have 17 significant digits: they are read back to the same bits. */
+ * Writes  one line per entry, in the order of the view; symmetric kinds with row >= column, as the format
+ * requires. Reals have 17 significant digits, so reading returns the same bits. */
 #include "runtime/matrix/file/market.h"
 #include "runtime/matrix/file/number.h"
 #include "runtime/matrix/view.h"

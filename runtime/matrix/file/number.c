@@ -6,7 +6,7 @@
 #include <string.h>
 #include <strings.h>
 
-#define TOKEN_MAX 512 /* a token with a Fortran exponent is copied; longer ones are no number */
+#define TOKEN_MAX 512 /* a token with a Fortran exponent is copied; longer ones are refused */
 
 static inline bool ends_token(char c) {
   return c == '\0' || c == ' ' || c == '\t' || c == '\r';
@@ -23,7 +23,7 @@ tsi_number tsi_scan_integer(const char **cursor, int64_t *value) {
   if (*s == '\0') return TSI_NUMBER_NONE;
   if (*s == '-' || *s == '+') s++;
   if (!is_digit(*s)) return TSI_NUMBER_BAD;
-  for (; is_digit(*s); s++) /* downwards: INT64_MIN has no opposite */
+  for (; is_digit(*s); s++) /* downwards, as -INT64_MIN is no int64_t */
     large = large || __builtin_mul_overflow(sum, 10, &sum) || __builtin_sub_overflow(sum, *s - '0', &sum);
   if (!ends_token(*s)) return TSI_NUMBER_BAD;
   *cursor = s;
@@ -32,7 +32,7 @@ tsi_number tsi_scan_integer(const char **cursor, int64_t *value) {
   return large ? TSI_NUMBER_LARGE : TSI_NUMBER_OK;
 }
 
-/* Copies the token with its Fortran exponent respelled as strtod wants it; false: too long. */
+/* Copies the token with its Fortran exponent in the form for strtod; false: too long. */
 static bool respell(const char *token, char copy[TOKEN_MAX]) {
   size_t n = 0;
   for (const char *s = token; !ends_token(*s); s++) {
@@ -52,7 +52,7 @@ tsi_number tsi_scan_real(const char **cursor, double *value) {
   const char *s = token + (*token == '-' || *token == '+');
   if (*token == '\0') return TSI_NUMBER_NONE;
   if (strncasecmp(s, "nan", 3) == 0 || strncasecmp(s, "inf", 3) == 0) return TSI_NUMBER_LARGE;
-  /* what strtod knows beyond decimal numbers is no number here */
+  /* strtod accepts more than decimal numbers */
   if (!(is_digit(*s) || (*s == '.' && is_digit(s[1]))) || (s[0] == '0' && (s[1] == 'x' || s[1] == 'X')))
     return TSI_NUMBER_BAD;
   double number = strtod(token, &end);

@@ -3,7 +3,7 @@
 #include "runtime/matrix/file/number.h"
 #include "runtime/matrix/matrix.h"
 
-/* The first line tells: "%..." is Matrix Market; all else must turn out to be Harwell-Boeing. */
+/* The first line decides: "%..." is Matrix Market; otherwise the file must be Harwell-Boeing. */
 static tristar_status read_lines(tsi_text_lines *lines, tristar_matrix_t **matrix) {
   tsi_market_header header;
   char *text;

@@ -1,17 +1,17 @@
-/* Public functions that make a matrix from a file, a model problem or a graph, and write one: see tristar.h.
- */
+/* Public functions that make a matrix from a file, a model problem or a graph, or write one: see
+ * tristar.h. */
 #include "runtime/matrix/file/market.h"
 #include "runtime/matrix/matrix.h"
 #include "runtime/matrix/file/number.h"
 #include "runtime/matrix/view.h"
 
-/* The steps that every public function which makes a matrix starts with, once it knows ts. */
+/* The first steps of every public function that makes a matrix, after the check of ts. */
 static tristar_status begin(tristar_t *ts, const void *input, const char *what, tristar_matrix_t **matrix) {
   if (input != NULL && matrix != NULL) return TRISTAR_OK;
   TSI_FAIL(tsi_context_env(ts), TRISTAR_ERR_ARGUMENT, "%s is NULL", input == NULL ? what : "matrix");
 }
 
-/* ... and end with. */
+/* The last steps of these functions. */
 static tristar_status finish(tristar_status status, tristar_matrix_t **matrix) {
   if (status == TRISTAR_OK && (*matrix)->env->check) {
     status = tsi_matrix_check(*matrix);

@@ -4,23 +4,24 @@
  *   -Laplace / 2  differences of order 8: a star of radius 4 (25 points)
  *   V             local potential, in [0, 1), from the hash of the point
  *   p_am          projectors of atom a: w(r) times 1, x, y, z; w(r) = (1 - r^2 / 10)^2, r <= 3: 123 points
- *   atoms         one in each cell of 7 x 7 x 7 points (cut off at the end of the grid), on a point that the
- *                 hash chooses
+ *   atoms         one in each cell of 7 x 7 x 7 points (cut off at the end of the grid), at a point chosen by
+ *                 the hash
  *
- * The projectors couple all points of an atom with one another: dense blocks of up to 123 x 123 over the
- * sparse star. K^3 unknowns. Symmetric positive definite: the star has a positive symbol, V >= 0, g > 0. */
+ * The projectors couple all points of an atom with one another: dense blocks of up to 123 x 123 in addition
+ * to the sparse star. K^3 unknowns. Symmetric positive definite: the star has a positive symbol, V >= 0, g >
+ * 0. */
 #include "runtime/matrix/generate/generate.h"
 
 #define CELL 7
 #define STAR_RADIUS 4
 #define ATOM_RADIUS 3
 #define ATOM_POINTS 123 /* points with r^2 <= 9 */
-#define ATOMS_NEAR 8    /* atoms of one point at most: its radius meets two cells in each direction */
+#define ATOMS_NEAR 8    /* most atoms of one point: its radius meets two cells in each direction */
 #define COUPLED_MAX (6 * STAR_RADIUS + 1 + ATOMS_NEAR * ATOM_POINTS)
 
 typedef struct molecule {
   tsi_grid grid, cells;
-  tsi_index (*atom)[3]; /* of each cell */
+  tsi_index (*atom)[3]; /* For each cell. */
 } molecule;
 
 static int distance_squared(const tsi_index a[3], const tsi_index b[3]) {

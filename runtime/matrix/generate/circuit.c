@@ -1,11 +1,11 @@
 /* Nodal analysis of a linear circuit of K nodes, G v = i.
  *
- * The nodes lie in rows of s = floor(sqrt(K)), as on a chip. All parts are chosen by the hash:
+ * The nodes are arranged in rows of s = floor(sqrt(K)), as on a chip. The hash chooses all components:
  *   - each node has a conductance to ground, 10^-3
  *   - wires to the node on the right (3 in 4 nodes) and below (3 in 4), conductance 1 to 2
- *   - devices to a node within two places (1 in 2), conductance 10^-3 to 10^-2
- *   - one node in eight is tied to a supply rail: one of H = max(1, min(64, K / 64)) hub nodes, hub r with
- *     a probability of about 1 / r: degrees follow a power law
+ *   - devices to a node within two rows or columns (1 in 2), conductance 10^-3 to 10^-2
+ *   - one node in eight is connected to a supply rail: one of H = max(1, min(64, K / 64)) hub nodes, hub r
+ *     with a probability of about 1 / r: degrees follow a power law
  *   - every third node has a source of current gm (v_c - v_d), controlled by the voltage between two nodes
  *     nearby, gm = 0.1 to 0.2, with an output conductance of 2 gm
  *
@@ -19,7 +19,7 @@ typedef struct circuit {
   tsi_index nodes, side, hubs;
 } circuit;
 
-/* The random number `use` of a node. */
+/* Random number `use` of a node. */
 static uint64_t draw(tsi_index node, unsigned use) {
   return tsi_hash((uint64_t)node * 16 + use);
 }
@@ -40,13 +40,14 @@ static tristar_status add_resistor(circuit *c, tsi_index a, tsi_index b, double 
   return add(c, b, a, -conductance);
 }
 
-/* A node up to two rows further and two places to either side; c->nodes where there is none. */
+/* A node up to two rows further and up to two columns to either side; c->nodes: there is none. */
 static tsi_index node_nearby(const circuit *c, tsi_index node, uint64_t choice) {
   int64_t to = (int64_t)node + (int64_t)(choice % 3) * c->side + (int64_t)(choice / 3 % 5) - 2;
   return to < 0 || to >= c->nodes ? c->nodes : (tsi_index)to;
 }
 
-/* Octave of hubs first, each as likely as the next, then one of the octave: hub r has probability ~ 1 / r. */
+/* Chooses an octave of hubs, all with the same probability, then a hub of the octave: hub r has probability ~
+ * 1 / r. */
 static tsi_index choose_hub(const circuit *c, uint64_t choice) {
   unsigned octaves = 0;
   while ((tsi_index)2 << octaves <= c->hubs) octaves++;

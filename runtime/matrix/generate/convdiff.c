@@ -24,7 +24,7 @@ static int couple(const void *problem, tsi_index j, tsi_index *list) {
   return tsi_grid_star(&((const flow *)problem)->grid, j, 1, list);
 }
 
-/* Row i holds the equation of point i: the velocity is taken there. */
+/* Row i is the equation of point i, with the velocity at this point. */
 static void block(const void *problem, tsi_index i, tsi_index j, double *value) {
   const flow *p = problem;
   tsi_index a[3], b[3];

@@ -1,14 +1,15 @@
-/* Diffusion through layers of rock, say: -div(c grad(u)) = f in a cube, u = 0 on the boundary, with a
- * coefficient c that spans six orders of magnitude and jumps.
+/* Diffusion, for example through layers of rock: -div(c grad(u)) = f in a cube, u = 0 on the boundary, with a
+ * coefficient c that spans six orders of magnitude and has jumps.
  *
- * K x K x K cells, finite volumes, times 1 / h: 7 points. Two cells are coupled by the harmonic mean of their
- * coefficients, a cell and the boundary, half as far away, by twice the cell's. c = 2^(b + e) of a cell is
- * about log-normal: b, normal with a deviation of 5/2, is that of its block of 6 x 6 x 6 cells, so that c
- * jumps from block to block; e, with 3/2, its own; the exponent is cut at -10 and 10.
+ * K x K x K cells, finite volumes, times 1 / h: 7 points. The harmonic mean of their coefficients couples two
+ * cells; twice the coefficient of a cell couples it with the boundary, which is half as far away. c = 2^(b +
+ * e) of a cell is about log-normal. b is normal with a deviation of 5/2 and constant in blocks of 6 x 6 x 6
+ * cells, so c jumps from block to block. e, with deviation 3/2, belongs to the cell. The exponent is limited
+ * to -10 .. 10.
  *
  * K^3 unknowns, x fastest. Symmetric and irreducibly diagonally dominant: positive definite. Normal numbers
- * are sums of twelve uniform ones, and 2^t is linear between whole t: other functions round in other ways on
- * other machines. */
+ * are sums of twelve uniform ones, and 2^t is linear between integers t: other functions are rounded
+ * differently on different machines. */
 #include <math.h>
 
 #include "runtime/matrix/generate/generate.h"
@@ -20,7 +21,7 @@ typedef struct medium {
   tsi_grid grid;
 } medium;
 
-/* The number-th normal number. */
+/* Normal random number `number`. */
 static double normal(uint64_t number) {
   double sum = -6;
   for (uint64_t k = 0; k < 12; k++) sum += tsi_hash_unit(12 * number + k);

@@ -1,9 +1,8 @@
 /* Linear elasticity, -div(sigma(u)) = f, sigma = lambda tr(eps) I + 2 mu eps, in a block of K x K x K unit
- * cubes: E = 1, nu = 0.3, trilinear hexahedra, 2 x 2 x 2 Gauss points, three displacements a node.
+ * cubes: E = 1, nu = 0.3, trilinear hexahedra, 2 x 2 x 2 Gauss points, three displacements per node.
  *
- * The face x = 0 is clamped and its nodes are eliminated; the other faces are free. Unknowns:
- * 3 K (K+1)^2, the three of a node next to each other, nodes numbered x fastest. Symmetric positive definite.
- */
+ * The face x = 0 is clamped and its nodes are eliminated; the other faces are free. 3 K (K+1)^2 unknowns; the
+ * three of a node are consecutive, nodes are numbered x fastest. Symmetric positive definite. */
 #include <math.h>
 
 #include "runtime/matrix/generate/generate.h"

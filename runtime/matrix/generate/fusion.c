@@ -1,16 +1,16 @@
-/* One implicit time step of a linear model of a magnetized plasma in the unit square, in the manner of
- * extended MHD codes: four fields u_c (flux, stream function, density, temperature) with
+/* One implicit time step of a linear model of a magnetized plasma in the unit square, similar to extended MHD
+ * codes: four fields u_c (flux, stream function, density, temperature) with
  *
  *   u_c / dt + v . grad(u_c) - D_c Laplace(u_c) - div( X_c B (B . grad(u_c)) / (|B|^2 + 0.01) )
  *     + sum_d alpha_cd B . grad(u_d) + sum_d gamma_cd u_d = f_c,      u_c = 0 on the boundary
  *
- * B and v are free of divergence: B circles around the middle (a magnetic island), v turns in two cells. Heat
- * runs 10^4 times faster along B than across.
+ * B and v are divergence-free: B circulates around the middle (a magnetic island), v in two cells. Heat is
+ * conducted 10^4 times faster along B than across.
  *
- * K x K elements, bicubic (16 nodes), 4 x 4 Gauss points; boundary nodes are eliminated. Unknowns: 4
- * (3K-1)^2, the four of a node next to each other, nodes x fastest. Symmetric pattern, unsymmetric values.
- * alpha is symmetric, so that its terms are skew, and 1 / dt outweighs gamma: the symmetric part is positive
- * definite, the matrix is nonsingular, and LU needs no pivoting. */
+ * K x K elements, bicubic (16 nodes), 4 x 4 Gauss points; boundary nodes are eliminated. 4 (3K-1)^2 unknowns;
+ * the four of a node are consecutive, nodes x fastest. Symmetric pattern, unsymmetric values. alpha is
+ * symmetric, so its terms are skew, and 1 / dt outweighs gamma: the symmetric part is positive definite, the
+ * matrix is nonsingular, and LU needs no pivoting. */
 #include <math.h>
 
 #include "runtime/matrix/generate/generate.h"
@@ -25,7 +25,7 @@ typedef struct gauss_fields {
 } gauss_fields;
 
 typedef struct plasma {
-  tsi_grid nodes; /* the inner ones: place + 1 of the 0 .. 3K in each direction */
+  tsi_grid nodes; /* The interior nodes: place + 1 counts 0 .. 3K in each direction. */
   tsi_index k;
   double h;
   double gauss[GAUSS], gauss_weight[GAUSS]; /* on [0, 1] */
@@ -91,7 +91,7 @@ static void set_up_fields(plasma *p) {
         }
 }
 
-/* The elements that have the node, in one direction. */
+/* The elements with this node, in one direction. */
 static void elements_of(tsi_index node, tsi_index *low, tsi_index *high) {
   *high = node / ORDER;
   *low = node % ORDER == 0 ? *high - 1 : *high;

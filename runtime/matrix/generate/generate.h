@@ -1,12 +1,11 @@
-/* What the generators of model problems share.
+/* Common parts of the generators of model problems.
  *
- * Every generator gives the same bits on every machine: it uses + - * / and sqrt, which IEEE 754 rounds in
- * one way only, in a fixed order, and no fused multiply-add; pseudo-random coefficients come from an integer
- * hash.
+ * Every generator gives the same bits on every machine: it uses + - * / and sqrt, which IEEE 754 rounds
+ * uniquely, in a fixed order, and no fused multiply-add; an integer hash makes pseudo-random coefficients.
  *
- * A generator of points describes its matrix by two functions: which points couple with point j, and the
- * small dense block of values that couples a pair. tsi_points_build counts the entries, allocates exactly
- * those, and writes them column by column: rows come out sorted, nothing is moved. */
+ * A generator of points describes its matrix by two functions: the points that couple with point j, and the
+ * small dense block of values that couples a pair. tsi_points_build counts the entries, allocates exactly as
+ * many, and writes them column by column: rows ascend, and no sort is needed. */
 #pragma once
 
 #include "runtime/matrix/matrix.h"
@@ -20,13 +19,13 @@
 
 typedef struct tsi_points {
   tsi_index points;
-  int unknowns;   /* per point: unknown a of point i is row i * unknowns + a */
-  bool symmetric; /* stores the lower triangle alone */
-  int neighbours; /* most that a point has, itself included */
-  /* Which entries of a block are stored: bit a * unknowns + b for (unknown a of i, unknown b of j). */
+  int unknowns;   /* Per point: unknown a of point i is row i * unknowns + a. */
+  bool symmetric; /* Only the lower triangle is stored. */
+  int neighbours; /* Most neighbours of a point, including itself. */
+  /* The stored entries of a block: bit a * unknowns + b for (unknown a of i, unknown b of j). */
   unsigned self_mask, other_mask;
-  const void *problem; /* handed to the functions */
-  /* Writes the points that couple with j, itself included, ascending; returns how many. */
+  const void *problem; /* First argument of the functions. */
+  /* Lists the points that couple with j, including itself, ascending; returns their number. */
   int (*couple)(const void *problem, tsi_index j, tsi_index *list);
   /* Writes block[a * unknowns + b] = a((i, a), (j, b)) for a coupled pair i, j. */
   void (*block)(const void *problem, tsi_index i, tsi_index j, double *block);
@@ -34,8 +33,8 @@ typedef struct tsi_points {
 
 #define TSI_MASK_FULL(unknowns) ((1u << ((unknowns) * (unknowns))) - 1u)
 
-/* part NULL: the matrix; else the rows of the points of this part (matrix.h). Errors:
- * TOO_LARGE (rows beyond TSI_INDEX_MAX), MEMORY. */
+/* part NULL: the whole matrix; otherwise the rows of the points of this part (matrix.h). Errors: TOO_LARGE
+ * (rows beyond TSI_INDEX_MAX), MEMORY. */
 TRISTAR_CHECKED tristar_status tsi_points_build(tsi_env *env, const tsi_points *points, tsi_matrix_part *part,
                                                 tristar_matrix_t **matrix);
 
@@ -57,16 +56,15 @@ static inline void tsi_grid_place(const tsi_grid *grid, tsi_index point, tsi_ind
 int tsi_grid_box(const tsi_grid *grid, tsi_index point, tsi_index radius, tsi_index *list);
 int tsi_grid_star(const tsi_grid *grid, tsi_index point, tsi_index radius, tsi_index *list);
 
-/* For generators that are not of points: part must be NULL. Errors: UNSUPPORTED. */
+/* For generators without points: part must be NULL. Errors: UNSUPPORTED. */
 TRISTAR_CHECKED tristar_status tsi_generate_refuse_part(tsi_env *env, tsi_matrix_part *part);
 
-/* A hash of 64 bits, and a number in [0, 1) made of its upper 53. */
+/* A hash of 64 bits, and a number in [0, 1) from its upper 53 bits. */
 uint64_t tsi_hash(uint64_t x);
 double tsi_hash_unit(uint64_t x);
 
-/* The generators: 1 <= k <= TSI_INDEX_MAX has been checked. Errors: TOO_LARGE, MEMORY. What each discretizes
- * is told in its file. part: as in
- * tsi_matrix_generate. */
+/* The generators; 1 <= k <= TSI_INDEX_MAX has been verified. The file of each describes its discretization.
+ * part: as in tsi_matrix_generate. Errors: TOO_LARGE, MEMORY. */
 typedef tristar_status tsi_generate_fn(tsi_env *env, int64_t k, tsi_matrix_part *part,
                                        tristar_matrix_t **matrix);
 tsi_generate_fn tsi_generate_s2d9pt, tsi_generate_poisson3d7, tsi_generate_poisson3d27,

@@ -1,23 +1,23 @@
 /* The electric field in a cavity: curl curl E - k^2 E = f in the unit cube, E tangential = 0 on its walls
  * (perfect conductor), k^2 = 27. Lowest-order edge elements (Nedelec 1980) on (K+1)^3 cubes.
  *
- * One unknown an edge; those on the walls are eliminated: 3 (K+1) K^2 unknowns, first all edges along x, then
- * y, then z, each group numbered x fastest. Values are scaled by 36 / h, h = 1 / (K + 1).
+ * One unknown per edge; edges on the walls are eliminated: 3 (K+1) K^2 unknowns, first all edges along x,
+ * then y, then z, each group numbered x fastest. Values are scaled by 36 / h, h = 1 / (K + 1).
  *
  * Symmetric, indefinite: the K^3 discrete gradients have negative eigenvalues, and so have the three lowest
- * modes. k^2 lies between the resonances of the cavity: the continuous ones next to it are 2 pi^2 = 19.7 and
- * 3 pi^2 = 29.6, the discrete ones lie above these, the first at most at 24 (K = 1). */
+ * modes. k^2 is between the resonances of the cavity: the nearest continuous ones are 2 pi^2 = 19.7 and 3
+ * pi^2 = 29.6; the discrete ones are higher, the first at most 24 (K = 1). */
 #include "runtime/matrix/generate/generate.h"
 
 #define WAVE_NUMBER_SQUARED 27.0
 
 typedef struct cavity {
-  tsi_grid edges[3];  /* of the interior edges along each direction */
+  tsi_grid edges[3];  /* The interior edges in each direction. */
   tsi_index first[4]; /* number of the first edge of each direction; the end */
   double mass_factor; /* k^2 h^2 */
 } cavity;
 
-/* Direction of an edge, and its place: cells along its direction, grid lines 1 .. K across. */
+/* Direction of an edge, and its place: the cell along its direction, grid lines 1 .. K across. */
 static int edge_place(const cavity *p, tsi_index edge, tsi_index place[3]) {
   int direction = edge < p->first[1] ? 0 : edge < p->first[2] ? 1 : 2;
   tsi_grid_place(&p->edges[direction], edge - p->first[direction], place);
@@ -25,7 +25,7 @@ static int edge_place(const cavity *p, tsi_index edge, tsi_index place[3]) {
   return direction;
 }
 
-/* The edges of the four cubes around edge j, by direction, each direction being a box. */
+/* Lists the edges of the four cubes around edge j, by direction; the edges of each direction form a box. */
 static int couple(const void *problem, tsi_index j, tsi_index *list) {
   const cavity *p = problem;
   tsi_index at[3];
@@ -34,8 +34,8 @@ static int couple(const void *problem, tsi_index j, tsi_index *list) {
     const tsi_grid *edges = &p->edges[direction];
     tsi_index low[3], high[3];
     for (int d = 0; d < 3; d++) {
-      /* the cubes around j: at-1 and at across its direction; their edges lie on these cubes along
-       * `direction`, on the grid lines that bound them across it */
+      /* the cubes around j: at-1 and at, across its direction; their edges along `direction` are in these
+       * cubes, on the grid lines that bound them across it */
       bool along = d == direction;
       low[d] = d == own ? at[d] : at[d] - 1;
       high[d] = along ? at[d] : at[d] + 1;
@@ -63,7 +63,8 @@ static double slope(int a) {
   return a == 1 ? 1 : -1;
 }
 
-/* What one cube adds: edges along da and db at the ends a[], b[] of the cube across their direction. */
+/* The contribution of one cube: edges along da and db at the ends a[], b[] of the cube across their
+ * direction. */
 static double cube_value(const cavity *p, int da, const int a[3], int db, const int b[3]) {
   if (da != db) { /* curl(e_da f) . curl(e_db g) = -(d f / d x_db) (d g / d x_da) */
     int across = 3 - da - db;
@@ -78,7 +79,7 @@ static void block(const void *problem, tsi_index i, tsi_index j, double *value) 
   const cavity *p = problem;
   tsi_index at_i[3], at_j[3], low[3], high[3], cube[3];
   int di = edge_place(p, i, at_i), dj = edge_place(p, j, at_j);
-  for (int d = 0; d < 3; d++) { /* the cubes that have both edges */
+  for (int d = 0; d < 3; d++) { /* the cubes with both edges */
     low[d] = tsi_index_max(at_i[d] - (d != di), at_j[d] - (d != dj));
     high[d] = tsi_index_min(at_i[d], at_j[d]);
   }

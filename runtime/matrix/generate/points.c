@@ -1,4 +1,4 @@
-/* What the generators are built of: matrices of points, grids, hashes. See generate.h. */
+/* Common parts of the generators: matrices of points, grids, hashes. See generate.h. */
 #include "runtime/matrix/generate/generate.h"
 
 tristar_status tsi_generate_refuse_part(tsi_env *env, tsi_matrix_part *part) {
@@ -49,8 +49,8 @@ static void write_point(const tsi_points *p, tsi_index j, tsi_index *list, trist
   }
 }
 
-/* Counts the entries of the rows of point i, from row `first` on, or writes them; m: by columns of the
- * transpose. Of a symmetric kind what the other triangle has is read from the one that is described. */
+/* Counts or writes the entries of the rows of point i, from row `first` on; m: the columns of the transpose.
+ * In a symmetric kind, entries of the other triangle are computed from the described one. */
 static void visit_rows(const tsi_points *p, tsi_index i, tsi_index first, bool write, tsi_index *list,
                        tristar_matrix_t *m) {
   double block[TSI_UNKNOWNS_MAX * TSI_UNKNOWNS_MAX];

@@ -1,14 +1,14 @@
-/* Matrices of which the triangles are to be solved with, as the literature on sparse triangular solves has
- * them (for instance Boehnlein, Papp, Steiner, Matzoros, Yzelman: "Efficient parallel scheduling for sparse
- * triangular solvers", 2025). The pattern is what counts:
+/* Matrices for solves with their triangles, as in the literature on sparse triangular solves (for instance
+ * Boehnlein, Papp, Steiner, Matzoros, Yzelman: "Efficient parallel scheduling for sparse triangular solvers",
+ * 2025). Their patterns matter:
  *
- *   erdos   20 K times an entry outside of the diagonal is drawn, all of them with the same probability; what
- *           is drawn twice counts once. Row i of the lower triangle has about 20 i / K entries, 10 on average
- *   band    entry (i, j) is there with probability 0.14 * 0.905^(d - 1), d = |i - j| <= 128: about 1.5
- *           entries in a row of each triangle, most of them near the diagonal
- *   chain   the diagonals beside the main one: every row waits for the one before it
+ *   erdos   20 K draws of an entry outside of the diagonal, all entries with the same probability; repeated
+ *           draws count once. Row i of the lower triangle has about 20 i / K entries, 10 on average
+ *   band    entry (i, j) exists with probability 0.14 * 0.905^(d - 1), d = |i - j| <= 128: about 1.5 entries
+ *           in a row of each triangle, most of them near the diagonal
+ *   chain   the diagonals next to the main one: every row waits for the row before it
  *
- * K rows; both triangles are drawn independently of each other. Values lie in [-1, 1), and a diagonal entry
+ * K rows; both triangles are drawn independently of each other. Values are in [-1, 1), and a diagonal entry
  * is 1 plus the sum of the absolute values in its row: no solution of either triangle is larger than b. */
 #include <math.h>
 
@@ -17,7 +17,7 @@
 
 enum { DRAWS = 20, BAND = 128 };
 
-/* In [-1, 1). `use` keeps the numbers of different kinds apart. */
+/* In [-1, 1). `use` distinguishes kinds of numbers. */
 static double draw_value(tsi_index i, tsi_index j, uint64_t use) {
   return 2 * tsi_hash_unit(tsi_hash((uint64_t)i * 4 + use) ^ (uint64_t)j) - 1;
 }
@@ -27,7 +27,7 @@ static tristar_status push(tsi_triplets *t, tsi_index i, tsi_index j) {
   return tsi_triplets_push(t, i, j, &value);
 }
 
-/* Makes the matrix and its diagonal, whose entries have been pushed. */
+/* Makes the matrix and sets its diagonal, whose entries have been pushed. */
 static tristar_status finish(tsi_triplets *t, tristar_matrix_t **matrix) {
   tristar_matrix_t *m = NULL;
   TSI_SCRATCH(t->env, double, sum, t->rows);
