@@ -25,7 +25,7 @@ void tsi_block_plan_destroy(tsi_env *env, tsi_block_plan **blocks) {
 
 /* ---- Values -------------------------------------------------------------------------------------------- */
 
-/* Under the lock. */
+/* Makes the sweep, or brings its values up to date. The lock is held. */
 static tristar_status need_sweep(const tristar_plan_t *plan, bool backward) {
   tsi_block_plan *blocks = plan->blocks;
   const tsi_row_factor *rows = plan->factor->rows;
@@ -55,14 +55,14 @@ tristar_status tsi_block_plan_prepare(const tristar_plan_t *plan, bool backward,
 
 /* ---- Steps --------------------------------------------------------------------------------------------- */
 
-/* Steps in the making: those that read chunks, those of the sweep, those that write chunks. */
+/* The steps that are being listed: steps that read chunks, steps of the sweep, steps that write chunks. */
 typedef struct builder {
   const tsi_chunks *chunks; /* of rows */
   const tsi_block_sweep *sweep;
-  tsi_steps *steps;  /* edge NULL: edges are counted only */
+  tsi_steps *steps;  /* edge NULL: edges are only counted */
   tsi_index *owner;  /* n: the chunk of each row */
   bool *touched;     /* n: a step of the sweep has worked on the row */
-  tsi_index *latest; /* chunks: the latest step of the sweep that an edge leads to, or from */
+  tsi_index *latest; /* chunks: the latest step of the sweep with an edge from or to the chunk */
 } builder;
 
 static void add_edge(builder *b, tsi_index item, tsi_index before) {
@@ -74,7 +74,7 @@ static inline tsi_index row_of(const tsi_block_chunk *chunk, tsi_index k) {
   return chunk->rows.row ? chunk->rows.row[k] : chunk->rows.first_row + k;
 }
 
-/* The first step on a row waits for it to be read. */
+/* Adds edges: the first step on a row waits until the row was read. */
 static void wait_for_reads(builder *b, tsi_index c) {
   const tsi_block_chunk *chunk = &b->sweep->chunk[c];
   for (tsi_index k = 0; k < chunk->count; k++) {
@@ -86,7 +86,7 @@ static void wait_for_reads(builder *b, tsi_index c) {
   }
 }
 
-/* A chunk is written when all its rows are finished. */
+/* Adds edges: a chunk is written when all its rows are finished. */
 static void wait_for_rows(builder *b, tsi_index c) {
   const tsi_block_chunk *chunk = &b->sweep->chunk[c];
   for (tsi_index k = 0; k < chunk->count && chunk->triangle; k++) {
@@ -130,7 +130,7 @@ static void add_steps(builder *b, bool backward) {
   for (tsi_index o = 0; o < b->chunks->count; o++)
     *step++ = (tsi_step){
         .kind = TSI_STEP_WRITE, .argument = o, .bytes = 2 * tsi_chunk_columns(b->chunks, o) * scalar};
-  for (tsi_index s = 0; s < b->steps->count; s++) /* the order of the cut is that of its longest path */
+  for (tsi_index s = 0; s < b->steps->count; s++) /* the cut lists steps in the order of its longest path */
     b->steps->step[s].priority = b->steps->count - s;
 }
 
@@ -141,7 +141,7 @@ typedef struct described {
   const tsi_block_sweep *sweep;
   const tsi_steps *steps;
   int64_t
-      *listed; /* n: for which chunk of the sweep, in which pass over the steps, the row was listed last */
+      *listed; /* n: the chunk of the sweep, in the current pass over the steps, that listed the row last */
 } described;
 
 static void list_row(const described *d, int64_t now, tsi_access_mode mode, tsi_index row,
@@ -150,7 +150,7 @@ static void list_row(const described *d, int64_t now, tsi_access_mode mode, tsi_
   d->listed[row] = now;
 }
 
-/* Its rows; then those of its columns, but for what it has finished itself. */
+/* Lists the rows of a chunk; then the rows of its columns, except those that it finished itself. */
 static void list_chunk(const described *d, tsi_index c, tsi_access_lister *lister) {
   const tsi_block_chunk *chunk = &d->sweep->chunk[c];
   const tsi_rectangle *rows = &chunk->rows;

@@ -8,7 +8,8 @@
 #define NODE_MOST 1.1e6
 #define GROUP_LEAST 1e3
 
-/* Placings until nothing is placed, and how much less memory the next one has at least. */
+/* Maximum number of placings before nothing is placed; maximum ratio of the memory of one placing to the
+ * memory of the placing before. */
 #define PLACE_TRIES 12
 #define PLACE_LESS 0.95
 
@@ -48,7 +49,7 @@ tristar_status tsi_device_forecast_make(tsi_env *env, const tristar_factor_t *fa
   return TRISTAR_OK;
 }
 
-/* Nodes (or groups) become `by` times as large as long as that is predicted to be faster. */
+/* Multiplies the size of nodes (or groups) by `by` as long as the prediction improves. */
 static tristar_status climb(tsi_env *env, const tristar_factor_t *factor, bool groups, double by,
                             tsi_device_forecast *best) {
   for (;;) {
@@ -94,8 +95,8 @@ tsi_device_split_costs tsi_device_split_costs_assumed(const tristar_factor_t *fa
                                   .solves = 1};
 }
 
-/* path: supernodes. The longest chain of waits of each one's subtree, in a forward sweep with L, for one
- * right-hand side. plan: of the factor. */
+/* Computes, for each supernode, the longest chain of waits in its subtree, for a forward sweep with L and one
+ * right-hand side. path: an entry per supernode. plan: plan of the factor. */
 static tristar_status find_paths(tsi_env *env, const tristar_factor_t *factor, const tsi_device_plan *plan,
                                  double *path) {
   const tsi_symbolic *symbolic = factor->analysis->symbolic;
@@ -110,23 +111,23 @@ static tristar_status find_paths(tsi_env *env, const tristar_factor_t *factor, c
   return TRISTAR_OK;
 }
 
-/* How much longer the whole factor takes than its longest chain, and than its bytes at the bandwidth of the
- * costs. */
+/* Returns the ratio of the time for the whole factor to the larger of two bounds: its longest chain, and its
+ * bytes at the bandwidth of the costs. */
 static double longer_than_bounds(const tsi_sweep_prediction *solve, double bandwidth) {
   const double stream = solve->factor_bytes / bandwidth,
                bound = solve->path_seconds > stream ? solve->path_seconds : stream;
   return bound > 0 ? solve->seconds / bound : 1;
 }
 
-/* Entries of both triangles, by those of L twice: the model looks at L alone. */
+/* Returns the ratio of the entries of both triangles to twice the entries of L, as the model uses only L. */
 static double sides_share(const tristar_analysis_t *an) {
   const double lower = (double)an->symbolic->nnz_stored;
   if (tsi_analysis_sides(an) == 1 || lower <= 0) return 1;
   return (lower + (double)an->other.symbolic->nnz_stored) / (2 * lower);
 }
 
-/* Places subtrees by the estimate of what they take, with less memory as long as they take more than there
- * is when they are cut. */
+/* Places subtrees by the estimate of their memory. Repeats it with less memory as long as the subtrees, once
+ * cut, need more than there is. */
 static tristar_status place(tsi_env *env, const tristar_factor_t *factor, const tsi_device_options *options,
                             const tsi_device_split_costs *costs, tsi_device_split **out) {
   tristar_status status = TRISTAR_OK;

@@ -5,8 +5,8 @@
 #include "partition/order/borders.h"
 #include "runtime/exec/device/subtree_tables.h"
 
-/* Of a row of a border, on average: its entry of gather_ptr, and its part of a node, with two tickets and
- * what these wait for. */
+/* Average bytes of tables per border row: its entry of gather_ptr, and its share of a node with two tickets
+ * and their lists of waits. */
 #define BORDER_TABLE_BYTES 12.0
 
 /* ---- Estimates ----------------------------------------------------------------------------------------- */
@@ -26,8 +26,8 @@ static tristar_status allocate(tsi_env *env, tsi_index count, tsi_device_memory 
   return TSI_ALLOC_ZERO(env, memory->border, count);
 }
 
-/* As much as residents.c registers of the factor, or as many scalars more as a stream is cut off before a
- * subtree to be aligned. */
+/* Sets the bytes of the factor that residents.c registers; they may be too large by the scalars before a
+ * subtree that align its stream. */
 static void find_stored(const tristar_factor_t *factor, double *stored, tsi_device_split_costs *costs) {
   const tristar_analysis_t *an = factor->analysis;
   const double scalar = (double)factor->scalar_bytes;
@@ -46,8 +46,8 @@ static void find_stored(const tristar_factor_t *factor, double *stored, tsi_devi
     stored[s] += column * (an->symbolic->start[s + 1] - an->symbolic->start[s]);
 }
 
-/* Rows of a solve that a subtree shares with the cores: those of its border, on both sides if these differ.
- * Their mean, as one of them crosses the bus in each sweep. */
+/* Counts the rows that a subtree shares with the cores in a solve: its border. If the sides differ, it is the
+ * mean of both borders, because one of them crosses the bus in each sweep. */
 static tristar_status find_borders(tsi_env *env, const tristar_analysis_t *an, tsi_index *border) {
   TSI_TRY(tsi_borders_count(env, an->symbolic, border));
   if (tsi_analysis_sides(an) == 1) return TRISTAR_OK;
@@ -57,7 +57,7 @@ static tristar_status find_borders(tsi_env *env, const tristar_analysis_t *an, t
   return TRISTAR_OK;
 }
 
-/* Of a chunk: its nodes, lists, rows of panels, but no tickets. */
+/* Returns the bytes of tables of a chunk: its nodes, lists, rows of panels, but not its tickets. */
 static double table_bytes(const tsi_device_tables *t, const tsi_device_node *node) {
   double indices = node->columns + 3.0 * node->off_rows, bytes;
   const tsi_panel *panel = t->panel + node->panel;
@@ -71,7 +71,7 @@ static double ticket_bytes(const tsi_device_ticket *ticket) {
   return (double)sizeof *ticket + (double)(ticket->nodes + ticket->befores) * sizeof(tsi_index);
 }
 
-/* Adds what the tables have to the supernode of the first panel of each node. */
+/* Adds the bytes of each node in the tables to the supernode of its first panel. */
 static void add_tables(const tsi_panels *panels, const tsi_device_tables *t, double *bytes) {
   const tsi_device_sweep *sweep[2] = {&t->forward, &t->backward};
   for (tsi_index c = 0; c < t->chunks; c++)
@@ -82,7 +82,7 @@ static void add_tables(const tsi_panels *panels, const tsi_device_tables *t, dou
           ticket_bytes(&sweep[k]->ticket[i]);
 }
 
-/* Rows of the workspace that a chunk has. */
+/* Returns the number of rows of the workspace of a chunk. */
 static double workspace_rows(const tsi_device_node *node) {
   const double columns = node->columns;
   return (double)tsi_round_up_block(node->columns + node->off_rows) +
@@ -123,13 +123,13 @@ size_t tsi_device_scratch_flags(const tsi_device_tables *tables, size_t row) {
   return ((size_t)tables->workspace_rows * row + 63) / 64 * 64;
 }
 
-/* The counter of tickets, then flags. */
+/* The scratch ends with the counter of tickets and the flags. */
 size_t tsi_device_scratch_bytes(const tsi_device_tables *tables, size_t row) {
   const tsi_index tickets = tsi_index_max(tables->forward.tickets, tables->backward.tickets);
   return tsi_device_scratch_flags(tables, row) + (1 + (size_t)tickets) * sizeof(int32_t);
 }
 
-/* Chunks of the factor with the subtrees of a placing as one each. */
+/* Chunks of the factor, in which each subtree of a placing is one chunk. */
 typedef struct cut_subtrees {
   int sides;
   tsi_index *device; /* supernodes */
@@ -155,8 +155,8 @@ static void uncut(tsi_env *env, cut_subtrees *c) {
   for (int i = 0; i < 2; i++) TSI_FREE(env, c->chunks[i]);
 }
 
-/* Adds to kept what a device keeps beside the factor for chunk c, which is a subtree; *scratch becomes no
- * less than what it needs. */
+/* Adds to *kept the bytes that a device stores in addition to the factor for chunk c, a subtree. Raises
+ * *scratch to the scratch of the subtree, if that is larger. */
 static tristar_status measure(tsi_env *env, const tristar_analysis_t *an, const tsi_device_options *options,
                               const tsi_device_split_costs *costs, const cut_subtrees *cuts, tsi_index c,
                               double *kept, double *scratch) {

@@ -11,7 +11,7 @@ void tsi_device_options_init(tsi_device_options *options, size_t scalar_bytes) {
                                   .costs = tsi_device_costs_of(tsi_device_get(0))};
 }
 
-/* Structures with panels of another width. */
+/* Makes structures with panels of another width. */
 static tristar_status cut_panels(tsi_env *env, const tristar_analysis_t *an, tsi_index width, int sides,
                                  tsi_structure *structure) {
   for (int i = 0; i < sides; i++) {

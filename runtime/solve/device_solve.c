@@ -1,11 +1,11 @@
-/* tristar_solve_device: tristar_solve on what StarPU has brought to main memory
+/* tristar_solve_device: tristar_solve with vectors that StarPU copies to main memory
  * (runtime/exec/starpu/device_vectors.h). */
 #include <inttypes.h>
 
 #include "runtime/solve/request.h"
 #include "runtime/exec/starpu/device_vectors.h"
 
-/* What needs no device. */
+/* Checks that need no device. */
 static tristar_status check_arguments(const tristar_plan_t *plan, tristar_op op, int64_t nrhs,
                                       const tristar_device_vectors *v) {
   tsi_env *env = &plan->ts->env;

@@ -20,13 +20,14 @@ const char *tsi_device_split_options_obstacle(const tristar_factor_t *factor, co
   return NULL;
 }
 
-/* What the cores read of a factor in both sweeps. */
+/* Returns the bytes of a factor that the cores read in both sweeps, times the factor for right-hand sides. */
 static double stream_bytes(const tristar_factor_t *factor, const tristar_plan_options *o) {
   return 2 * (double)factor->analysis->symbolic->nnz_stored * (double)factor->scalar_bytes *
          tsi_time_of_columns((int)tsi_plan_columns(o));
 }
 
-/* Not where the cores are through before a device could be: StarPU is then not even started. */
+/* Can devices be worthwhile? False if the cores finish before a device could; StarPU is then not even
+ * started. */
 static bool may_be_worth(const tristar_factor_t *factor, const tristar_plan_options *o) {
   const tsi_device_split_costs device = tsi_device_split_costs_assumed(factor, tsi_device_get(0));
   const tsi_costs cores =
@@ -34,7 +35,8 @@ static bool may_be_worth(const tristar_factor_t *factor, const tristar_plan_opti
   return stream_bytes(factor, o) / cores.all > 2 * (device.task_seconds + device.bus_seconds);
 }
 
-/* Seconds of a solve with a triangle by rows on its device, with b and x on the bus; and by the cores. */
+/* Return the predicted seconds of a solve with a triangle by rows: on its device, including transfers of b
+ * and x; on the cores. */
 static double predict_device(const tsi_device_triangle *triangle, const tristar_factor_t *factor,
                              const tristar_plan_options *o, const tsi_device *device) {
   const tsi_index columns = tsi_plan_columns(o);
@@ -49,8 +51,8 @@ static double predict_cores(const tristar_factor_t *factor, const tristar_plan_o
   return stream_bytes(factor, o) / 2 / cores.all;
 }
 
-/* Places a triangle by rows on the first device, if it fits, and if that is wanted or predicted to be faster.
- */
+/* Places a triangle by rows on the first device, if it fits, and if this is requested or predicted to be
+ * faster. */
 static tristar_status place_triangle(const tristar_factor_t *factor, const tristar_plan_options *o,
                                      const tsi_device_facts *facts, tsi_device_split_options *places) {
   const tsi_device *device = tsi_device_named(facts->name);
@@ -71,7 +73,7 @@ static tristar_status place_triangle(const tristar_factor_t *factor, const trist
   return TRISTAR_OK;
 }
 
-/* Places the subtrees on so many devices, of which this is the first. */
+/* Places the subtrees on so many devices. facts: of the first one. */
 static tristar_status place(const tristar_factor_t *factor, const tristar_plan_options *o, const bool *shared,
                             int devices, const tsi_device_facts *facts, tsi_device_split_options *places) {
   tsi_env *env = &factor->ts->env;
@@ -132,7 +134,7 @@ tristar_status tsi_device_split_options_choose_shared(const tristar_factor_t *fa
   const tsi_device_facts facts = tsi_device_describe(0);
   tristar_status status = factor->rows ? place_triangle(factor, o, &facts, places)
                                        : place(factor, o, shared, devices, &facts, places);
-  if (status != TRISTAR_OK) *places = (tsi_device_split_options){.device = NULL}; /* which is made last */
+  if (status != TRISTAR_OK) *places = (tsi_device_split_options){.device = NULL}; /* `device` is made last */
   places->optional = !wanted && (status != TRISTAR_OK || places->device != NULL || places->triangle != NULL);
   return status;
 }

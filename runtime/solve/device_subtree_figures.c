@@ -1,4 +1,4 @@
-/* What is told of the subtrees of a plan, or of a process: see device_subtrees.h. */
+/* Figures of the subtrees of a plan, or of a process: see device_subtrees.h. */
 #include "codelets/columns.h"
 #include "runtime/solve/device_subtrees.h"
 #include "runtime/solve/device_choice.h"
@@ -15,7 +15,7 @@ int tsi_device_subtrees_devices(const tsi_plan_subtrees *all) {
   return count;
 }
 
-/* The number of the i-th device that has subtrees; -1: there is none. */
+/* Returns the number of the i-th device with subtrees; -1: there is none. */
 static int find_device(const tsi_plan_subtrees *all, int i) {
   bool seen[TSI_DEVICES_MOST] = {false};
   for (tsi_index k = 0; k < all->count; k++) seen[all->subtree[k].device] = true;
@@ -41,13 +41,13 @@ size_t tsi_device_subtree_scratch(const tsi_plan_subtree *b, size_t row) {
   return most;
 }
 
-/* Rows of the border in a solve with A, whose forward sweep is with L, and whose backward one is with U. */
+/* Returns the number of border rows in a solve with A: forward with L, backward with U. */
 static tsi_index border_of(const tsi_plan_subtree *b, bool backward) {
   return b->resident->cut[tsi_resident_side(b->resident, backward)]->subtree->border;
 }
 
-/* What crosses the bus in a solve: forward x up, the border down; backward the border up, at the end x down.
- * row: bytes. */
+/* Returns the transfers of a solve: forward x up, then the border down; backward the border up, at the end x
+ * down. row: bytes of a row. */
 static tristar_subtree_stats figures_of(const tsi_plan_subtree *b, double row, tsi_sweeps sweeps) {
   const tsi_resident *r = b->resident;
   const tsi_index columns = r->cut[0]->subtree->columns,
@@ -65,14 +65,15 @@ static tristar_subtree_stats figures_of(const tsi_plan_subtree *b, double row, t
   return s;
 }
 
-/* Rows of a replay's workspace that a subtree has on its device: of x, and of the border of each side. */
+/* Returns the number of workspace rows of a replay that a subtree has on its device: x and the border of each
+ * side. */
 static double shared_rows(const tsi_plan_subtree *b) {
   double rows = b->resident->cut[0]->subtree->columns;
   for (int i = 0; i < b->resident->sides; i++) rows += b->resident->cut[i]->subtree->border;
   return rows;
 }
 
-/* What a replay has on a device, with rows of so many bytes. */
+/* Returns the bytes of a replay on a device, with rows of so many bytes. */
 static double workspace_bytes(const tsi_plan_subtrees *all, int device, size_t row) {
   double bytes = 0;
   size_t scratch = 0;
@@ -133,7 +134,7 @@ bool tsi_device_subtrees_describe(const tristar_plan_t *plan, int i, tristar_dev
                                              tsi_plan_sweeps(plan), stats);
 }
 
-/* Is there room for so many solves at a time with so many right-hand sides, on all devices? */
+/* Do so many concurrent solves with so many right-hand sides fit in the memory of all devices? */
 static bool have_room(const tristar_plan_t *plan, double memory, tsi_index solves, tsi_index columns) {
   const tsi_plan_subtrees *all = plan->subtrees;
   tristar_device_stats stats;
@@ -144,8 +145,8 @@ static bool have_room(const tristar_plan_t *plan, double memory, tsi_index solve
   return true;
 }
 
-/* Makes plan->block, but not below what the plan is made for, and then plan->followed so small that all fits.
- */
+/* Reduces plan->block, but not below the columns that the plan is made for, and then plan->followed, until
+ * all fits. */
 static void limit(tristar_plan_t *plan, double memory,
                   bool (*fits)(const tristar_plan_t *plan, double memory, tsi_index solves,
                                tsi_index columns)) {

@@ -4,21 +4,21 @@
 #include "runtime/solve/device_memory.h"
 #include "runtime/exec/starpu/devices.h"
 
-/* What the steps of a subtree do with its data, one after the other. */
+/* The steps of a subtree, in their order. */
 typedef enum subtree_role { READ, FORWARD, DOWN, UP, BACKWARD, WRITE, ROLES } subtree_role;
 
 typedef struct replay_subtree {
-  tsi_device_data *x, *border[2]; /* border: of sides; NULL: there is none */
-  tsi_task_data role[2][ROLES];   /* of sides: those of the triangle that a sweep works with */
+  tsi_device_data *x, *border[2]; /* border: by side; NULL: none */
+  tsi_task_data role[2][ROLES];   /* by side: the side of the triangle that the sweep uses */
 } replay_subtree;
 
 struct tsi_replay_subtrees {
   tsi_execution_devices devices;
   const tsi_plan_subtrees *of;
-  const void *workspace; /* of the execution, and its stride, when the data was made */
+  const void *workspace; /* workspace of the execution, and its stride, when the data was made */
   tsi_index stride;
   replay_subtree *subtree;
-  tsi_device_data *scratch[TSI_DEVICES_MOST]; /* of devices that have subtrees: for one of these at a time */
+  tsi_device_data *scratch[TSI_DEVICES_MOST]; /* by device with subtrees: scratch for one subtree at a time */
 };
 
 /* ---- Of a plan, or of a process ------------------------------------------------------------------------ */
@@ -89,8 +89,8 @@ static void add(tsi_task_data *to, tsi_device_data *data, tsi_use_mode mode) {
   if (data) to->use[to->count++] = (tsi_task_use){data, mode};
 }
 
-/* Does a sweep with the triangle of a side read these values? Where both triangles have the same tables one
- * recording serves both, so tasks have the values of both. */
+/* Does a sweep with the triangle of a side read values v? If both triangles have the same tables, one
+ * recording serves both, so its tasks have the values of both. */
 static bool reads_values(const tsi_resident *resident, int v, int side) {
   return resident->values[v] != NULL && (resident->sides == 1 || v == side);
 }
@@ -99,7 +99,7 @@ static double bytes_of(const tsi_device_data *data) {
   return data ? (double)tsi_device_data_bytes(data) : 0;
 }
 
-/* In the order in which start_sweep takes the memory. */
+/* Lists the data of the role in the order that start_sweep expects. */
 static void describe_sweep(const tsi_plan_subtree *b, const replay_subtree *r, tsi_device_data *scratch,
                            int side, bool backward, tsi_task_data *role) {
   const tsi_resident *resident = b->resident;
@@ -128,7 +128,7 @@ static void describe_roles(const tsi_plan_subtree *b, tsi_device_data *scratch, 
   add(&role[WRITE], r->x, TSI_USE_R);
 }
 
-/* The scratch of each device. */
+/* Makes the scratch of each device. */
 static tristar_status create_scratch(tsi_replay_subtrees *all) {
   const tsi_plan_subtrees *of = all->of;
   size_t bytes[TSI_DEVICES_MOST] = {0};
@@ -158,8 +158,8 @@ static tristar_status create_replay_subtree(tsi_replay_subtrees *all, tsi_index 
   return TRISTAR_OK;
 }
 
-/* The side whose triangle a sweep of an execution works with. Nothing is known of the first recording of a
- * plan: it is of L forward, and backward of U, if that has a side of its own. */
+/* Returns the side whose triangle a sweep of an execution uses. The first recording of a plan has no data
+ * yet: it is for L forward, and for U backward, if U has its own side. */
 static int side_of(const tsi_plan_subtrees *of, const tsi_execution *e, bool backward) {
   const tsi_solve_data *data = backward ? e->backward : e->forward;
   if (of->sides == 1) return 0;
@@ -176,7 +176,7 @@ static const tsi_task_data *data_of(void *context, const tsi_execution *e, const
               .role[side_of(all->of, e, backward)][role[step->kind]];
 }
 
-/* What a device has of a subtree while it works on it. */
+/* The memory of a subtree on a device during a sweep. */
 typedef struct placed {
   tsi_subtree_memory memory;
   void *tables, *border;

@@ -1,8 +1,9 @@
 /* The executor: runs a recording (runtime/exec/steps/recording.h) as tasks on StarPU's workers
  * (runtime/exec/starpu/tasks.h), or on the calling thread.
  *
- * Reads, writes   what the execution does.
- * Invariants: both or neither are there; the tasks are those of recording.list; lanes have its steps */
+ * Reads, writes   the data of the execution.
+ * Invariants: recording and tasks exist both, or neither does; the tasks are those of recording.list; lanes
+ * have its steps */
 #pragma once
 
 #include "runtime/exec/steps/lane_run.h"
@@ -15,10 +16,10 @@ typedef struct tsi_executor {
   tsi_lane_run *lanes; /* NULL: these steps run as tasks, or one after the other */
 } tsi_executor;
 
-/* *executor holds nothing, and must not move from then on; nor must execution. on_starpu: else on the calling
- * thread. grouping: see tsi_recording_create. Errors: MEMORY. */
+/* *executor is empty before. Afterwards neither it nor execution may move. on_starpu: runs on StarPU; false:
+ * on the calling thread. grouping: see tsi_recording_create. Errors: MEMORY. */
 TRISTAR_CHECKED tristar_status tsi_executor_create(tsi_env *env, tsi_execution *execution,
                                                    const tsi_steps *steps, tsi_grouping grouping,
                                                    bool on_starpu, tsi_executor *executor);
-/* Leaves it as it was before. */
+/* Frees the content; *executor is empty afterwards. */
 void tsi_executor_release(tsi_env *env, tsi_executor *executor);

@@ -1,19 +1,19 @@
-/* Fused solves: those that wait while a pass over the factor runs go together in the next pass.
+/* Fused solves: solves that wait while a pass over the factor runs share the next pass.
  *
  * Job. A solve reads the whole factor, whether it has one right-hand side or several. In a plan with
- * fuse_columns, solves of whole systems queue while as many passes run as may. The end of a pass starts the
- * next one, which takes all of the queue that has the operation of its first solve, up to plan->block
- * columns. A solve that meets no queue starts at once.
+ * fuse_columns, solves of whole systems are queued while the maximum number of passes runs. The end of a pass
+ * starts the next one. It takes from the queue, up to plan->block columns, all solves that have the operation
+ * of the first solve. If the queue is empty, a solve starts at once.
  *   - With tasks a pass runs alone (request.h): its last callback starts the next one. If callers shared the
- *     pass they are likely to come back at once. The callback waits for them, up to 1/16 of the time of the
- *     pass: otherwise one of them would have the next pass for itself.
- *   - Without tasks one of the threads that wait runs the pass. As many passes may run as there are cores.
- * The first request of a pass runs it, with the columns of all.
+ *     pass, they are likely to solve again soon. The callback waits for them, up to 1/16 of the time of the
+ *     pass. Otherwise the first of them would have the next pass for itself.
+ *   - Without tasks one of the waiting threads runs the pass. The maximum number of passes is the number of
+ * cores. The first request of a pass runs it, with the columns of all.
  *
- * Reads   the queue.   Writes  plan->fuse, and what a run request writes.
+ * Reads   the queue.   Writes  plan->fuse, and the data that a running request writes.
  * Invariants
- *   - A column has the same bits whatever is fused with it: kernels get plan->fuse.least columns or
- *     more, and lanes of registers are columns.
+ *   - The bits of a column do not depend on the columns fused with it: kernels get plan->fuse.least columns
+ * or more, and lanes of registers are columns.
  *   - A request in the queue, or in a pass, is alive until it is done: its owner waits for that.
  *   - The end of the last request of a pass is the last access to its plan. */
 #include "runtime/solve/request.h"
@@ -31,10 +31,10 @@ static void unlock(const tristar_plan_t *plan) {
   pthread_mutex_unlock(&plan->ts->solves.lock);
 }
 
-/* Fewest columns of a call of the kernels that gives each of them the same bits as a call with any other
- * number up to `most`: only kernels of one family add up in the same order. Narrow panels of real numbers
- * have families for 1, 2, 3 to 8 and more columns (codelets/cpu/kernel_few.h); complex ones for 1 and for
- * more. */
+/* Returns the smallest number of columns such that a kernel call with any number from it up to `most`
+ * computes the same bits for a column. Only kernels of one family have the same order of sums. Narrow panels
+ * of real numbers have families for 1, 2, 3 to 8 and more columns (codelets/cpu/kernel_few.h); complex ones
+ * for 1 and more. */
 static tsi_index least_columns(bool is_complex, tsi_index most) {
   return is_complex ? 2 : most <= 8 ? 3 : 9;
 }
@@ -80,7 +80,7 @@ static void append(tsi_fuse *fuse, tristar_request_t *r) {
   fuse->last = r;
 }
 
-/* The requests of the next pass, in their order; NULL: none may start. */
+/* Takes the requests of the next pass from the queue, in their order; NULL: no pass may start. */
 static tristar_request_t *take(tristar_plan_t *plan) {
   tsi_fuse *fuse = &plan->fuse;
   tristar_request_t *queue = fuse->first, *pass = queue, **end = &pass;
@@ -105,7 +105,7 @@ static tristar_request_t *take(tristar_plan_t *plan) {
 
 /* ---- Passes -------------------------------------------------------------------------------------------- */
 
-/* The first request of a pass gets the columns of all. */
+/* Gives the columns of all requests to the first request of the pass. */
 static tristar_status join(tristar_request_t *pass) {
   tsi_env *env = &pass->plan->ts->env;
   const int64_t scalar = (int64_t)pass->plan->factor->user_bytes;
@@ -122,7 +122,7 @@ static tristar_status join(tristar_request_t *pass) {
   return TRISTAR_OK;
 }
 
-/* All requests of the pass get its failure. */
+/* Copies the failure of a pass to all its requests. */
 static void share_failure(tristar_request_t *pass) {
   tsi_env *env = &pass->plan->ts->env;
   TSI_FREE(env, pass->columns);
@@ -176,8 +176,8 @@ static void launch(tristar_request_t *pass) {
   end_pass(pass);
 }
 
-/* Starts passes while they may run. A pass can end, and a solve can come, while another is being launched:
- * the thread that launches then looks again, so that no calls are nested. */
+/* Starts passes as long as more may run. Meanwhile a pass may end, or a solve may be queued. The launching
+ * thread then checks the queue again, so that calls are not nested. */
 static void start_passes(tristar_plan_t *plan) {
   tsi_fuse *fuse = &plan->fuse;
   lock(plan);
@@ -194,7 +194,7 @@ static void start_passes(tristar_plan_t *plan) {
   unlock(plan);
 }
 
-/* Lets solves come, until the queue has so many columns, or 1/16 of the time of the pass is over. */
+/* Waits until the queue has so many columns, but at most 1/16 of the time of the pass. */
 static void linger(tristar_plan_t *plan, int64_t columns) {
   tsi_solves *solves = &plan->ts->solves;
   lock(plan);
@@ -217,8 +217,8 @@ static void tell(tristar_request_t *r) {
   tsi_in_flight_finish_started(plan, &r->done);
 }
 
-/* `ended` of the first request: on a StarPU worker, or where nothing could start. The last request keeps the
- * plan alive until all else is done. */
+/* `ended` of the first request. It runs on a StarPU worker, or on the caller if nothing could start. The last
+ * request keeps the plan alive until everything else is done. */
 static void end_pass(tristar_request_t *pass) {
   tristar_plan_t *plan = pass->plan;
   const int64_t columns = pass->nrhs;

@@ -15,7 +15,7 @@ static void free_retired(tsi_retired *retired) {
   tsi_plan_free((tristar_plan_t *)((char *)retired - offsetof(tristar_plan_t, retired)));
 }
 
-/* Under the lock. */
+/* Gives the plan to the context, which frees it later. The lock is held. */
 static void retire(tristar_plan_t *plan) {
   plan->retired.free = free_retired;
   tsi_solves_retire(&plan->ts->solves, &plan->retired);
@@ -45,7 +45,7 @@ void tsi_plan_settle(tristar_plan_t *plan) {
   unlock(ts);
 }
 
-/* Under the lock. */
+/* Adds `one`, 1 or -1, to the unfinished solves. The lock is held. */
 static void count(tristar_plan_t *plan, int one) {
   plan->unfinished += one;
   plan->ts->solves.unfinished += one;

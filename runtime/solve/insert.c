@@ -1,7 +1,7 @@
-/* Inserted solves: requests (request.h) that run alone between the moment in which their arrays are there and
- * the release of these (runtime/exec/starpu/insert.h).
+/* Inserted solves: requests (request.h) that run alone, from the time when their arrays are available until
+ * they release them (runtime/exec/starpu/insert.h).
  *
- * A callback cannot wait for StarPU to let go of tasks, so the replays are reserved beforehand. */
+ * A callback cannot wait until StarPU releases tasks, so the replays are reserved beforehand. */
 #include "runtime/solve/in_flight.h"
 #include "runtime/solve/request.h"
 
@@ -27,7 +27,7 @@ static void end_inserted(tristar_request_t *r) {
 
 /* ---- The start ----------------------------------------------------------------------------------------- */
 
-/* A request without tasks, in one. */
+/* Runs a request without tasks inside one task. */
 static void run_whole(void *arg, int worker) {
   (void)worker;
   (void)tsi_request_advance(arg, true);
@@ -42,7 +42,7 @@ static void submit_whole(tristar_request_t *r) {
   const tristar_status status =
       tsi_task_submit(&r->plan->ts->env, "solve", r->context, microseconds,
                       (tsi_index)tsi_count_min(r->nrhs, TSI_INDEX_MAX), run_whole, end_whole, r);
-  if (status == TRISTAR_OK) return; /* the solve may be gone */
+  if (status == TRISTAR_OK) return; /* the solve may already be freed */
   tsi_request_fail(r, status);
   (void)tsi_request_advance(r, true); /* nothing runs after a failure */
   end_inserted(r);
@@ -62,7 +62,7 @@ static void launch(void *arg, tristar_status status, const void *b, int64_t b_co
     submit_whole(r);
 }
 
-/* Everything that can fail without anybody being asked for anything. */
+/* Does all that can fail before anything is inserted. */
 static tristar_status prepare(tristar_plan_t *plan, const tsi_insert_order *order, tristar_request_t *r) {
   tristar_solve_options how;
   tristar_solve_options_init(&how);

@@ -1,4 +1,4 @@
-/* Notes and moves: see numa.h. */
+/* Records processors and moves pages: see numa.h. */
 #include "runtime/solve/numa.h"
 
 #include <unistd.h>
@@ -39,7 +39,7 @@ void tsi_numa_init(tristar_plan_t *plan) {
     atomic_store(&plan->placement, TSI_PLACEMENT_WANTED);
 }
 
-/* The side of the plan that a sweep works with; NULL: there is no such sweep. */
+/* Returns the side of the plan that a sweep uses; NULL: there is no such sweep. */
 static const tsi_plan_side *side_of(const tristar_plan_t *plan, const tsi_solve_data *data) {
   for (int i = 0; i < plan->sides; i++)
     if (data == &plan->side[i].data) return &plan->side[i];
@@ -69,7 +69,7 @@ out:
   return status;
 }
 
-/* Lists what the chunks and slices of a sweep stream, in the order of the addresses. */
+/* Lists the bytes that the chunks and slices of a sweep stream, in the order of addresses. */
 static tsi_count list_ranges(const tristar_plan_t *plan, const tsi_plan_side *side, const void *values,
                              const int *processor, tsi_numa_range *range) {
   const tsi_count scalar = (tsi_count)plan->factor->scalar_bytes;
@@ -96,7 +96,7 @@ static tsi_count list_ranges(const tristar_plan_t *plan, const tsi_plan_side *si
   return count;
 }
 
-/* Moves what one sweep streamed. */
+/* Moves the pages that one sweep streamed. */
 static void place(const tristar_plan_t *plan, const tsi_plan_side *side, const void *values,
                   const int *processor, tsi_numa_range *range) {
   tsi_env *env = &plan->ts->env;
@@ -124,7 +124,7 @@ void tsi_numa_end(tsi_replay *replay) {
   const int nodes = replay->execution.forward_nodes + (backward ? backward->sweep->nodes : 0);
   int noted = 0;
   for (int v = 0; v < nodes; v++) noted += replay->execution.processor[v] >= 0;
-  const bool ran = noted == nodes; /* and on StarPU */
+  const bool ran = noted == nodes; /* all tasks ran on StarPU */
   if (ran && forward != NULL)
     place(plan, forward, call->forward_values, replay->execution.processor, replay->processed);
   if (ran && backward != NULL && (forward == NULL || call->backward_values != call->forward_values))

@@ -49,7 +49,7 @@ tsi_operation tsi_operation_choose(const tsi_factor_parts *parts, tristar_op op,
       .out_user = user && (whole || !forward_first),
   };
   choose_values(parts, &o, part, call);
-  /* between the interchanges of a panel and their undoing the workspace is in factor order */
+  /* The workspace is in factor order after the interchanges of a panel, until they are undone. */
   o.in_moved = parts->imported || (!o.diagonal && o.sweeps != TSI_BACKWARD && call->forward_pivots);
   o.out_moved = parts->imported || (!o.diagonal && o.sweeps != TSI_FORWARD && call->backward_pivots);
   choose_conjugates(parts, op, part, call);

@@ -46,14 +46,14 @@ tsi_chunk_options tsi_plan_chunk_options(const tristar_factor_t *factor, const t
   return options;
 }
 
-/* Of an entry of the factor as solves read it. */
+/* Returns the bytes that a solve reads per entry of the factor. */
 static size_t entry_bytes(const tristar_plan_t *plan) {
   return plan->options.storage == TRISTAR_STORAGE_FULL
              ? plan->factor->scalar_bytes
              : tsi_storage_entry_bytes(plan->factor, plan->options.storage);
 }
 
-/* Chunks of panels: of each side. device: see tsi_device_split_options. */
+/* Cuts the panels of each side into chunks. device: see tsi_device_split_options. */
 static tristar_status choose_panel_chunks(tsi_env *env, tristar_plan_t *plan, const tsi_index *device) {
   const tristar_analysis_t *an = plan->factor->analysis;
   if (plan->cut.scalar_bytes == 0) plan->cut = tsi_plan_chunk_options(plan->factor, &plan->options);
@@ -70,7 +70,7 @@ static tristar_status choose_panel_chunks(tsi_env *env, tristar_plan_t *plan, co
   return TRISTAR_OK;
 }
 
-/* Those of a matrix that is solved row by row were chosen when it was imported. */
+/* Makes the chunks of a matrix that is solved row by row; its cut was chosen at the import. */
 static tristar_status choose_row_chunks(tsi_env *env, const tristar_plan_t *plan, tsi_chunks **chunks) {
   const tsi_row_factor *rows = plan->factor->rows;
   tsi_row_cut whole = *rows->cut; /* on a device: one chunk of all rows */
@@ -109,7 +109,7 @@ static tristar_status note_chunks(tsi_env *env, tristar_plan_t *plan) {
   return TRISTAR_OK;
 }
 
-/* What the kernels of a side read. All sides share the workspace. */
+/* Fills the tables for the kernels of a side. All sides share the workspace. */
 static tristar_status fill_tables(tristar_plan_t *plan, int i) {
   tsi_plan_side *side = &plan->side[i];
   const tsi_structure structure = tsi_analysis_structure(plan->factor->analysis, i);
@@ -125,7 +125,7 @@ static tristar_status fill_tables(tristar_plan_t *plan, int i) {
   return TRISTAR_OK;
 }
 
-/* Lists the user's rows of every chunk in ascending order. place: the final row of each. */
+/* Lists the user's rows of every chunk in ascending order. place: final row of each user's row. */
 static tristar_status list_user_rows(tsi_env *env, const tristar_plan_t *plan, const tsi_index *place,
                                      tsi_index **list) {
   const tsi_chunks *chunks = plan->side[0].chunks;
@@ -184,7 +184,7 @@ static void fill_stats(tristar_plan_t *plan) {
   const tristar_factor_t *factor = plan->factor;
   const tsi_dag *dag = plan->dag[0];
   const tsi_sweep *forward = dag->forward;
-  const bool both = !tsi_factor_is_triangle(factor); /* else one sweep */
+  const bool both = !tsi_factor_is_triangle(factor); /* a triangle has one sweep */
   tristar_plan_stats *stats = &plan->stats;
   stats->chunks = forward->chunks;
   stats->slices = tsi_index_max(forward->slices, dag->backward->slices);
@@ -247,7 +247,7 @@ tristar_status tsi_plan_check_options(const tsi_env *env, const tristar_plan_opt
   if (options->fuse_columns < 0 || options->fuse_columns > TSI_NRHS_BLOCK)
     TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "fuse_columns is %" PRId64 ", not 0 .. %d", options->fuse_columns,
              TSI_NRHS_BLOCK);
-  if ((unsigned)options->storage > TRISTAR_STORAGE_BFLOAT16) /* tristar_plan has chosen for AUTO */
+  if ((unsigned)options->storage > TRISTAR_STORAGE_BFLOAT16) /* tristar_plan has already replaced AUTO */
     TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "storage is %d", (int)options->storage);
   if (!(options->compress >= 0 && options->compress < 1))
     TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "compress is %g, not 0 .. 1", options->compress);
@@ -274,7 +274,7 @@ tristar_status tsi_plan_create(tristar_factor_t *factor, const tristar_plan_opti
   const bool devices = places->device != NULL || places->triangle != NULL;
   TSI_TRY_OUT(TSI_ALLOC_ZERO(env, plan, 1));
   status = tsi_mutex_init(env, &plan->lock);
-  if (status != TRISTAR_OK) { /* before there is anything that tsi_plan_free could release */
+  if (status != TRISTAR_OK) { /* there is nothing yet that tsi_plan_free could release */
     TSI_FREE(env, plan);
     goto out;
   }
@@ -289,7 +289,7 @@ tristar_status tsi_plan_create(tristar_factor_t *factor, const tristar_plan_opti
                                       .order = &plan->ts->solves.order};
   plan->options = *options;
   if (cut != NULL) plan->cut = *cut;
-  if (factor->rows) plan->options.updates = TRISTAR_UPDATES_PULL; /* there are none */
+  if (factor->rows) plan->options.updates = TRISTAR_UPDATES_PULL; /* there are no updates */
   plan->sides = tsi_analysis_sides(factor->analysis);
   plan->nodes =
       (factor->rows ? tsi_row_node_kernels_select : tsi_node_kernels_select)(factor->analysis->factor_scalar);
@@ -341,7 +341,7 @@ out:
   return status;
 }
 
-/* A plan with subtrees on devices or, where PLACE_AUTO cannot have them there, with all on the cores. */
+/* Makes a plan with subtrees on devices. If this fails with PLACE_AUTO, all subtrees are on the cores. */
 static tristar_status create_placed(tristar_factor_t *factor, const tristar_plan_options *options,
                                     const tsi_chunk_options *cut, double *start_seconds,
                                     tristar_plan_t **out) {
@@ -404,7 +404,7 @@ static void note_storage(const tristar_plan_t *plan, bool changing, tristar_plan
   stats->factor_released = plan->factor->released;
 }
 
-/* Of an inherited plan nobody changes them, nor gives the lock back. */
+/* Copies the statistics. An inherited plan does not change, and its lock may never be released. */
 static tristar_plan_stats copy_stats(const tristar_plan_t *plan) {
   const bool changing = !tsi_env_is_inherited(&plan->ts->env);
   if (changing) pthread_mutex_lock((pthread_mutex_t *)&plan->lock);
@@ -446,7 +446,8 @@ static void drop(void *arg) {
   tsi_env_release(&ts->env);
 }
 
-/* The program has dropped the context: no later call may come that would free what is retired. */
+/* The program has dropped the context, so no later call frees retired plans: waits for the plan's solves
+ * first. */
 static void drop_after_solves(void *arg) {
   tsi_plan_settle(arg);
   drop(arg);

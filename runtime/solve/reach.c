@@ -15,13 +15,13 @@ static tristar_status check_rows(tsi_env *env, const tsi_row_list *list, tsi_ind
   return TRISTAR_OK;
 }
 
-/* The final row of entry i. */
+/* Returns the final row of entry i. */
 static tsi_index final_row(const tsi_row_list *list, int64_t i) {
   if (list->final) return list->final[i];
   return list->place ? list->place[list->row[i]] : (tsi_index)list->row[i];
 }
 
-/* Sorts a list by chunk: arrays ptr (chunks + 1), local, place in the user's compact array. */
+/* Sorts a list by chunk: arrays ptr (chunks + 1), local row, row of the user's compact array. */
 static tristar_status sort_rows(tsi_env *env, const tsi_chunks *chunks, const tsi_row_list *list, tsi_index n,
                                 tsi_index **ptr, tsi_index **local, tsi_index **compact) {
   tristar_status status = TRISTAR_OK;
@@ -62,7 +62,7 @@ static bool listed(const tsi_index *ptr, tsi_index c) {
   return ptr == NULL || ptr[c + 1] > ptr[c];
 }
 
-/* part[c] for chunks with listed rows and all that their off-rows lead to. */
+/* Sets part[c] for chunks with listed rows, and for all chunks that their off-rows lead to. */
 static void spread(const tsi_sweep *sweep, const tsi_index *ptr, unsigned char *part) {
   for (tsi_index c = 0; c < sweep->chunks; c++) part[c] = listed(ptr, c);
   for (tsi_index c = 0; c < sweep->chunks; c++)
@@ -70,7 +70,7 @@ static void spread(const tsi_sweep *sweep, const tsi_index *ptr, unsigned char *
       part[sweep->pair[q].target] = 1;
 }
 
-/* Drops chunks whose updates reach nothing that is wanted. */
+/* Drops chunks whose updates reach no wanted chunk. */
 static void drop_useless(const tsi_sweep *sweep, const unsigned char *wanted, unsigned char *part,
                          unsigned char *useful) {
   for (tsi_index c = sweep->chunks; c-- > 0;) {
@@ -103,12 +103,12 @@ tristar_status tsi_reach_create(tsi_env *env, const tsi_reach_source *source, ts
   TSI_TRY_OUT(TSI_ALLOC(env, useful, count));
   if (source->backward)
     spread(source->backward, reach->lists[3], reach->backward);
-  else /* what the forward sweep itself is to write */
+  else /* the forward sweep itself writes x */
     for (tsi_index c = 0; c < count; c++) reach->backward[c] = listed(reach->lists[3], c);
   if (source->forward) {
     spread(source->forward, reach->lists[0], reach->forward);
     drop_useless(source->forward, reach->backward, reach->forward, useful);
-    if (!source->backward) /* rows that nothing leads to are zero all the same */
+    if (!source->backward) /* the forward sweep must also write the zeros in wanted rows */
       for (tsi_index c = 0; c < count; c++) reach->forward[c] |= reach->backward[c];
     count_bytes(source->forward, reach->forward, reach);
   }

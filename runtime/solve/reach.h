@@ -1,27 +1,26 @@
-/* Which chunks a solve with sparse right-hand sides, or for chosen rows, needs.
+/* Finds the chunks that a solve with sparse right-hand sides, or for chosen rows, needs.
  *
- * Job. The solution of F y = b is nonzero only where paths of the DAG of F lead from nonzeros of b (Gilbert
- * 1994), and a row of F' x = y needs only the x that paths lead to from it. Here nodes are chunks.
+ * Job. A row of the solution of F y = b is nonzero only if a path of the DAG of F leads to it from a nonzero
+ * of b (Gilbert 1994). A row of F' x = y needs only x of the rows on paths from it. Here nodes are chunks.
  *
- *   forward    chunks with given rows, and all that their updates reach; less those that reach nothing wanted
- *   backward   chunks with wanted rows, and all whose x they read
+ *   forward    chunks with given rows, and all chunks that their updates reach, except chunks whose updates
+ * reach no wanted row backward   chunks with wanted rows, and all chunks whose x they read
  *
  * Reads   the DAGs of both sweeps, the lists of rows.   Writes  a tsi_reach that owns its arrays.
- * Invariants: every list entry stands in exactly one chunk; a chunk that takes part forward has all its
- * targets take part, except those that nothing wanted needs; one that takes part backward has all its targets
- * take part. */
+ * Invariants: every list entry belongs to exactly one chunk. If a chunk takes part forward, all its targets
+ * do, except targets that no wanted row needs. If a chunk takes part backward, all its targets do. */
 #pragma once
 
 #include "codelets/cpu/node.h"
 #include "dag/sweep.h"
 
-/* A list of rows of the user's array and where they are in the final order. */
+/* A list of rows of the user's array, and their positions in the final order. */
 typedef struct tsi_row_list {
   int64_t count;
   const int64_t *row;     /* NULL: all rows */
-  const tsi_index *place; /* n: final row of each; NULL: itself */
-  const char *name;       /* for messages: "b_row" */
-  const tsi_index *final; /* count: final row of each entry; NULL: as `place` says */
+  const tsi_index *place; /* n: final row of each user's row; NULL: the same row */
+  const char *name;       /* name in messages: "b_row" */
+  const tsi_index *final; /* count: final row of each entry; NULL: by `place` */
 } tsi_row_list;
 
 typedef struct tsi_reach_source {
@@ -31,10 +30,10 @@ typedef struct tsi_reach_source {
 } tsi_reach_source;
 
 typedef struct tsi_reach {
-  tsi_solve_sparse sparse; /* points into: */
+  tsi_solve_sparse sparse; /* points into the arrays below */
   unsigned char *forward, *backward;
   tsi_index *lists[6];
-  double bytes, all_bytes; /* streamed by the chunks that take part; by all */
+  double bytes, all_bytes; /* bytes that the chunks of the solve stream; that all chunks stream */
 } tsi_reach;
 
 /* Errors: ARGUMENT (a row out of range or twice), MEMORY. */

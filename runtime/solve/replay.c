@@ -1,7 +1,7 @@
 /* Replays: workspace and recorded tasks of one solve at a time. See plan.h.
  *
- * Neither plan nor replay touches a workspace: the tasks are the first to write its pages, which the system
- * then puts near the cores that run them. */
+ * Neither plan nor replay touches a workspace. The tasks are the first to write its pages, so the system
+ * allocates them near the cores of the tasks. */
 #include "dag/moved_steps.h"
 #include "runtime/solve/block_plan.h"
 #include "runtime/solve/device_subtrees.h"
@@ -16,7 +16,7 @@ static tristar_status list_steps(const tristar_plan_t *plan, tsi_step_list list,
   if (plan->spmv) return tsi_spmv_steps(plan, steps, levels);
   const tristar_analysis_t *an = plan->factor->analysis;
   const int side = list == TSI_LIST_SWAPPED;
-  TSI_OWNED tsi_steps *sweep = NULL; /* whose rows are moved */
+  TSI_OWNED tsi_steps *sweep = NULL; /* the sweep without the steps that move rows */
   static const bool whole = true;    /* the only chunk of a triangle by rows is on a device */
   const tsi_steps_source source = {.dag = plan->dag[side],
                                    .order = plan->order[side],
@@ -42,7 +42,8 @@ static tristar_status list_steps(const tristar_plan_t *plan, tsi_step_list list,
   return TRISTAR_OK;
 }
 
-/* What bundles may weigh. Only bundles know how many workers there are: no result depends on them. */
+/* Returns the maximum bytes of steps that are bundled. It depends on the number of workers; no result depends
+ * on bundles. */
 static double light_bytes(const tristar_plan_t *plan, const tsi_steps *steps) {
   if (!tsi_way_has_tasks(&plan->way) || plan->spmv || plan->blocks ||
       plan->options.updates == TRISTAR_UPDATES_PUSH || plan->options.granularity == TRISTAR_TASKS_SUPERNODES)
@@ -53,8 +54,8 @@ static double light_bytes(const tristar_plan_t *plan, const tsi_steps *steps) {
                            tsi_plan_columns(&plan->options) > 1 ? TSI_BUNDLES_MORE_RHS : TSI_BUNDLES_ONE_RHS);
 }
 
-/* order: the chunks of the steps in that of the cut, backward or forward; what moves b and x before and
- * after. */
+/* order: the steps of the chunks in the order of the cut, forward or backward, between the steps that move b
+ * and x. */
 static void list_lanes(const tsi_row_cut *cut, const tsi_steps *steps, tsi_index *order, tsi_index *lane) {
   tsi_index first = 0; /* of the chunks */
   while (steps->step[first].kind == TSI_STEP_READ) first++;
@@ -67,8 +68,8 @@ static void list_lanes(const tsi_row_cut *cut, const tsi_steps *steps, tsi_index
   }
 }
 
-/* The lanes of the steps of a sweep by rows: chunks have those of the cut, pieces of b and x one each. own:
- * those of a block cut. */
+/* Makes the lanes of a sweep by rows: chunks have the lanes of the cut; each piece of b and x has one lane.
+ * own: lanes of a block cut. */
 static tristar_status make_lanes(tsi_replay *replay, bool own, bool backward, tsi_executor *executor) {
   tsi_env *env = &replay->plan->ts->env;
   const tsi_row_cut *cut = replay->plan->factor->rows->cut;
@@ -110,7 +111,7 @@ out:
   return status;
 }
 
-/* The products that replay->execution.call is to multiply with; those of OP_N if there is none yet. */
+/* Sets the products for replay->execution.call; for OP_N if the call is not set yet. */
 static tristar_status take_products(tsi_replay *replay) {
   tristar_plan_t *plan = replay->plan;
   const tsi_solve_call *call = &replay->execution.call;
@@ -130,7 +131,7 @@ static void release_executors(tsi_replay *replay) {
     }
 }
 
-/* Tasks on devices know where the workspace is: they are recorded again where it has changed. */
+/* Recorded tasks on devices contain the address of the workspace. If it changed, they are recorded again. */
 static tristar_status prepare_subtrees(tsi_replay *replay) {
   bool anew;
   TSI_TRY(tsi_device_subtrees_prepare(replay, &anew));
@@ -139,7 +140,7 @@ static tristar_status prepare_subtrees(tsi_replay *replay) {
   return tsi_device_subtrees_renew(replay);
 }
 
-/* The same of a triangle by rows, whose sweeps have data of their own. */
+/* Does the same for a triangle by rows, whose sweeps have separate data. */
 static tristar_status prepare_triangle(tsi_replay *replay, bool backward) {
   tristar_plan_t *plan = replay->plan;
   TSI_TRY(tsi_device_triangle_prepare(plan->triangle, backward, plan->factor->generation));
@@ -207,8 +208,8 @@ static bool is_idle(const tsi_replay *replay) {
   return true;
 }
 
-/* Takes the first replay that StarPU has let go of out of the pool; if there is none, the first one of all
- * where the caller may wait for that, else NULL. */
+/* Takes the first replay whose tasks StarPU has released from the pool. If there is none, takes the first
+ * replay if the caller may wait for its tasks, else returns NULL. */
 static tsi_replay *take_free(tristar_plan_t *plan) {
   tsi_replay **link, *replay;
   pthread_mutex_lock(&plan->lock);

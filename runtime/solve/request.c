@@ -17,15 +17,15 @@ static void gather_column(const tristar_request_t *r, const void *b, char *to) {
     memcpy(to + i * scalar, (const char *)b + (size_t)((int64_t)i * r->call.b_row) * scalar, scalar);
 }
 
-/* b gathered where x is b and a chunk may write rows that another one has yet to read. Sets call's b, or
- * those of the request's columns. */
+/* Copies b if x is b and a chunk may write rows that another chunk has not read yet. Sets b of the call, or
+ * of the request's columns. */
 static tristar_status copy_in(const tristar_request_t *r, tsi_solve_call *call, char **copy) {
   const tristar_analysis_t *an = r->plan->factor->analysis;
   const size_t scalar = r->plan->factor->user_bytes, column = (size_t)an->pattern->n * scalar;
   const bool alike = !tsi_analysis_is_lu(an) && an->one_order;
   const bool same =
       r->in_user == r->out_user && (!r->in_user || alike || tsi_factor_keeps_rows(r->plan->factor));
-  tsi_index first = 0; /* column whose x is its b */
+  tsi_index first = 0; /* first column whose x is its b */
   while (r->columns && first < call->nrhs && r->columns[first].b != r->columns[first].x) first++;
   if (same || (r->columns ? first == call->nrhs : call->b != call->x)) return TRISTAR_OK;
   TSI_TRY(TSI_ALLOC(env_of(r), *copy, column * (size_t)call->nrhs));
@@ -44,7 +44,7 @@ static tristar_status copy_in(const tristar_request_t *r, tsi_solve_call *call, 
   return TRISTAR_OK;
 }
 
-/* The replay's call: the request's, for nrhs columns from the first on. */
+/* Sets the replay's call: the request's, for nrhs columns from column `first` on. */
 static void fill_call(const tristar_request_t *r, int64_t first, tsi_index nrhs, tsi_replay *replay) {
   tsi_solve_call *call = &replay->execution.call;
   void *workspace = call->workspace;
@@ -73,7 +73,7 @@ static void release_block(tristar_request_t *r, tsi_request_block *block) {
   *block = (tsi_request_block){0};
 }
 
-/* A replay for the columns from `first` on. What the call reads of b and x may still be missing. */
+/* Takes a replay for the columns from `first` on. The addresses of b and x may be set later. */
 static tristar_status reserve_block(tristar_request_t *r, int64_t first, tsi_request_block *block) {
   const tsi_index nrhs = (tsi_index)tsi_count_min(r->plan->block, r->nrhs - first);
   block->request = r;
@@ -95,8 +95,9 @@ static void begin_lanes(void *arg) {
   tsi_lane_run_begin(arg);
 }
 
-/* A block whose rows stay where they are. Its lanes, where there is no memory for the stream, or where help
- * may still be faster: the stream costs as much memory as that of lanes, and the time of several solves. */
+/* Runs a block whose rows are not moved, by the plain stream. Runs its lanes instead if there is no memory
+ * for the stream, or if help may still be faster: the plain stream costs as much memory as the stream of
+ * lanes, and the time of several solves. */
 static void run_plain(void *arg, int number, int slot) {
   tsi_request_block *block = arg;
   const tristar_request_t *r = block->request;
@@ -113,7 +114,7 @@ static void run_plain(void *arg, int number, int slot) {
   r->plan->nodes->whole_stream(backward ? &r->backward->data : &r->forward->data, call, backward);
 }
 
-/* Runs a block here, with help if that has been faster. */
+/* Runs a block on this thread, with help if help was faster before. */
 static void run_lanes(tristar_request_t *r, tsi_request_block *block) {
   tsi_lane_run *run = executor_of(r, block)->lanes;
   const tsi_shared shared = {.work = help,
@@ -125,7 +126,8 @@ static void run_lanes(tristar_request_t *r, tsi_request_block *block) {
   tsi_helpers_share(&r->plan->ts->helpers, &block->replay->help, run->lanes->count - 1, &shared);
 }
 
-/* The tasks of a block have run. Blocks of a request that runs alone end at the same time. */
+/* Adds up the statistics of a block whose tasks have ended. Blocks of a request that runs alone may end
+ * concurrently. */
 static void note_block(tristar_request_t *r, const tsi_request_block *block) {
   tristar_plan_t *plan = r->plan;
   const tsi_recording *recording = &executor_of(r, block)->recording;
@@ -140,7 +142,7 @@ static void note_block(tristar_request_t *r, const tsi_request_block *block) {
   if (r->trace) tsi_trace_note(r->trace, executor_of(r, block));
 }
 
-/* The next block; in flight afterwards, or solved already. */
+/* Starts the next block. Afterwards it is in flight, or already solved. */
 static tristar_status start_block(tristar_request_t *r) {
   tristar_status status = TRISTAR_OK;
   const tristar_plan_t *plan = r->plan;
@@ -204,7 +206,7 @@ static void finish(tristar_request_t *r) {
   tsi_sums_end(env_of(r), &plan->solved, &r->sums);
 }
 
-/* A request that runs alone is done when its last callback says so. */
+/* A request that runs alone is done when its last callback has run. */
 bool tsi_request_advance(tristar_request_t *r, bool wait) {
   if (r->ended) return tsi_in_flight_done(r->plan, &r->done, wait);
   while (!r->done) {
@@ -311,7 +313,7 @@ tristar_status tristar_wait(tristar_request_t **request, tristar_solve_result *r
   (void)tsi_request_advance(r, true);
   status = tsi_failure_tell(env, &r->failure);
   if (status == TRISTAR_OK && result) *result = tsi_request_result(r);
-  tristar_plan_destroy(&r->plan); /* its share of it */
+  tristar_plan_destroy(&r->plan); /* drops the request's share */
   TSI_FREE(env, *request);
 out:
   status = tsi_answer(env, status);

@@ -1,16 +1,16 @@
-/* Solves with a triangle by rows that are one call: one right-hand side, solved in place by the calling
- * thread, stream by stream of the chunks. Small triangles are solved in the time of a few function calls, so
- * nothing is prepared that such a solve can do without: no request, no replay, no workspace, no task.
+/* Solves with a triangle by rows that are one call: the calling thread solves for one right-hand side in
+ * place, chunk by chunk. A solve with a small triangle takes the time of a few function calls, so it has no
+ * request, replay, workspace or task.
  *
  * Reads   the plan, b.   Writes  x; the plan's statistics.
  * Invariants
- *   - the chunks, kernels and streams are those that a request would take: the same bits
+ *   - chunks, kernels and streams are the same as for a request, so the bits are the same
  *   - statistics are those of a request that ran on the calling thread */
 #include "runtime/base/clock.h"
 #include "runtime/rows/row_factor.h"
 #include "runtime/solve/plan.h"
 
-/* Are b and x as the rows are, and in their type? */
+/* Do b and x have the order, scaling and type of the rows? */
 static bool is_in_place(const tristar_factor_t *factor) {
   return factor->analysis->factor_scalar == factor->analysis->pattern->scalar && !factor->moves_rows &&
          !factor->moves_columns && !factor->row_scale && !factor->col_scale;
@@ -26,11 +26,12 @@ void tsi_small_triangle_prepare(tristar_plan_t *plan, const tsi_recording *sweep
       .bytes = sweep->bytes};
 }
 
-/* Looks at the clock take a tenth of the shortest solves: of those only some are timed. */
+/* Reading the clock takes a tenth of the shortest solves, so only some of the short ones are timed. */
 #define SHORT 2e-6
-#define UNTIMED 15 /* that follow a short solve */
+#define UNTIMED 15 /* number of untimed solves after a short solve */
 
-/* seconds: that the solve took; negative: it was not timed, and counts as the latest that was. */
+/* Keeps the statistics of a solve. seconds: its time; negative: not timed, counts like the latest timed one.
+ */
 static void keep(tristar_plan_t *plan, double seconds) {
   pthread_mutex_lock(&plan->lock);
   tristar_plan_stats *stats = &plan->stats;

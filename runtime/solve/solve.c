@@ -1,10 +1,10 @@
-/* tsi_solve_plain, tristar_solve_with, tristar_solve_start: what is to be solved, as a request (request.h).
+/* tsi_solve_plain, tristar_solve_with, tristar_solve_start: describe a solve as a request (request.h).
  *
  * Reads   plan, factor, options, b.   Writes  a request, and through it x.
  *
- * What is stored. lower = L, upper = U^T (LU), each by columns, so that a forward sweep applies the inverse
- * of what is stored and a backward sweep the inverse of its transpose. For symmetric factors U^T is lower, or
- * its conjugate.
+ * Storage. lower = L, upper = U^T (LU), each by columns. A forward sweep applies the inverse of the stored
+ * factor, a backward sweep the inverse of its transpose. For symmetric factors U^T is lower, or its
+ * conjugate.
  *
  *             op = N                  op = T                  op = C
  *   L         forward(lower)          backward(lower)         as T, on conjugates
@@ -28,7 +28,7 @@ void tristar_solve_options_init_sized(tristar_solve_options *options, size_t siz
   tsi_options_init(options, size, &defaults, sizeof defaults);
 }
 
-/* Sweeps, sides and the list of steps for them. */
+/* Chooses sweeps, sides and the list of steps. */
 static void choose_sides(tristar_request_t *r, const tsi_operation *o) {
   tristar_plan_t *plan = r->plan;
   r->diagonal = o->diagonal;
@@ -41,7 +41,7 @@ static void choose_sides(tristar_request_t *r, const tsi_operation *o) {
   r->list = plan->sides == 2 && swapped ? TSI_LIST_SWAPPED : TSI_LIST_SIDES;
 }
 
-/* What the kernels of the plan take for the lower, or the upper, factor. */
+/* Returns the values of the lower, or the upper, factor for the kernels of the plan. */
 static const void *values_of(const tristar_plan_t *plan, bool upper) {
   const void *values = upper ? plan->factor->upper : plan->factor->lower;
   return values && plan->storage ? &plan->storage->stream[upper] : values;
@@ -66,7 +66,7 @@ static tsi_user_rows user_rows(const tristar_plan_t *plan, const tsi_index *list
   return (tsi_user_rows){list, list + plan->factor->analysis->symbolic->n};
 }
 
-/* Permutations of b and x. */
+/* Chooses the permutations of b and x. */
 static void choose_orders(tristar_request_t *r, const tsi_operation *o) {
   const tristar_factor_t *factor = r->plan->factor;
   const tristar_analysis_t *an = factor->analysis;
@@ -88,7 +88,7 @@ static void choose_orders(tristar_request_t *r, const tsi_operation *o) {
   }
 }
 
-/* The same as lists, which a sweep in place does without. */
+/* Chooses the permutations as lists, unless a sweep works in place. */
 static tristar_status choose_lists(tristar_request_t *r, const tsi_operation *o) {
   tristar_plan_t *plan = r->plan;
   if (r->stream) return TRISTAR_OK;
@@ -98,7 +98,7 @@ static tristar_status choose_lists(tristar_request_t *r, const tsi_operation *o)
   return TRISTAR_OK;
 }
 
-/* What can be checked only where the addresses of b and x are known. */
+/* Checks that need the addresses of b and x. */
 static tristar_status check_arrays(const tristar_request_t *r) {
   const tsi_env *env = &r->plan->ts->env;
   const tsi_solve_call *call = &r->call;
@@ -169,7 +169,7 @@ tristar_solve_options tsi_solve_options_fill(const tristar_solve_options *given,
   return o;
 }
 
-/* Rows given and rows wanted: which chunks take part. */
+/* Chooses the chunks that take part, by the given and the wanted rows. */
 static tristar_status choose_chunks(tristar_request_t *r, const tristar_solve_options *o) {
   const tsi_reach_source source = {.chunks = r->plan->side[0].chunks,
                                    .forward = r->forward ? r->forward->sweep : NULL,
@@ -183,7 +183,7 @@ static tristar_status choose_chunks(tristar_request_t *r, const tristar_solve_op
   return TRISTAR_OK;
 }
 
-/* x = beta x + alpha times the solution. */
+/* Sets alpha and beta of x = beta x + alpha times the solution. */
 static void choose_combination(tristar_request_t *r, const tristar_solve_options *o) {
   const char type = r->plan->factor->analysis->pattern->scalar;
   tsi_solve_call *call = &r->call;
@@ -193,14 +193,14 @@ static void choose_combination(tristar_request_t *r, const tristar_solve_options
   call->combines = call->alpha[0] != 1 || call->alpha[1] != 0 || call->beta[0] != 0 || call->beta[1] != 0;
 }
 
-/* Of a matrix by rows: how the sweep reads it. */
+/* For a matrix by rows: chooses the form in which the sweep reads it. */
 static tristar_status choose_rows(tristar_request_t *r, const tsi_operation *o) {
   tsi_env *env = &r->plan->ts->env;
   const tristar_factor_t *factor = r->plan->factor;
   const bool backward = o->sweeps == TSI_BACKWARD;
   tsi_row_factor *rows = factor->rows;
   tsi_solve_call *call = &r->call;
-  if (r->plan->triangle) return TRISTAR_OK; /* all in the workspace */
+  if (r->plan->triangle) return TRISTAR_OK; /* on a device: the sweep uses the workspace */
   if (r->plan->blocks && !call->sparse) {
     r->list = TSI_LIST_OWN;
     return TRISTAR_OK;
@@ -291,12 +291,12 @@ static void end_started(tristar_request_t *r) {
   tsi_in_flight_finish_started(r->plan, &r->done);
 }
 
-/* Starts a request, which has a share of the plan. After a failure nothing is in flight. */
+/* Starts a request that has a share of the plan. After a failure nothing is in flight. */
 static tristar_status start(tristar_request_t *r) {
   if (tsi_fuse_takes(r)) {
     const bool tasks = tsi_way_has_tasks(&r->plan->way);
     tsi_fuse_start(r);
-    if (tasks) return TRISTAR_OK; /* the request may be gone */
+    if (tasks) return TRISTAR_OK; /* the request may already be freed */
   } else if (r->end && tsi_request_has_tasks(r)) {
     TSI_TRY(tsi_request_reserve(r));
     r->context = tsi_tasks_context();
@@ -306,7 +306,7 @@ static tristar_status start(tristar_request_t *r) {
     return TRISTAR_OK;
   }
   if (!tsi_request_advance(r, false) && tsi_failure_exists(&r->failure))
-    (void)tsi_request_advance(r, true); /* what did start */
+    (void)tsi_request_advance(r, true); /* waits for blocks that did start */
   TSI_TRY(tsi_failure_tell(&r->plan->ts->env, &r->failure));
   if (r->end) r->end(r->end_arg, TRISTAR_OK);
   return TRISTAR_OK;
@@ -326,8 +326,8 @@ tristar_status tristar_solve_start(tristar_plan_t *plan, const tristar_solve_opt
   TSI_TRY_OUT(prepare(r, plan, &full, nrhs, b, x));
   r->end = full.end;
   r->end_arg = full.end_arg;
-  atomic_fetch_add(&plan->references, 1); /* the caller has one, so this is never the last */
-  *request = r;                           /* `end` may look at it */
+  atomic_fetch_add(&plan->references, 1); /* the caller has a share, so this is never the last one */
+  *request = r;                           /* `end` may read it */
   status = start(r);
   if (status != TRISTAR_OK) {
     *request = NULL;

@@ -4,8 +4,8 @@
 
 #include "codelets/cpu/rows/sparse.h"
 
-#define BLOCK_BYTES 0.4e6 /* of a task, as the lightest chunks have */
-#define STRIP 256         /* rows of R T at once; a multiple of TSI_ROW_BLOCK */
+#define BLOCK_BYTES 0.4e6 /* bytes of a task, as for the lightest chunks */
+#define STRIP 256         /* number of rows of R T at a time; a multiple of TSI_ROW_BLOCK */
 
 static tristar_status refuse(const tristar_plan_t *plan) {
   tsi_env *env = &plan->ts->env;
@@ -62,14 +62,14 @@ typedef struct filler {
   const tristar_plan_t *plan;
   const tsi_products *products;
   tsi_spmv_matrix *matrix;
-  const void *stream;     /* the factor's */
+  const void *stream;     /* stream of the factor */
   const tsi_index *order; /* n: the column that is the k-th inside its panel; NULL: k itself */
   tsi_index n;
-  size_t bytes;    /* of a scalar */
+  size_t bytes;    /* bytes of a scalar */
   tsi_count *next; /* n, forward: the next entry of each row below */
   char *triangle;  /* T, by rows of `stride` scalars */
   char *strip;     /* STRIP rows of -R T */
-  char *scratch;   /* of the kernels */
+  char *scratch;   /* scratch of the kernels */
   tsi_index stride;
 } filler;
 
@@ -77,14 +77,14 @@ static tsi_index column(const filler *f, tsi_index j) {
   return f->order ? f->order[j] : j;
 }
 
-/* Row k of T; its columns are rows of t. */
+/* Writes row k of T; its columns are rows of t. */
 static void put_triangle_row(const filler *f, const tsi_panel *panel, tsi_index k, tsi_count entry) {
   memcpy((char *)f->matrix->values + (size_t)entry * f->bytes,
          f->triangle + (size_t)k * (size_t)f->stride * f->bytes, (size_t)(k + 1) * f->bytes);
   for (tsi_index j = 0; j <= k; j++) f->matrix->index[entry + j] = column(f, panel->column + j);
 }
 
-/* Column k of T, from the diagonal on; its rows are rows of y. */
+/* Writes column k of T, from the diagonal on; its rows are rows of y. */
 static void put_triangle_column(const filler *f, const tsi_panel *panel, tsi_index k, tsi_count entry) {
   f->plan->spmv->kernels->take_column(panel->width - k, f->stride,
                                       f->triangle + ((size_t)k * (size_t)f->stride + (size_t)k) * f->bytes,
@@ -92,7 +92,7 @@ static void put_triangle_column(const filler *f, const tsi_panel *panel, tsi_ind
   for (tsi_index j = k; j < panel->width; j++) f->matrix->index[entry + j - k] = f->n + panel->column + j;
 }
 
-/* Rows first .. first+count-1 of -R T, which are in f->strip; they go to the rows below. */
+/* Writes rows first .. first+count-1 of -R T, which are in f->strip, to the rows below. */
 static void put_strip_rows(const filler *f, const tsi_panel *panel, tsi_index p, tsi_index first,
                            tsi_index count) {
   const tristar_analysis_t *an = f->plan->factor->analysis;
@@ -106,7 +106,7 @@ static void put_strip_rows(const filler *f, const tsi_panel *panel, tsi_index p,
   }
 }
 
-/* The same, transposed: to the rows of the panel's columns, of which the first is `row`. */
+/* Writes them transposed, to the rows of the panel's columns; `row` is the first of these. */
 static void put_strip_columns(const filler *f, const tsi_panel *panel, tsi_index p, tsi_index first,
                               tsi_index count, tsi_count row) {
   const tristar_analysis_t *an = f->plan->factor->analysis;
@@ -119,7 +119,7 @@ static void put_strip_columns(const filler *f, const tsi_panel *panel, tsi_index
   }
 }
 
-/* row: that of the panel's first column. */
+/* Writes a panel. row: row of the panel's first column. */
 static void put_panel(filler *f, tsi_index p, tsi_count row) {
   const tsi_solve_data *data = &f->plan->side[0].data;
   const tsi_panel *panel = &data->panel[p];
@@ -133,7 +133,7 @@ static void put_panel(filler *f, tsi_index p, tsi_count row) {
       put_triangle_row(f, panel, k, f->products->ptr[row + k]);
     f->matrix->row[row + k] = f->products->backward ? column(f, panel->column + k) : f->n + panel->column + k;
   }
-  if (data->kernels->inverse == TSI_INVERSE_PARTITIONED) /* R stands for R T already */
+  if (data->kernels->inverse == TSI_INVERSE_PARTITIONED) /* R already contains the factor T */
     f->plan->spmv->kernels->identity(panel->width, f->stride, f->triangle);
   for (tsi_index first = 0; first < panel->height; first += STRIP) {
     const tsi_index count = tsi_index_min(STRIP, panel->height - first);
@@ -146,7 +146,7 @@ static void put_panel(filler *f, tsi_index p, tsi_count row) {
   }
 }
 
-/* The rows that are added to, of one stage: where their entries begin. */
+/* Sets the begin of the entries of each row below, for one stage. */
 static void start_rows_below(filler *f, tsi_index stage) {
   for (tsi_index b = f->products->block_ptr[stage]; b < f->products->block_ptr[stage + 1]; b++)
     for (tsi_count r = f->products->block[b].first;
@@ -190,7 +190,7 @@ static tristar_status allocate_scratch(filler *f) {
   return TSI_ALLOC_SIZED_IN(f, f->scratch, TSI_KERNEL_SCRATCH, f->bytes);
 }
 
-/* Under the lock. */
+/* Fills a matrix. The lock is held. */
 static tristar_status fill(tristar_plan_t *plan, bool backward, bool upper, tsi_spmv_matrix *matrix) {
   tsi_env *env = &plan->ts->env;
   const tristar_factor_t *factor = plan->factor;

@@ -9,7 +9,7 @@
 #include "runtime/solve/request.h"
 #include "tristar_trace.h"
 
-/* Those of devices that are not there yet. */
+/* Adds the workers of devices that are not listed yet. */
 static void add_devices(tsi_statistics *s) {
   int worker[TSI_DEVICES_MOST];
   const int count = tsi_devices_count(worker);
@@ -67,7 +67,7 @@ void tsi_sums_end(tsi_env *env, tsi_statistics *s, tsi_solve_sums *sums) {
   atomic_fetch_sub(&s->in_flight, 1);
 }
 
-/* What is left of the time of the solve. */
+/* Returns the time of the solve in which worker k ran no task. */
 static double idle(const tsi_statistics *s, int k) {
   const double rest = s->latest.solve_seconds - s->compute[k];
   return rest > 0 ? rest : 0;
@@ -103,8 +103,7 @@ tristar_status tristar_plan_get_worker_seconds(const tristar_plan_t *plan, int w
   return TRISTAR_OK;
 }
 
-/* ---- tristar_profile: how much of the time of StarPU's workers passes outside of tasks ------------------
- */
+/* ---- tristar_profile: the share of the time of StarPU's workers outside of tasks ----------------------- */
 
 static tristar_status check_profile(tristar_plan_t *plan, int repeat, const tristar_profile_result *result) {
   tsi_env *env = &plan->ts->env;
@@ -125,13 +124,13 @@ tristar_status tristar_profile(tristar_plan_t *plan, tristar_op op, int64_t nrhs
   TSI_TRY_OUT(check_profile(plan, repeat, result));
   *result = (tristar_profile_result){.solves = 0};
   TSI_TRY_OUT(tsi_profiling_begin(env, &before));
-  TSI_TRY_OUT(tsi_solve_plain(plan, op, nrhs, b, ldb, x, ldx)); /* StarPU makes room for what it measures */
+  TSI_TRY_OUT(tsi_solve_plain(plan, op, nrhs, b, ldb, x, ldx)); /* StarPU allocates memory for measurements */
   TSI_TRY_OUT(tsi_profiling_reset(env));
   const double begin = tsi_clock();
   for (int k = 0; k < repeat; k++) TSI_TRY_OUT(tsi_solve_plain(plan, op, nrhs, b, ldb, x, ldx));
   const double wall = tsi_clock() - begin;
   TSI_TRY_OUT(tsi_profiling_read(env, &sums));
-  /* a task of the program that began before the counters were zeroed may count as more than the wall time */
+  /* If another task of the program began before the counters were zeroed, tasks may exceed the wall time. */
   const double share = 1 - sums.all / (sums.workers * wall);
   *result = (tristar_profile_result){.solves = repeat,
                                      .workers = sums.workers,

@@ -1,4 +1,4 @@
-/* Notes what runs, and finds the chains that bound the time: see trace.h. */
+/* Records tasks and steps, and finds the chains that bound the time: see trace.h. */
 #include "runtime/solve/trace.h"
 
 #include <math.h>
@@ -6,7 +6,7 @@
 #include "runtime/base/clock.h"
 #include "runtime/solve/request.h"
 
-/* The kinds of both enumerations are the same, up to those of factorizations. */
+/* Both enumerations have the same kinds, except the kinds of factorizations at the end. */
 _Static_assert((int)TRISTAR_STEP_FORWARD_PUSH == (int)TSI_STEP_FORWARD_PUSH &&
                    (int)TRISTAR_STEP_BACKWARD_SLICE == (int)TSI_STEP_BACKWARD_SLICE &&
                    (int)TRISTAR_STEP_READ == (int)TSI_STEP_READ &&
@@ -19,7 +19,7 @@ _Static_assert((int)TRISTAR_STEP_FORWARD_PUSH == (int)TSI_STEP_FORWARD_PUSH &&
 
 /* ---- Chains ------------------------------------------------------------------------------------------- */
 
-/* Of what item k waits for, the one with the largest value; -1: it waits for nothing. */
+/* Returns the item with the largest value among those that item k waits for; -1: it waits for none. */
 static int64_t largest_before(const tristar_trace_list *list, int64_t k, const double *value) {
   int64_t best = -1;
   const tristar_trace_item *item = &list->item[k];
@@ -28,8 +28,9 @@ static int64_t largest_before(const tristar_trace_list *list, int64_t k, const d
   return best;
 }
 
-/* Times that items of a chain overlap count once: a step that sends a message can end after it has arrived.
- * longest, reached: an entry an item; seconds of the longest chain to it, and when that one ends. */
+/* Marks the longest chain. If items of a chain overlap in time, the overlap counts once: a step that sends a
+ * message can end after its arrival. longest, reached: by item, the seconds of the longest chain to it, and
+ * the end of this chain. */
 static void mark_critical(tristar_trace_list *list, double *longest, double *reached) {
   int64_t last = -1;
   for (int64_t k = 0; k < list->count; k++) {
@@ -44,8 +45,8 @@ static void mark_critical(tristar_trace_list *list, double *longest, double *rea
   for (; last >= 0; last = largest_before(list, last, longest)) list->item[last].critical = 1;
 }
 
-/* The task before each one on its worker. A worker runs tasks of one block in the order of their starts, not
- * in that of their numbers, and two blocks in turns: so they are inserted by their start. */
+/* Lists the previous task on the worker of each task. A worker runs tasks in the order of their starts, not
+ * of their numbers, and may alternate between two blocks. So tasks are sorted by their start. */
 static void list_previous(const tristar_trace_list *tasks, int workers, int64_t *latest, int64_t *previous) {
   for (int w = 0; w < workers; w++) latest[w] = -1;
   for (int64_t k = 0; k < tasks->count; k++) {
@@ -79,7 +80,7 @@ static void mark_binding(tristar_trace_list *tasks, int workers, int64_t *latest
 
 /* ---- Notes -------------------------------------------------------------------------------------------- */
 
-/* The steps of each task, in their order. */
+/* Lists the steps of each task in their order. */
 static tristar_status list_places(tsi_env *env, const tsi_recording *recording, tsi_trace *trace) {
   const tsi_index tasks = tsi_task_list_count(recording->list);
   tsi_count at = 0;
@@ -98,7 +99,7 @@ static tristar_status list_places(tsi_env *env, const tsi_recording *recording, 
   return TRISTAR_OK;
 }
 
-/* The edges of the steps in the order of trace->place. */
+/* Lists the edges of the steps in the order of trace->place. */
 static tristar_status list_step_edges(tsi_env *env, const tsi_steps *steps, tsi_trace *trace) {
   TSI_SCRATCH(env, tsi_index, rank, steps->count);
   TSI_SCRATCH(env, tsi_edge, edge, steps->edges);
@@ -125,7 +126,7 @@ tristar_status tsi_trace_open(tristar_t *ts, tsi_trace *trace) {
   return TRISTAR_OK;
 }
 
-/* Before the first block. */
+/* Allocates the trace before the first block. */
 static tristar_status make_room(tsi_env *env, const tsi_recording *recording, tsi_trace *trace) {
   const tsi_task_list *list = recording->list;
   TSI_TRY(list_places(env, recording, trace));
@@ -147,7 +148,7 @@ tristar_status tsi_trace_begin(tsi_trace *trace, const tsi_executor *executor) {
   return TRISTAR_OK;
 }
 
-/* The chunk whose columns a step works on. */
+/* Returns the chunk whose columns a step works on. */
 static int64_t chunk_of(const tsi_trace *trace, const tsi_step *step) {
   tsi_index chunk = step->argument;
   switch (step->kind) {
@@ -212,8 +213,8 @@ static void note_steps(const tsi_trace *trace, const tsi_recording *recording, t
   }
 }
 
-/* What crosses the bus of a device for a sweep there: x before the first sweep and after the last one, the
- * border after a forward and before a backward one. */
+/* Adds the transfers of a sweep on a device: x before the first sweep and after the last sweep, the border
+ * after a forward and before a backward sweep. */
 static void note_bus(const tsi_trace *trace, const tsi_task_data *data, bool backward,
                      tristar_trace_item *item) {
   const bool first = !backward || trace->forward == NULL, last = backward || trace->backward == NULL;
@@ -234,7 +235,7 @@ static void note_task(const tsi_trace *trace, const tsi_recording *recording, ts
   item->steps = trace->first[task + 1] - trace->first[task];
   item->chunk = item->number = -1;
   if (item->steps == 1 && recording->steps->step[trace->place[trace->first[task]]].kind == TSI_STEP_ARRIVAL)
-    item->start = item->end; /* waiting is no work */
+    item->start = item->end; /* time spent waiting is not counted */
   note_steps(trace, recording, task, item, steps);
   const tristar_trace_item *first = &steps[trace->first[task]]; /* if any */
   item->kind = item->steps == 0 ? TRISTAR_STEP_BARRIER : item->steps == 1 ? first->kind : TRISTAR_STEP_BUNDLE;

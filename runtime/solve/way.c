@@ -1,7 +1,7 @@
 /* Chooses and explains the way of a solve: what runs the steps of a block of right-hand sides, and why.
  *
- * Job. tristar_plan chooses a way for its plan. A request chooses again, because few rows, a trace, or the
- * thread that calls may leave nothing to share. Both choices are made here, and both keep their reason for
+ * Job. tristar_plan chooses a way for its plan. A request chooses again, because with few rows, a trace, or a
+ * call from a task there may be no work to share. Both choices are made here, and both keep their reason for
  * tristar_plan_explain.
  *
  * Reads   the plan, its options and costs; the request.   Writes  nothing.
@@ -51,9 +51,9 @@ static bool has_task_options(const tristar_plan_options *o) {
          o->kernel != TRISTAR_KERNEL_PANELS;
 }
 
-/* Supernodes, with ENGINE_AUTO. Tasks are worth while where they are predicted to be faster than a call. With
- * one worker they are what a caller wants who lets another thread work; options that tell tasks apart need
- * tasks. Where StarPU runs already and its idle workers do not sleep, they poll on all cores and would slow a
+/* Supernodes, with ENGINE_AUTO. Tasks are used if they are predicted to be faster than a call. They are also
+ * used with one worker, because the caller then expects another thread to work, and with options that need
+ * tasks. If StarPU runs already and its idle workers do not sleep, they poll on all cores and would slow a
  * call down. */
 static tsi_way way_of_supernodes(const tristar_plan_t *plan) {
   const tsi_dag *dag = plan->dag[0];
@@ -112,7 +112,7 @@ static const char *const names[] = {[TRISTAR_WAY_DIRECT] = "direct",
                                     [TRISTAR_WAY_TASKS] = "tasks",
                                     [TRISTAR_WAY_DEVICES] = "devices"};
 
-/* Whole sentences but for figures. */
+/* Sentences; figures are inserted. */
 static const char *const reasons[] = {
     [TSI_WHY_NO_STARPU] = "the context does not use StarPU",
     [TSI_WHY_ONE_CHUNK] = "the factor has one chunk, so there is nothing to share",
@@ -165,7 +165,7 @@ static int threads_of(const tristar_plan_t *plan, const tsi_way *way) {
   return tsi_way_has_tasks(way) || way->kind == TRISTAR_WAY_LANES ? plan->stats.workers : 1;
 }
 
-/* Can tristar_solve do it? */
+/* Are these options equal to a call of tristar_solve? */
 static bool is_plain(const tristar_solve_options *o) {
   return o == NULL || (o->part == TRISTAR_PART_ALL && !o->factor_order && !o->b_row && !o->x_row &&
                        !o->alpha && !o->beta && !o->end && o->b_row_stride <= 1 && o->x_row_stride <= 1);
