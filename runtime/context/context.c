@@ -1,4 +1,4 @@
-/* Creates and destroys contexts, and tells of them: see context.h. */
+/* Creates and destroys contexts, and returns their properties: see context.h. */
 #include "runtime/context/context.h"
 
 #include <stddef.h>
@@ -26,7 +26,7 @@ void tristar_config_init_sized(tristar_config *config, size_t size) {
   tsi_options_init(config, size, &defaults, sizeof defaults);
 }
 
-/* The instruction set of the kernels: what the environment asks for, or the best of this processor. */
+/* Chooses the instruction set of the kernels: from the environment, or the best of this processor. */
 static tristar_status choose_isa(tristar_t *ts) {
   const char *asked = tsi_variable(TSI_VARIABLE_ISA);
   const tsi_kernels *kernels = tsi_kernels_select('d', TSI_INVERSE_DIAGONAL, asked),
@@ -60,14 +60,14 @@ static tristar_status configure(tristar_t *ts, const tristar_config *config) {
   return TRISTAR_OK;
 }
 
-/* Nobody uses the helpers any more, whose memory is the context's. */
+/* Called when the helpers have no users any more; the context contains their memory. */
 static void free_context(tsi_helpers *helpers) {
   free((char *)helpers - offsetof(tristar_t, helpers));
 }
 
 static void end_context(tsi_lifetime *life);
 
-/* All services or none. */
+/* Starts all services or none. */
 static tristar_status init_services(tristar_t *ts, const tristar_config *config) {
   tristar_status status = tsi_solves_init(&ts->env, &ts->solves);
   if (status != TRISTAR_OK) return status;
@@ -90,7 +90,7 @@ tristar_status tristar_create(const tristar_config *config, tristar_t **out) {
   *out = NULL;
   tristar_status status = TSI_OPTIONS(NULL, tristar_config, config, &full);
   if (status != TRISTAR_OK) return tsi_answer(NULL, status);
-  tristar_t *ts = aligned_alloc(_Alignof(tristar_t), sizeof *ts); /* before there is anything that counts */
+  tristar_t *ts = aligned_alloc(_Alignof(tristar_t), sizeof *ts); /* before anything is counted */
   if (ts == NULL)
     return tsi_answer(NULL, tsi_fail(NULL, TRISTAR_ERR_MEMORY, __func__, __FILE__, __LINE__,
                                      "out of memory: %zu bytes", sizeof *ts));
@@ -211,7 +211,7 @@ tristar_status tristar_fail_allocation(tristar_t *ts, int64_t k) {
   tristar_status status = TRISTAR_OK;
   TSI_ENTER(ts, ts);
   if (k < 0) TSI_FAIL_OUT(&ts->env, TRISTAR_ERR_ARGUMENT, "no allocation has the number %lld", (long long)k);
-  int64_t at = 0; /* also where the number is beyond all */
+  int64_t at = 0; /* also if the number is too large */
   if (k > 0 && __builtin_add_overflow(atomic_load(&ts->env.memory.calls), k, &at)) at = 0;
   ts->env.memory.fail_at = at;
 out:
@@ -242,7 +242,7 @@ tristar_status tristar_get_calibration(tristar_t *ts, tristar_calibration *calib
   TSI_ENTER(ts, ts);
   if (calibration == NULL) TSI_FAIL_OUT(&ts->env, TRISTAR_ERR_ARGUMENT, "calibration is NULL");
   *calibration = tsi_calibration_now(&ts->machine);
-  if (calibration->cores == 0) /* the defaults know nothing of the machine */
+  if (calibration->cores == 0) /* the defaults do not describe the machine */
     TSI_TRY_OUT(tsi_calibration_describe(&ts->machine, calibration));
 out:
   return tsi_answer(&ts->env, status);

@@ -1,5 +1,5 @@
-/* The context: memory and log, and the services that everything made from it uses: workers, what is known of
- * the machine, the count of solves in flight.
+/* The context: memory and log, and the services that all its objects use: workers, properties of the machine,
+ * the count of solves in flight.
  *
  * Reads   tristar_config, TRISTAR_CHECK, TRISTAR_CALIBRATION, TRISTAR_IDLE, TRISTAR_ISA.
  * Writes  its members.
@@ -21,15 +21,15 @@ struct tristar_s {
   tsi_workers workers;
   tsi_machine machine;
   tsi_helpers helpers;
-  tsi_factorization_options fronts; /* how they are cut, and shared out */
-  const char *isa;                  /* instruction set of the kernels; text of theirs */
-  atomic_bool blas_told;            /* that OpenBLAS is slow here */
-  atomic_bool dropped;              /* by tristar_destroy: it lives for its objects */
+  tsi_factorization_options fronts; /* how fronts are cut and shared */
+  const char *isa;                  /* instruction set of the kernels; their static text */
+  atomic_bool blas_told;            /* the log has the warning that OpenBLAS is slow here */
+  atomic_bool dropped;              /* by tristar_destroy: it exists only for its objects */
 };
 _Static_assert(offsetof(struct tristar_s, env) == 0, "tsi_context_env");
 
-/* Calls run(arg), which may wait for tasks and end the context: here or, from inside a StarPU task, in a
- * thread of its own. What fails goes to the log; run is not called then. */
+/* Calls run(arg), which may wait for tasks and end the context: here or, inside a StarPU task, in a new
+ * thread. A failure is logged, and run is not called then. */
 void tsi_context_call_waiting(tristar_t *ts, void (*run)(void *arg), void *arg);
 
 /* tsi_workers_need of the context. */

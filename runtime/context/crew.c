@@ -1,17 +1,17 @@
-/* Blocks on the calling thread, with helpers, or in tasks: see crew.h. */
+/* Runs blocks on the calling thread, with helpers, or in tasks: see crew.h. */
 #include "runtime/context/crew.h"
 
 #include <sched.h>
 
 #include "runtime/machine/predict.h"
 
-#define GRABS 16   /* in which a portion is taken, at least */
-#define LOOKS 1000 /* at blocks that others have begun, before the core is offered to other threads */
+#define GRABS 16   /* least number of grabs in which a portion is taken */
+#define LOOKS 1000 /* at the count of blocks, before the core is yielded to other threads */
 
 /* ---- Runs ---------------------------------------------------------------------------------------------- */
 
-/* The blocks of a portion that nobody has begun. Who is late finds none, or those of a later run, which are
- * as good: what a run is was written before its blocks could be had. */
+/* Runs the blocks of a portion that are not begun. A late member finds none, or blocks of a later run, which
+ * it may run as well: the fields of a run are written before its blocks can be taken. */
 static void run_portion(tsi_crew *crew, tsi_crew_portion *portion, tsi_index grab, int member) {
   for (;;) {
     const int64_t first = atomic_fetch_add_explicit(&portion->next, grab, memory_order_acquire);
@@ -41,8 +41,9 @@ static void run_task(void *context, const tsi_index argument[4], int worker) {
   run_portions(context, argument[0], argument[0]);
 }
 
-/* Of the caller, number 0, who stays until all is done, and of a helper. Its slot, not its number, says which
- * member it is: a helper of an earlier run may still be here, and have had another's number. */
+/* Function of the caller, number 0, which returns when all blocks are done, and of helpers. The slot of a
+ * helper, not its number, decides which member it is: a helper of an earlier run may still be here, and may
+ * have another's number. */
 static void help(void *arg, int number, int slot) {
   tsi_crew *crew = arg;
   run_portions(crew, number, slot + 1);
@@ -79,7 +80,8 @@ static tristar_status record(tsi_crew *crew, const char *name, double bytes) {
   return tsi_tasks_record(crew->tasks);
 }
 
-/* Are several cores faster than the caller alone? Helpers that are StarPU's workers are called by tasks. */
+/* Whether several cores are faster than the caller alone. Tasks call the helpers that are StarPU's workers.
+ */
 static bool is_worth_sharing(tristar_t *ts, tristar_engine engine, tsi_crew_runs runs, tsi_index blocks,
                              double bytes) {
   if (engine != TRISTAR_ENGINE_AUTO || !ts->workers.allowed) return engine == TRISTAR_ENGINE_TASKS;

@@ -1,4 +1,4 @@
-/* Counts unfinished solves and keeps what is retired: see solves.h. */
+/* Counts unfinished solves and keeps retired objects: see solves.h. */
 #include "runtime/context/solves.h"
 
 #include "runtime/base/threads.h"

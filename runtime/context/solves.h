@@ -1,36 +1,36 @@
-/* What a context counts of solves that nobody waits for, and objects that are to be freed later.
+/* The context's count of solves that no thread waits for, and its list of objects to be freed later.
  *
  * Job. Inserted solves, and started ones with an `end`, end on a StarPU worker, in a callback that must not
- * wait. They are counted here, so that others can wait for them; and an object whose last share is dropped in
- * such a place is retired: it goes to a list, and is freed by the next call that may wait.
+ * wait. They are counted here, so that other threads can wait for them. An object whose last reference is
+ * released in such a callback is retired: it is put on a list, and the next call that may wait frees it.
  *
  * Reads   nothing else.   Writes  its own members.
- * Invariants: a retired object has no other owner; unfinished is the sum of what its plans have. */
+ * Invariants: a retired object has no other owner; unfinished is the sum over all plans. */
 #pragma once
 
 #include "runtime/base/env.h"
 
-/* First member of what can be retired. */
+/* First member of objects that can be retired. */
 typedef struct tsi_retired {
   struct tsi_retired *next;
   void (*free)(struct tsi_retired *retired);
 } tsi_retired;
 
 typedef struct tsi_solves {
-  pthread_mutex_t lock;   /* guards all below, and what plans say of it */
+  pthread_mutex_t lock;   /* guards all fields below, and the counts of plans */
   pthread_cond_t changed; /* a solve has ended */
-  int64_t unfinished;     /* of all plans */
+  int64_t unfinished;     /* unfinished solves of all plans */
   tsi_retired *retired;
-  pthread_mutex_t order; /* held while an insertion asks for its handles */
+  pthread_mutex_t order; /* held while an insertion requests its handles */
 } tsi_solves;
 
 /* Errors: RUNTIME. */
 TRISTAR_CHECKED tristar_status tsi_solves_init(const tsi_env *env, tsi_solves *solves);
 /* Waits for the unfinished solves. */
 void tsi_solves_wait(tsi_solves *solves);
-/* None are unfinished, and nothing is retired. */
+/* Releases the fields; no solve is unfinished, and nothing is retired. */
 void tsi_solves_finish(tsi_solves *solves);
-/* Frees what is retired, unless the caller may not wait. */
+/* Frees the retired objects, unless the caller may not wait. */
 void tsi_solves_reclaim(tsi_solves *solves);
-/* Under the lock. */
+/* Retires an object; under the lock. */
 void tsi_solves_retire(tsi_solves *solves, tsi_retired *retired);

@@ -24,23 +24,24 @@ size_t tsi_bandwidth_bytes(double wanted) {
   return (size_t)fmin(fmax(wanted, 256 << 20), 1 << 30);
 }
 
-/* The readers wait until `pass` is theirs; PASSES ends them early. `idle` counts those that wait. */
+/* Each reader waits until `pass` is its next pass; PASSES ends all early. `idle` counts the arrivals of
+ * readers that wait. */
 typedef struct start_line {
   _Atomic int pass, idle;
 } start_line;
 
 typedef struct reader {
   pthread_t thread;
-  bool fills; /* first */
+  bool fills; /* first fills its part */
   start_line *line;
   uint64_t *words;
   size_t count;
-  uint64_t sum; /* keeps the loop from being optimized away */
+  uint64_t sum; /* prevents the compiler from removing the loop */
   double end;   /* of its latest pass */
 } reader;
 
 #if defined __has_attribute && __has_attribute(no_sanitize_thread)
-__attribute__((no_sanitize_thread)) /* each word on its own: that would take minutes */
+__attribute__((no_sanitize_thread)) /* checking each word separately would take minutes */
 #endif
 static uint64_t
 read_words(const uint64_t *words, size_t count) {
@@ -53,7 +54,7 @@ read_words(const uint64_t *words, size_t count) {
 
 static void *run_reader(void *arg) {
   reader *r = arg;
-  if (r->fills) memset(r->words, 1, r->count * sizeof *r->words); /* its pages come to lie near this core */
+  if (r->fills) memset(r->words, 1, r->count * sizeof *r->words); /* allocates its pages near this core */
   for (int pass = 0; pass < PASSES; pass++) {
     atomic_fetch_add(&r->line->idle, 1);
     while (atomic_load(&r->line->pass) < pass) sched_yield();
@@ -65,13 +66,13 @@ static void *run_reader(void *arg) {
   return NULL;
 }
 
-/* Sleeps, as the cores are for the readers. */
+/* Sleeps, so that the readers have all cores. */
 static void wait_for_readers(const start_line *line, int count) {
   const struct timespec moment = {0, 200000};
   while (atomic_load(&line->idle) < count) nanosleep(&moment, NULL);
 }
 
-/* Lets the readers run one pass; its GB/s. */
+/* Lets the readers run one pass; returns its GB/s. */
 static double time_pass(start_line *line, int pass, const reader *readers, int threads) {
   double end = 0;
   wait_for_readers(line, (pass + 1) * threads);
@@ -83,7 +84,7 @@ static double time_pass(start_line *line, int pass, const reader *readers, int t
   return (double)(readers[0].count * (size_t)threads * sizeof(uint64_t)) / (end - begin) / 1e9;
 }
 
-/* GB/s of `threads` readers, each of its part of the first `bytes` bytes of an array. */
+/* GB/s of `threads` readers, each of which reads its part of the first `bytes` bytes of an array. */
 static tristar_status measure(tsi_env *env, tsi_streams *b, int which, size_t bytes, int threads,
                               double *best) {
   tristar_status status = TRISTAR_OK;
@@ -110,7 +111,7 @@ static tristar_status measure(tsi_env *env, tsi_streams *b, int which, size_t by
   return status;
 }
 
-/* An array of `bytes` bytes; what was there, if its size is another. */
+/* Allocates an array of `bytes` bytes; an existing array of another size is freed. */
 static tristar_status fit(tsi_env *env, tsi_streams *b, int which, size_t bytes) {
   const size_t count = bytes / sizeof *b->words[0];
   if (b->words[which] != NULL && b->count[which] == count) return TRISTAR_OK;

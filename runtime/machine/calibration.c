@@ -1,4 +1,4 @@
-/* Which calibration is in use, and what follows from it: see calibration.h. */
+/* Chooses the calibration, and derives figures from it: see calibration.h. */
 #include "runtime/machine/calibration.h"
 
 #include <stdio.h>
@@ -36,7 +36,7 @@ static void load_calibration(tsi_machine *machine, const char *chosen) {
   const tristar_status status = tsi_calibration_read(c->path, c, why, sizeof why);
   if (status == TRISTAR_OK)
     c->source = TRISTAR_CALIBRATION_FILE;
-  else /* that there is none is common */
+  else /* a missing file is common */
     tsi_log(machine->env, status == TRISTAR_ERR_IO && !named ? TRISTAR_LOG_DEBUG : TRISTAR_LOG_WARNING,
             "calibration: %s; default figures are taken", why);
 }
@@ -60,7 +60,7 @@ tristar_calibration tsi_calibration_now(tsi_machine *machine) {
   return calibration;
 }
 
-/* What disturbed the measurement, and what to do. */
+/* Logs the disturbance of the measurement, with advice. */
 static void warn_of_load(tsi_env *env, const tsi_calibration_quality *q) {
   char others[96] = "";
   if (q->other_cores >= 0)
@@ -80,7 +80,7 @@ tristar_status tsi_calibrate(tsi_machine *machine, tsi_workers *workers, tristar
   const tristar_calibration before = tsi_calibration_now(machine);
   memcpy(measured.path, before.path, sizeof measured.path);
   if (measured.path[0] != '\0')
-    TSI_TRY(tsi_calibration_try(machine->env, measured.path)); /* before the work */
+    TSI_TRY(tsi_calibration_try(machine->env, measured.path)); /* before the measurements */
   TSI_TRY(tsi_calibration_measure(machine, workers, &measured, quality));
   TSI_TRY(tsi_calibration_round(machine->env, &measured));
   measured.source = TRISTAR_CALIBRATION_MEASURED;

@@ -1,12 +1,12 @@
-/* Where the calibration of a machine is kept, and how: see calibration.h.
+/* The file with the calibration of a machine: see calibration.h.
  *
  *   tristar-calibration 1
  *   task_ns 1830
  *   ...
  *
- * The first line is the format and its version. Every key of that version stands there once, in any order,
- * with a whole number in its range; nothing else may. Only the last key may be missing, as earlier versions
- * of TriStar do not write it. */
+ * The first line is the format and its version. The file has every key of this version once, in any order,
+ * with a whole number in its range, and nothing else. Only the last key may be missing, because earlier
+ * versions of TriStar do not write it. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -37,7 +37,7 @@ static const struct {
                 [L3_CORES] = {"l3_cores", 0, 1000000},
                 [MULTIPLY] = {"multiply_one_core_mflop_per_s", 0, 1000000000}};
 
-/* 0 for what is not a figure of the file, which the range of its key then refuses. */
+/* 0 for a value that the file cannot hold; the range of its key then refuses it. */
 static int64_t to_integer(double value) {
   return value > 0 && value < 1e15 ? (int64_t)(value + 0.5) : 0;
 }
@@ -80,7 +80,7 @@ bool tsi_calibration_path(char *path, size_t size) {
 
 /* ---- Reading ------------------------------------------------------------------------------------------ */
 
-/* Takes "key number"; NULL, or what is wrong with the line. */
+/* Reads "key number"; returns NULL, or the defect of the line. */
 static const char *take_line(const char *line, int64_t value[KEYS], bool known[KEYS]) {
   const size_t length = strcspn(line, " ");
   char *end;
@@ -137,13 +137,13 @@ tristar_status tsi_calibration_read(const char *path, tristar_calibration *calib
     snprintf(why, size, "%s: not a text of a few lines", path);
     return TRISTAR_ERR_FORMAT;
   }
-  const size_t mark = strncmp(text, "\xEF\xBB\xBF", 3) == 0 ? 3 : 0; /* some editors write it */
+  const size_t mark = strncmp(text, "\xEF\xBB\xBF", 3) == 0 ? 3 : 0; /* written by some editors */
   return parse(text + mark, path, calibration, why, size);
 }
 
 /* ---- Writing ------------------------------------------------------------------------------------------ */
 
-/* Makes the folders that lead to a file; what is wrong shows when the file is opened. */
+/* Creates the folders of a file. Failures show when the file is opened. */
 static void make_folders(const char *path) {
   char folder[sizeof((tristar_calibration *)0)->path];
   snprintf(folder, sizeof folder, "%s", path);
@@ -206,7 +206,7 @@ tristar_status tsi_calibration_write(tsi_env *env, const tristar_calibration *ca
 
 #define TASKS_OF_FLOOR 16
 #define FLOOR_LEAST 0.1e6
-#define FLOOR_STEPS 5 /* powers of two above it */
+#define FLOOR_STEPS 5 /* powers of two above FLOOR_LEAST */
 
 double tsi_calibration_floor(double task_microseconds, double read_gbps_one) {
   const double bytes = TASKS_OF_FLOOR * task_microseconds * read_gbps_one * 1e3;

@@ -1,8 +1,10 @@
-/* Clusters of devices: see devices.h. Apart from devices.c, which tools/gpu compiles without the library. */
+/* Clusters of devices: see devices.h. Separate from devices.c, which tools/gpu compiles without the library.
+ */
 #include "runtime/machine/devices.h"
 
-/* Of messages. A block fences for the system and raises a flag, or has drawn an arrival and polls its flag:
- * one access each that the next one waits for. Between nodes the flag follows the data through an adapter. */
+/* Costs of messages. A sending block fences for the system and raises a flag; a receiving block has drawn an
+ * arrival and polls its flag. Each is one access for which the next one waits. Between nodes, an adapter
+ * sends the flag after the data. */
 #define OVERHEAD_SECONDS 1e-6
 #define LINK_SECONDS 1e-6
 #define NETWORK_SECONDS 4e-6

@@ -1,25 +1,25 @@
 /* See device_model.h. */
 #include "runtime/machine/device_model.h"
 
-/* What a ticket needs: a time that does not depend on others, and bytes, at most at a rate of its own. */
+/* Demand of a ticket: a latency independent of other tickets, and bytes, with its own largest rate. */
 typedef struct demand {
   double latency;
   double bytes, rate;
   double factor_bytes;
 } demand;
 
-/* A resident block: the work that it began last. */
+/* A resident block: its latest work. */
 typedef struct worker {
   double begin, end;
-  double streaming; /* the part of that time in which it moves bytes */
+  double streaming; /* part of this time in which it moves bytes */
 } worker;
 
-/* Scalars and indices that are moved. */
+/* Moved scalars and indices. */
 typedef struct traffic {
   double scalars, indices;
 } traffic;
 
-/* Entries of the lists first .. first+count-1, and where each of them is. */
+/* Entries of lists first .. first+count-1, and their positions. */
 static traffic of_lists(const tsi_device_tables *t, tsi_index first, tsi_index count) {
   const double entries = t->gather_ptr[first + count] - t->gather_ptr[first];
   return (traffic){entries, entries};
@@ -30,13 +30,14 @@ static void add(traffic *sum, traffic more) {
   sum->indices += more.indices;
 }
 
-/* Columns of the node whose b is read, or into whose x the user's is written, and the row of each. */
+/* Columns of the node that are read from b or written to the user's x, and the row of each. */
 static traffic of_user(double columns) {
   return (traffic){columns, columns};
 }
 
-/* Of a triangle, beside it: b of the columns that its rows need, what is gathered for these, x; x of the
- * columns, from its own on, the partial sums for these, its own solution, which the user gets too. */
+/* Traffic of a triangle node besides its values. Forward: b of the columns that its rows need, gathered
+ * updates for these, x. Backward: x of the columns, from its own on, their partial sums, its own solution,
+ * which is also written to the user's x. */
 static traffic of_triangle(const tsi_device_tables *t, const tsi_device_node *node, bool backward) {
   const double from = node->columns - node->begin, solved = node->end - node->begin;
   traffic sum = {0};
@@ -50,7 +51,7 @@ static traffic of_triangle(const tsi_device_tables *t, const tsi_device_node *no
   return sum;
 }
 
-/* Of a slice: x or what is gathered for it; its off-rows; backward x of their owners, sums. */
+/* Traffic of a slice: x or gathered updates; its off-rows; backward x of their owners, sums. */
 static traffic of_slice(const tsi_device_tables *t, const tsi_device_node *node, bool backward) {
   traffic sum = {.scalars = node->count};
   if (backward) {
@@ -64,14 +65,14 @@ static traffic of_slice(const tsi_device_tables *t, const tsi_device_node *node,
   return sum;
 }
 
-/* Of the columns of a sliced chunk: from b to the workspace; there and back. */
+/* Traffic of the columns of a sliced chunk: from b to the workspace; read and written. */
 static traffic of_sliced(const tsi_device_node *node, bool backward) {
   const double columns = node->columns;
   return (traffic){2 * columns, backward ? 0 : columns};
 }
 
-/* Of a chunk: its columns, from b or to the user; off-rows, with what is gathered, or x of their owners; rows
- * of panels. */
+/* Traffic of a chunk: its columns, from b or to the user's x; off-rows, with gathered updates, or x of their
+ * owners; rows of panels. */
 static traffic of_chunk(const tsi_device_tables *t, const tsi_device_node *node, bool backward) {
   traffic sum = {.scalars = node->columns + node->count};
   add(&sum, of_user(node->columns));
@@ -85,7 +86,7 @@ static traffic of_chunk(const tsi_device_tables *t, const tsi_device_node *node,
   return sum;
 }
 
-/* Bytes that a node moves beside the factor. */
+/* Bytes that a node moves in addition to the factor. */
 static double other_bytes(const tsi_device_tables *t, const tsi_device_node *node, bool backward,
                           size_t scalar_bytes) {
   const traffic sum = node->kind == TSI_DEVICE_TRIANGLE ? of_triangle(t, node, backward)
@@ -110,7 +111,7 @@ static demand demand_of(const tsi_device_tables *t, const tsi_device_sweep *swee
     d.bytes += bytes;
     if (node->kind == TSI_DEVICE_WARP) slowest = tsi_double_max(slowest, bytes);
   }
-  if (slowest > 0) { /* all bytes in the time that the slowest warp takes for its own */
+  if (slowest > 0) { /* all bytes in the time of the slowest warp */
     const double rate = d.bytes / slowest * costs->warp_bandwidth;
     if (rate < d.rate) d.rate = rate;
   }
@@ -125,7 +126,7 @@ static worker *next_free(worker *workers, int count) {
   return best;
 }
 
-/* Blocks that stream at a time, in parts of one. */
+/* Number of blocks that stream at a time, as a sum of parts. */
 static double streaming_at(const worker *workers, int count, const worker *but, double time) {
   double sum = 0;
   for (int k = 0; k < count; k++)
@@ -133,7 +134,7 @@ static double streaming_at(const worker *workers, int count, const worker *but, 
   return sum;
 }
 
-/* Gives the work a place in the schedule, and its end. */
+/* Schedules the work; returns its end. */
 static double place(const demand *d, const tsi_device_costs *costs, double ready, worker *workers) {
   worker *w = next_free(workers, costs->blocks);
   const double begin = tsi_double_max(w->end, ready);
@@ -147,13 +148,14 @@ static double place(const demand *d, const tsi_device_costs *costs, double ready
   return w->end;
 }
 
-/* When a ticket ends: in the schedule; with blocks enough; how many tickets its chain has. */
+/* End of a ticket: in the schedule; on the critical path, with its latency; number of tickets in its chain.
+ */
 typedef struct finish {
   double schedule, path, latency;
   tsi_index depth;
 } finish;
 
-/* The last of those that a ticket waits for. */
+/* The latest end of the tickets that a ticket waits for. */
 static finish latest(const tsi_device_sweep *sweep, const tsi_device_ticket *ticket, const finish *ends) {
   finish last = {0};
   for (tsi_index w = ticket->before; w < ticket->before + ticket->befores; w++) {
@@ -195,7 +197,7 @@ tristar_status tsi_device_predict(tsi_env *env, const tsi_device_tables *tables,
   }
   p.work_seconds /= costs->blocks;
   p.stream_seconds = p.bytes / costs->bandwidth;
-  p.seconds = tsi_double_max(p.seconds, p.stream_seconds); /* shares are those of the beginning of a ticket */
+  p.seconds = tsi_double_max(p.seconds, p.stream_seconds); /* shares are computed at the begin of a ticket */
   *prediction = p;
   return TRISTAR_OK;
 }

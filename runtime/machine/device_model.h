@@ -1,15 +1,16 @@
-/* How long a sweep takes on a GPU: a list schedule of the tickets of device tables, for one right-hand side.
+/* Predicted time of a sweep on a GPU: a list schedule of the tickets of device tables, for one right-hand
+ * side.
  *
- * Model. Resident blocks draw tickets in their order. A block works on its ticket from when it has drawn it
- * and all that it waits for is through; that takes what tsi_device_costs says: a time for the node, a time
- * for each panel, and the bytes that it moves, at the bandwidth of a block or at its share of the device's,
- * whichever is less. The share is that among the blocks that stream at the time it begins. The warps of a
- * ticket work side by side: the slowest counts.
+ * Model. Resident blocks draw tickets in their order. A block works on its ticket once it has drawn it and
+ * the tickets before it have ended. The work takes the time of tsi_device_costs: a time for the node, a time
+ * for each panel, and the time of the moved bytes, at the bandwidth of a block or at its share of the
+ * device's bandwidth, whichever is less. The share is divided among the blocks that stream when the work
+ * begins. The warps of a ticket work at the same time: the slowest one counts.
  *
- * Bytes moved are those of the factor, row numbers, x, and updates: written, gathered with where from.
+ * Moved bytes are the factor, row numbers, x, and updates: written, then gathered with their positions.
  *
- * What is left out: caches (everything comes from memory), the start of a launch, wrong guesses about costs.
- * The figures rank ways to cut a factor and tell what bounds the time; they are no measurements.
+ * Not modelled: caches (all data is read from memory), the start of a launch, errors of the costs. The
+ * figures rank ways to cut a factor and show the bottleneck; they are no measurements.
  *
  * Reads   tables, costs.   Writes  nothing. */
 #pragma once
@@ -18,16 +19,16 @@
 
 typedef struct tsi_sweep_prediction {
   double seconds;
-  double factor_bytes, bytes; /* of the factor alone; all that are moved */
+  double factor_bytes, bytes; /* bytes of the factor only; all moved bytes */
   double stream_seconds;      /* all bytes at the device's bandwidth: a lower bound */
-  double path_seconds; /* the longest chain of waits, were there as many blocks as tickets: another one */
-  double path_latency; /* of these, what does not stream */
-  double work_seconds; /* the time that blocks work, by all blocks: what a perfect balance would take */
-  tsi_index tickets, depth; /* depth: tickets of the longest chain, by number */
+  double path_seconds;      /* time of the critical path, with a block for each ticket: another lower bound */
+  double path_latency;      /* latency in path_seconds, without streaming */
+  double work_seconds;      /* work of all blocks divided by their number: the time of a perfect balance */
+  tsi_index tickets, depth; /* depth: largest number of tickets in a chain */
 } tsi_sweep_prediction;
 
-/* What a time is bound by: the largest of the lower bounds; or by none of them, if the schedule takes half as
- * long again: then order and granularity are. */
+/* The bottleneck: the largest of the lower bounds. If the schedule takes half as long again as this bound:
+ * order and granularity. */
 typedef enum tsi_device_bound {
   TSI_BOUND_BANDWIDTH, /* stream_seconds */
   TSI_BOUND_LATENCY,   /* path_seconds, most of it latency */
@@ -42,12 +43,12 @@ TRISTAR_CHECKED tristar_status tsi_device_predict(tsi_env *env, const tsi_device
                                                   const tsi_device_costs *costs,
                                                   tsi_sweep_prediction *prediction);
 
-/* The longest chain of waits that ends with each node of a forward sweep, as path_seconds. path: nodes.
- * Errors: MEMORY. */
+/* The critical path that ends with each node of a forward sweep, as path_seconds. path: nodes. Errors:
+ * MEMORY. */
 TRISTAR_CHECKED tristar_status tsi_device_paths(tsi_env *env, const tsi_device_tables *tables,
                                                 size_t scalar_bytes, const tsi_device_costs *costs,
                                                 double *path);
 
-/* Of several sweeps one after the other: sums; depth and path_latency too. */
+/* Prediction of two sweeps one after the other: sums, also of depth and path_latency. */
 tsi_sweep_prediction tsi_predictions_add(tsi_sweep_prediction a, tsi_sweep_prediction b);
 tsi_device_bound tsi_prediction_bound(const tsi_sweep_prediction *prediction);

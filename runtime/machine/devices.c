@@ -3,9 +3,9 @@
 
 #include <string.h>
 
-/* A board of two dies is two devices to a program. Nodes: A100 as in Perlmutter (SC 2023: 300 and 12.5 GB/s);
- * H100, H200 in a DGX with ConnectX-7; GH200 with four superchips and Slingshot 11; MI250X as in Frontier,
- * 50 GB/s of Infinity Fabric between neighbours, four Slingshot 11 adapters for 8 dies; V100 in a DGX-1 with
+/* A board with two dies counts as two devices. Nodes: A100 as in Perlmutter (SC 2023: 300 and 12.5 GB/s);
+ * H100, H200 in a DGX with ConnectX-7; GH200 with four superchips and Slingshot 11; MI250X as in Frontier, 50
+ * GB/s of Infinity Fabric between neighbours, four Slingshot 11 adapters for 8 dies; V100 in a DGX-1 with
  * four EDR adapters. */
 static const tsi_device devices[] = {
     {"A100", "NVIDIA A100 SXM 40 GB", "NVIDIA A100 Tensor Core GPU data sheet (2020)", 108, 1555e9, 0.9, 40e9,
@@ -26,15 +26,15 @@ static const tsi_device devices[] = {
 /* Blocks of 256 threads, each with its share of registers and shared memory. */
 #define BLOCKS_OF_PROCESSOR 2
 
-/* Two or three accesses to memory that follow each other, each 0.6 to 0.8 us under load: the ticket; the
- * flags; the rows that are gathered. The last store and the flag come on top. */
+/* Two or three consecutive accesses to memory, each 0.6 to 0.8 us under load: the ticket; the flags; the
+ * gathered rows. The last store and the flag are added. */
 #define NODE_SECONDS 3e-6
-/* Of a panel: four barriers, x and row numbers that wait for each other. Of one warp, which has no barriers:
- * about one access that the next one waits for. */
+/* Latency of a panel: four barriers, x and row numbers that wait for each other. Of one warp, without
+ * barriers: about one access for which the next one waits. */
 #define PANEL_SECONDS 2e-6
 #define WARP_SECONDS 1e-6
 
-/* What a block has under way: 256 threads with 12 loads of 8 bytes, in 0.6 us; a warp an eighth of it. */
+/* Bytes of a block in flight: 256 threads with 12 loads of 8 bytes, in 0.6 us; of a warp an eighth. */
 #define BLOCK_BANDWIDTH 40e9
 #define WARP_BANDWIDTH 5e9
 

@@ -1,8 +1,8 @@
-/* How much of the machine others use while something is measured.
+/* The use of the machine by other processes during a measurement.
  *
- * Reads   /proc/stat and the CPU time of this process. Time that a hypervisor takes away counts as used by
- * others. Ticks of the kernel are coarse: intervals of a few tenths of a second are the least that makes
- * sense. A header of its own because only load.c depends on the operating system. */
+ * Reads   /proc/stat and the CPU time of this process. Time taken by a hypervisor counts as used by others.
+ * Ticks of the kernel are coarse, so intervals should have at least a few tenths of a second. A header of its
+ * own because only load.c depends on the operating system. */
 #pragma once
 
 typedef struct tsi_load {
@@ -11,5 +11,5 @@ typedef struct tsi_load {
 } tsi_load;
 
 tsi_load tsi_load_now(void);
-/* Cores that other processes have used since then, on average; negative: unknown. */
+/* Average number of cores that other processes have used since then; negative: unknown. */
 double tsi_load_of_others(const tsi_load *since);

@@ -1,10 +1,9 @@
-/* What a context knows of the machine that it runs on: the calibration, and, once somebody has asked, the
- * topology.
+/* The context's data about the machine: the calibration and, after its first use, the topology.
  *
  * Reads   the file of the calibration; hwloc.   Writes  its own members.
  * Invariants
  *   - calibration is the defaults or has passed every check of its file (calibration.h)
- *   - topology does not change once it is there */
+ *   - topology does not change after it is loaded */
 #pragma once
 
 #include "runtime/base/env.h"
@@ -12,9 +11,9 @@
 
 typedef struct tsi_machine {
   tsi_env *env;
-  pthread_mutex_t lock; /* guards all below */
+  pthread_mutex_t lock; /* guards all fields below */
   tristar_calibration calibration;
-  struct hwloc_topology *topology; /* NULL: nobody has asked; see topology.h */
+  struct hwloc_topology *topology; /* NULL: not used yet; see topology.h */
 } tsi_machine;
 
 /* calibration: as in tristar_config. Errors: RUNTIME; nothing is held then. */

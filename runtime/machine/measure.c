@@ -1,17 +1,17 @@
 /* Measures a machine for tristar_calibrate: see calibration.h.
  *
- * Reads   a clock, hwloc.   Writes  StarPU's queues; memory of its own.
+ * Reads   a clock, hwloc.   Writes  StarPU's queues; its own memory.
  *
  *   task      many chains of empty recorded tasks, as in a solve with more work than workers: seconds of a
  *             replay / tasks
- *   barrier   levels of one empty task for each worker, with a task between two levels that waits for all of
- *             the first and that all of the second wait for: seconds of a replay / levels
- *   reading   see bandwidth.h; before StarPU runs, if it does not yet
+ *   barrier   levels of one empty task for each worker, with a task between two levels that waits for all
+ *             tasks of the first, and for which all tasks of the second wait: seconds of a replay / levels
+ *   reading   see bandwidth.h; before StarPU runs, if it does not run yet
  *   multiply  products of dense matrices by the BLAS, on the calling thread
  *
- * A replay counts as the median of several. Whatever else runs on the machine makes all figures worse, never
- * better: everything is measured several times, until two attempts agree and others used the cores but
- * little, and the best figures count. */
+ * A replay counts as the median of several. Other programs on the machine make all figures worse, never
+ * better. So all figures are measured several times, until two attempts agree and other programs used the
+ * cores only a little. The best figures count. */
 #include <cblas.h>
 
 #include "runtime/machine/bandwidth.h"
@@ -25,13 +25,13 @@
 #define CHAIN_LENGTH 32
 #define LEVELS 200
 #define RUNS 9
-#define RUNS_SECONDS 0.3 /* or fewer runs, where others use the cores */
-/* Attempts that are made in any case. */
+#define RUNS_SECONDS 0.3 /* fewer runs if others use the cores */
+/* Least number of attempts. */
 #define ATTEMPTS_LEAST 5
 #define ATTEMPTS_SECONDS 4
-/* They agree if the best two differ by no more than this share. */
+/* Attempts agree if the best two differ by at most this part. */
 #define SPREAD_MOST 0.15
-/* Others may use so much of a core, or this share of all cores. */
+/* Others may use this part of one core, or this part of all cores. */
 #define OTHERS_MOST 0.25
 #define OTHERS_SHARE_MOST 0.02
 
@@ -45,7 +45,7 @@ static tristar_status add_empty(tsi_task_list *list, tsi_index *number) {
   return tsi_task_list_add(list, "empty", do_nothing, NULL, (const tsi_index[4]){0}, 1, 1, number);
 }
 
-/* Records the tasks and replays them; the fewest seconds. */
+/* Records the tasks and replays them; *seconds: the fewest of a replay. */
 static tristar_status time_tasks(tsi_env *env, tsi_task_list *list, double *seconds) {
   TSI_CLEANUP(tsi_tasks_destroy) tsi_tasks *tasks = NULL;
   TSI_TRY(tsi_tasks_create(env, list, &tasks));
@@ -93,8 +93,8 @@ static tristar_status measure_barrier(tsi_env *env, int workers, double *microse
   return TRISTAR_OK;
 }
 
-#define PRODUCT_ROWS 512 /* and columns, as those of a tile of a front; half of it is the inner size */
-#define PRODUCT_TURNS 4  /* the first one may be slow */
+#define PRODUCT_ROWS 512 /* also columns, like a tile of a front; the inner size is half of it */
+#define PRODUCT_TURNS 4  /* the first turn may be slow */
 
 tristar_status tsi_products_measure(tsi_env *env, double *flops_per_second) {
   const int rows = PRODUCT_ROWS, inner = PRODUCT_ROWS / 2;
@@ -122,12 +122,12 @@ static tristar_status measure_multiply(tsi_env *env, double *seconds_per_giga) {
   return TRISTAR_OK;
 }
 
-/* Twice so many L3 caches, within bounds. */
+/* Twice `caches` L3 caches, within bounds. */
 static size_t bytes_to_read(const tristar_calibration *c, int64_t caches) {
   return tsi_bandwidth_bytes(2 * (double)(caches * c->l3_bytes));
 }
 
-/* Before StarPU runs; in later attempts, only where its idle workers sleep. */
+/* Measures before StarPU runs; in later attempts, only if its idle workers sleep. */
 static tristar_status measure_reading(tsi_workers *workers, const tristar_calibration *c,
                                       tsi_streams *streams, tsi_attempts *a) {
   const int readers =
@@ -154,7 +154,7 @@ static tristar_status attempt(tsi_workers *workers, const tristar_calibration *c
   return TRISTAR_OK;
 }
 
-/* The least two of the values that are there, in this order. Gives how many there are. */
+/* Finds the least two of the known values, in ascending order. Returns the number of known values. */
 static int find_least(const double *value, int count, bool zero_is_there, double least[2]) {
   int found = 0;
   for (int k = 0; k < count; k++) {

@@ -3,19 +3,20 @@
 
 #include "runtime/machine/calibration.h"
 
-/* Where nothing was measured: all cores of common machines read about twice as fast as one. */
+/* Without measurements: all cores of common machines read about twice as fast as one. */
 #define ALL_TO_ONE 1.8
 #define BARRIER_TO_TASK 3
-/* Bytes per second that the kernels of one core get through: from memory, however fast it is; from caches. */
+/* Bytes per second that the kernels of one core process: from memory, however fast it is; from caches. */
 #define KERNELS_ONE 17e9
 #define KERNELS_CACHED 40e9
-/* From the call to the first task and from the last one back, seconds: 20 to 60 us were measured. */
+/* Seconds from the call to the first task, and from the last task to the return: 20 to 60 us were measured.
+ */
 #define START 40e-6
 
-/* Where nothing was measured: half of the last cache of common machines. */
+/* Without measurements: half of the last cache of common machines. */
 #define CACHE_ASSUMED 4e6
 
-/* Half of the last cache of so many cores. */
+/* Half of the last cache of `workers` cores. */
 static double cache_of(const tristar_calibration *c, int workers) {
   if (c->l3_bytes == 0 && c->l2_bytes == 0) return CACHE_ASSUMED;
   if (c->l3_bytes == 0) return 0.5 * (double)c->l2_bytes * workers;
@@ -44,7 +45,7 @@ double tsi_predict_reading(const tsi_costs *costs, double bytes, double critical
   return tsi_double_max(bytes / costs->all, critical / costs->one);
 }
 
-/* The rates at which a solve of so many bytes reads. */
+/* Costs with the read rates of a solve of `bytes` bytes. */
 static tsi_costs costs_of(const tsi_costs *costs, double bytes) {
   tsi_costs now = *costs;
   if (bytes <= costs->cache) {
@@ -89,7 +90,7 @@ static double in_levels(const tsi_costs *costs, const tsi_steps *steps, const ts
 static double heaviest_path(const tsi_steps *steps, const tsi_bundles *bundles, double *path) {
   double heaviest = 0;
   tsi_count e = 0;
-  for (tsi_index k = 0; k < bundles->count; k++) { /* edges come in the order of the bundles that wait */
+  for (tsi_index k = 0; k < bundles->count; k++) { /* edges are sorted by the bundle that waits */
     path[k] = 0;
     for (; e < bundles->edges && bundles->edge[e].item == k; e++)
       path[k] = tsi_double_max(path[k], path[bundles->edge[e].before]);

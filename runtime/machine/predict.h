@@ -1,15 +1,15 @@
-/* How long a solve should take: a cost model of the machine.
+/* Predicted time of a solve: a cost model of the machine.
  *
- * Job. Tell in advance what a plan costs with the tasks that it has recorded, and whether a solve is worth
- * tasks at all. Memory is read at the rate of one core by a single task, and at that of all cores by all of
- * them; tasks, barriers, and the way there and back cost what the calibration says:
+ * Job. Predict the time of a plan with its recorded tasks, and whether a solve is faster with tasks at all. A
+ * single task reads memory at the bandwidth of one core, and all tasks together at the bandwidth of all
+ * cores. Tasks, barriers, and the start and end have the costs of the calibration:
  *
  *   a plain call   bytes / one
  *   tasks          max(bytes / all, heaviest path / one) + tasks * task + start
  *   level sets     sum over levels of max(bytes / all, heaviest task / one) + levels * barrier + start
  *
- * One core reads as fast as its kernels work, where that is slower. What fits into half of the last cache of
- * the cores that work is found there again by the next solve, and read from there as fast as kernels work.
+ * If the kernels of one core are slower than its bandwidth, their rate counts. Data that fit into half of the
+ * last cache of the working cores are still in it at the next solve, and are read at the rate of the kernels.
  *
  * Reads   the calibration, steps with bundles or levels.   Writes  nothing. */
 #pragma once
@@ -17,26 +17,26 @@
 #include "dag/bundles.h"
 #include "runtime/machine/machine.h"
 
-/* What is assumed about the machine, for a number of workers. */
+/* Assumptions about the machine, for a number of workers. */
 typedef struct tsi_costs {
   double one, all;             /* bytes per second that one core, and all workers together, read */
-  double cached;               /* those that the kernels of one core get through, out of caches */
-  double cache;                /* bytes of a solve that stay in caches till the next one; 0: none */
+  double cached;               /* bytes per second that the kernels of one core process, from caches */
+  double cache;                /* bytes of a solve that stay in caches until the next one; 0: none */
   double task, barrier, start; /* seconds; task: while all workers run tasks */
   int workers;
 } tsi_costs;
 
 tsi_costs tsi_costs_assumed(tsi_machine *machine, int workers);
 
-/* Seconds that all workers take to read so many bytes from memory, `critical` of them on the heaviest path.
+/* Seconds that all workers take to read `bytes` bytes from memory, `critical` of them on the heaviest path.
  */
 double tsi_predict_reading(const tsi_costs *costs, double bytes, double critical);
 
-/* Seconds of a solve that reads so many bytes, `critical` of them on its heaviest path: seconds[0] by a plain
- * call, seconds[1] in so many tasks. */
+/* Seconds of a solve that reads `bytes` bytes, `critical` of them on its heaviest path: seconds[0] by a plain
+ * call, seconds[1] in `tasks` tasks. */
 void tsi_predict_ways(const tsi_costs *costs, double bytes, double critical, tsi_index tasks,
                       double seconds[2]);
-/* Whether the tasks are faster. */
+/* Whether tasks are faster than a plain call. */
 bool tsi_predict_worth_tasks(const tsi_costs *costs, double bytes, double critical, tsi_index tasks);
 
 /* Seconds of a solve. levels, bundles: one of them, or none for a plain call. Errors: MEMORY. */

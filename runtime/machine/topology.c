@@ -1,4 +1,4 @@
-/* Asks hwloc: see topology.h. */
+/* Queries hwloc: see topology.h. */
 #include "runtime/machine/topology.h"
 
 #include <errno.h>
@@ -27,7 +27,7 @@ void tsi_topology_release(tsi_machine *machine) {
 }
 
 bool tsi_topology_one_node(void) {
-  char nodes[64] = "-"; /* as Linux lists them: "0", "0-3", "0,2" */
+  char nodes[64] = "-"; /* in the format of Linux: "0", "0-3", "0,2" */
   FILE *file = fopen("/sys/devices/system/node/online", "r");
   if (file == NULL) return false;
   const size_t length = fread(nodes, 1, sizeof nodes - 1, file);

@@ -4,7 +4,7 @@
 #include "codelets/cpu/rows/block_choice.h"
 #include "codelets/cpu/rows/sparse.h"
 
-#define CHUNK_ENTRIES 2000 /* some 2 us: what waiting for another core may take */
+#define CHUNK_ENTRIES 2000 /* about 2 us: as long as waiting for another core may take */
 
 void tsi_block_options_init(tsi_block_options *options, tsi_block_scheme scheme, tsi_index blocks,
                             int lanes) {
@@ -13,7 +13,8 @@ void tsi_block_options_init(tsi_block_options *options, tsi_block_scheme scheme,
 
 /* ---- The order of rows --------------------------------------------------------------------------------- */
 
-/* The backward sweep takes the rows of the transpose from the last one on. */
+/* Makes the rows of the sweep. The backward sweep has the rows of the transpose, beginning with the last one.
+ */
 static tristar_status make_rows(tsi_env *env, const tsi_lines *lines, bool backward,
                                 const tsi_block_options *options, tsi_index *order, tsi_block_sweep *sweep,
                                 tsi_block_pattern **pattern) {
@@ -45,19 +46,19 @@ static chunk_columns columns_of(const tsi_block_rows *rows, const tsi_index *pla
   return columns;
 }
 
-/* Then they need not be listed: all that a list costs where no row is empty. */
+/* Consecutive rows need no list: so a list costs nothing if no row is empty. */
 static bool are_consecutive(const tsi_index *row, tsi_index count) {
   for (tsi_index k = 1; k < count; k++)
     if (row[k] != row[k - 1] + 1) return false;
   return true;
 }
 
-/* What has been laid out up to a chunk. */
+/* Sizes of the arrays up to a chunk. */
 typedef struct layout {
   tsi_count row, narrow, wide; /* rows; entries with columns in 16 and 32 bits */
 } layout;
 
-/* Whether rows are summed in lanes is one choice for all chunks of a part, since it shows in the bits of
+/* Chooses whether rows are summed in lanes, once for all chunks of a part, because it affects the bits of
  * sums. */
 static tristar_status choose_lanes(tsi_env *env, tsi_block_sweep *sweep) {
   const tsi_block_rows *rows = sweep->rows;
@@ -135,7 +136,7 @@ static tristar_status lay_out_all(tsi_env *env, const tsi_index *place, const ts
   return TRISTAR_OK;
 }
 
-/* What the chunks have taken over. */
+/* Frees the lists that were copied to the chunks. */
 static void release_lists(tsi_env *env, tsi_block_rows *rows) {
   TSI_FREE(env, rows->row);
   TSI_FREE(env, rows->column);

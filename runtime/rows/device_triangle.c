@@ -7,7 +7,7 @@
 #include "runtime/exec/starpu/devices.h"
 #include "runtime/exec/starpu/tasks.h"
 
-/* What the device reads of a sweep, in the order of the handles of its task. */
+/* Data that the device reads in a sweep, in the order of the handles of its task. */
 enum { VALUES, INVERSE, TABLES, IN_ROW, READS };
 enum { X = READS, SCRATCH };
 
@@ -30,7 +30,7 @@ struct tsi_device_triangle {
 struct tsi_triangle_data {
   tsi_execution_devices devices;
   tsi_device_triangle *triangle;
-  const void *workspace; /* of the execution, and its stride, when the data was made */
+  const void *workspace; /* workspace and stride of the execution when the data was created */
   tsi_index stride;
   bool backward;
   tsi_device_data *x, *scratch;
@@ -43,7 +43,7 @@ const char *tsi_device_triangle_obstacle(void) {
 
 /* ---- Bytes --------------------------------------------------------------------------------------------- */
 
-/* Counters and flags: of tickets, of each phase, of each row. */
+/* Bytes of counters and flags: a counter of tickets, one for each phase, a flag for each row. */
 static size_t flag_bytes(const tsi_device_rows *tables) {
   return (1 + (size_t)tables->phases + (size_t)tables->n) * sizeof(int32_t);
 }
@@ -96,7 +96,7 @@ static void release_sweep(tsi_env *env, triangle_sweep *s) {
   TSI_FREE(env, s->in_row);
 }
 
-/* Row j of the workspace is the row that comes as j-th in the cut. */
+/* Row j of the workspace is the j-th row of the cut. */
 static tristar_status number_rows(const tsi_device_triangle *t, triangle_sweep *s) {
   const tsi_row_cut *cut = t->rows->cut;
   TSI_SCRATCH(t->env, tsi_index, place, cut->n);
@@ -149,7 +149,7 @@ static tristar_status check_memory(const tsi_device_triangle *t) {
   return TRISTAR_OK;
 }
 
-/* The lock is held. */
+/* The caller holds the lock. */
 static tristar_status need_sweep(tsi_device_triangle *t, bool backward, int64_t generation) {
   tristar_status status = TRISTAR_OK;
   triangle_sweep *s = &t->sweep[backward];

@@ -1,21 +1,21 @@
-/* A triangle by rows on a device: the steps of its solves, from b in a workspace to x in its place.
+/* A triangle by rows on a device: the steps of its solves, from b in a workspace to x in the same rows.
  *
- * Job. Make the device tables of a triangle (exec/device/device_rows.h) and its values in their order,
- * register both with StarPU, and start the sweep of a solve there. A plan solves with such a triangle as with
- * one subtree on a device: the cores read b into the workspace, the device solves, the cores write x. So b
- * and x are permuted, scaled and combined as in any other solve.
+ * Job. Create the device tables of a triangle (exec/device/device_rows.h) and its values in their order,
+ * register both with StarPU, and start the sweep of a solve there. A plan solves with such a triangle like
+ * with one subtree on a device: the cores read b into the workspace, the device solves, the cores write x. So
+ * b and x are permuted, scaled and combined as in any other solve.
  *
- * Data. Of a triangle, for each sweep that was needed: tables, values, the inverse diagonal, and the row of
- * the workspace of each row of the tables. They are sent to the device once; values again after the factor
- * has new ones. Of an execution: x, which is its workspace, sent there and back in each solve; and a
- * workspace, flags and counters, which exist on the device only.
+ * Data. A triangle has, for each needed sweep: tables, values, the inverse diagonal, and the row of the
+ * workspace of each row of the tables. They are sent to the device once; values again after the factor has
+ * new ones. An execution has x, which is its workspace and is sent to the device and back in each solve; and
+ * a workspace, flags and counters, which exist only on the device.
  *
  * Reads   the lines, values and cut of a triangle by rows.
  * Writes  its own arrays, under its lock; the workspace of executions.
  * Invariants
- *   - the sweep of a direction is immutable once it exists, but for its values
- *   - the order of sums depends on pattern and cut, on nothing else
- *   - the workspace of an execution, and its stride, are those for which its data was made */
+ *   - the sweep of a direction is immutable once it exists, except for its values
+ *   - the order of sums depends only on pattern and cut
+ *   - the data of an execution belongs to its present workspace and stride */
 #pragma once
 
 #include "runtime/exec/steps/execution.h"
@@ -30,47 +30,46 @@ typedef struct tsi_device_triangle_options {
   double task_seconds;   /* seconds of a task on the device, before it works */
   double phase_seconds;  /* seconds of a phase of the tables, before it streams */
   double bandwidth;      /* bytes per second that the device reads */
-  double memory;         /* bytes that may be taken there; 0: unlimited */
+  double memory;         /* largest number of bytes on the device; 0: unlimited */
   tsi_index rhs, solves; /* right-hand sides of a solve, and concurrent solves, that must fit */
 } tsi_device_triangle_options;
 
 /* Bytes on the device. */
 typedef struct tsi_device_triangle_bytes {
-  double factor, tables; /* of the sweeps that exist */
-  double workspace;      /* of each solve in flight */
+  double factor, tables; /* of existing sweeps */
+  double workspace;      /* per solve in flight */
 } tsi_device_triangle_bytes;
 
-/* Why no triangle can be on a device of this build; NULL: it can. */
+/* The reason why no triangle can be on a device of this build; NULL: it can. */
 const char *tsi_device_triangle_obstacle(void);
 
-/* Makes one sweep; the other one is made when it is needed. rows must outlive it. StarPU runs. *unfit: bytes
- * of values that do not fit into the memory of the options; *out is NULL then. Errors: TOO_LARGE, MEMORY,
- * RUNTIME.
- */
+/* Creates one sweep; the other one is created when it is needed. rows must exist longer than the triangle.
+ * StarPU runs. *unfit: bytes of values that do not fit into the memory of the options; *out is NULL then.
+ * Errors: TOO_LARGE, MEMORY, RUNTIME. */
 TRISTAR_CHECKED tristar_status tsi_device_triangle_create(tsi_env *env, const tsi_row_factor *rows,
                                                           const tsi_device_triangle_options *options,
                                                           bool backward, int64_t generation, double *unfit,
                                                           tsi_device_triangle **out);
 void tsi_device_triangle_destroy(tsi_device_triangle **triangle);
 
-/* stride: scalars of a row of the workspace. */
+/* Bytes of the triangle. stride: scalars per row of the workspace. */
 tsi_device_triangle_bytes tsi_device_triangle_weigh(const tsi_device_triangle *triangle, tsi_index stride);
-/* Do `solves` concurrent solves of so many right-hand sides fit? */
+/* Whether `solves` concurrent solves of `rhs` right-hand sides fit. */
 bool tsi_device_triangle_fits(const tsi_device_triangle *triangle, tsi_index solves, tsi_index rhs);
 double tsi_device_triangle_seconds(const tsi_device_triangle *triangle, bool backward);
 int tsi_device_triangle_device(const tsi_device_triangle *triangle);
 
-/* The sweep of a direction with the values of this generation of the factor. No solve of an older generation
- * is in flight. Errors: MEMORY (also of the device), TOO_LARGE, RUNTIME, UNSUPPORTED (inside a StarPU task,
- * which cannot wait for transfers). */
+/* Prepares the sweep of a direction with the values of this generation of the factor. No solve of an older
+ * generation is in flight. Errors: MEMORY (also of the device), TOO_LARGE, RUNTIME, UNSUPPORTED (inside a
+ * StarPU task, which cannot wait for transfers). */
 TRISTAR_CHECKED tristar_status tsi_device_triangle_prepare(tsi_device_triangle *triangle, bool backward,
                                                            int64_t generation);
 
-/* Is this the data of an execution as it is, for the sweep of a direction? */
+/* Whether the data fits the present execution, for the sweep of a direction. */
 bool tsi_triangle_data_serves(const tsi_triangle_data *data, const tsi_execution *execution, bool backward);
-/* The data of an execution whose workspace and stride are set, in the place of *data; its steps find it from
- * then on. The sweep is prepared; no tasks are recorded with the old data. Errors: MEMORY. */
+/* Creates the data of an execution whose workspace and stride are set, and replaces *data; the steps of the
+ * execution then use it. The sweep is prepared; no tasks are recorded with the old data. Errors: MEMORY. */
 TRISTAR_CHECKED tristar_status tsi_triangle_data_create(tsi_device_triangle *triangle, bool backward,
                                                         tsi_execution *execution, tsi_triangle_data **data);
-/* Its tasks do not exist any more. */
+/* Destroys the data. Its tasks do not exist any more. */
 void tsi_triangle_data_destroy(tsi_execution *execution, tsi_triangle_data **data);

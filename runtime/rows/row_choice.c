@@ -4,18 +4,18 @@
 #include "partition/cut/blocks.h"
 #include "runtime/exec/starpu/workers.h"
 
-/* Columns that continue the one before, of all: supernodes that are worth their zeros and their panels. Those
- * of two or three columns, as of finite elements that were not factored, are not. */
+/* Part of the columns that continue the column before: from this part on supernodes are worth their zeros and
+ * their panels. Supernodes of two or three columns, as of finite elements that were not factored, are not. */
 #define SUPERNODAL 0.7
 
-/* Windows on one core, whose vectors do not stay in its caches: they read b and x out of order, line of
- * memory after line of memory several times. That pays where rows are so short that the branch at their ends,
- * whose lengths windows sort, and the wait for the row before cost more: windows take 0.4 to 1 times as long
- * with three entries a row, as of 7-point stencils, and as long or longer with four. */
+/* Windows on one core, with vectors that do not stay in its caches. Windows read b and x out of order, each
+ * cache line several times. This is worth it for short rows. There the branch at the end of a row, whose
+ * lengths windows sort, and the wait for the previous row cost more. Windows take 0.4 to 1 times as long with
+ * three entries per row, as in 7-point stencils, and as long or longer with four. */
 #define WINDOW_ENTRIES 3.5 /* of a row on average, without the diagonal */
 
-/* Rows of a level set on average, from which on its order pays: neighbours do not wait for each other, and
- * lines of the cache are read only a few times more often. */
+/* Average rows of a level set from which on the order by level sets is worth it: neighbours do not wait for
+ * each other, and cache lines are read only a few times more often. */
 #define ROWS_A_LEVEL 4
 
 tsi_row_way tsi_row_way_of_one(tsi_index n, tsi_count entries, size_t scalar_bytes) {
@@ -39,14 +39,15 @@ bool tsi_has_supernodes(const tsi_line_parts *lines) {
   return joined > SUPERNODAL * lines->n;
 }
 
-/* PARTITION_AUTO: bytes of a sweep from which on it is shared by several cores, some 80 us of one: several
- * times what another core takes to wake up and to fetch x. Whether it then helps follows from times. */
+/* PARTITION_AUTO: bytes of a sweep from which on several cores share it. One core takes about 80 us for them:
+ * several times the time in which another core wakes up and fetches x. Measured times then decide whether it
+ * helps. */
 #define SHARED_BYTES 3.5e6
-/* Bytes that a core sweeps over while it waits for others once, all told: some 3 us. */
+/* Bytes that a core processes during one wait for others: about 3 us. */
 #define WAIT_BYTES 100e3
 
-/* Bytes that a sweep has for each lane on average, where lanes are more than StarPU's workers. The first
- * superstep of a sweep, of up to 256 kB a lane, may have one row that all others wait for, and then one lane.
+/* Average bytes of a sweep for each lane, if there are more lanes than StarPU's workers. The first superstep
+ * of a sweep, of up to 256 kB per lane, may have one row for which all others wait, and then uses one lane.
  */
 #define LANE_BYTES 1e6
 
@@ -59,7 +60,7 @@ static int choose_lanes(tristar_t *ts, double bytes, bool any) {
   return filled < most ? (int)filled : most;
 }
 
-/* Of each partition by rows; that of SUPERNODES is not used. */
+/* Way of each partition by rows; the entry of SUPERNODES is not used. */
 static const tsi_row_way way_of[] = {[TRISTAR_PARTITION_AUTO] = TSI_ROWS_SUPERSTEPS,
                                      [TRISTAR_PARTITION_SUPERSTEPS] = TSI_ROWS_SUPERSTEPS,
                                      [TRISTAR_PARTITION_LEVELS] = TSI_ROWS_LEVELS,
@@ -99,10 +100,11 @@ void tsi_row_choice_look(const tsi_lines *lines, tsi_row_choice *choice) {
   if (choice->any && tsi_has_supernodes(&all)) choice->supernodes = true;
 }
 
-/* Lines of which so many may be far from their entries' rows, and still be turned. */
+/* Number of inspected lines for the choice to turn them into rows. */
 #define LINES_LOOKED_AT 128
 
-/* Is an entry of a line in the middle of others too far from it to be found in a cache? */
+/* Whether lines are scattered: the middle entry of many lines is too far from the line to be found in a
+ * cache. */
 static bool are_scattered(const tsi_lines *lines, size_t scalar_bytes) {
   const tsi_index step = lines->n / LINES_LOOKED_AT + 1;
   const double row_bytes =
@@ -125,7 +127,7 @@ bool tsi_row_choice_wants_rows(const tsi_row_choice *choice, const tsi_lines *li
          !are_scattered(lines, choice->scalar_bytes);
 }
 
-/* Lanes share the sweep, but one core would be through sooner: lanes wait once a chunk. */
+/* Whether lanes that share the sweep would take longer than one core: lanes wait once per chunk. */
 static bool waits_too_often(const tsi_row_cut *cut, const tsi_row_options *options, tsi_count entries) {
   const double bytes = tsi_row_sweep_bytes(options, cut->n, entries);
   return cut->way == TSI_ROWS_SUPERSTEPS && bytes * (cut->lanes - 1) < WAIT_BYTES * cut->count &&

@@ -8,20 +8,20 @@
 
 /* ---- Arrays of a stream -------------------------------------------------------------------------------- */
 
-/* The arrays of one sweep, which row_filling.h fills: rows in the order of the cut, or as they are given;
- * numbered as they are given, or as the cut orders them; their entries in the order of the sweep; 16-bit
- * distances where all columns are near; runs of rows of the same length. The caller holds the lock. */
+/* The arrays of one sweep, which row_filling.h fills: rows in the order of the cut, or as given; numbers as
+ * given, or of the cut; entries in the order of the sweep; 16-bit distances if all columns are near; runs of
+ * rows of equal length. The caller holds the lock. */
 
 static tristar_status row_scalars(tsi_env *env, const tsi_row_factor *rows, tsi_count count, void **out) {
   return TSI_ALLOC_SIZED(env, *out, count, rows->scalar_bytes);
 }
 
-/* place[i], n: where given row i is in the order of the cut. */
+/* place[i], n: position of given row i in the order of the cut. */
 static void row_places(const tsi_row_cut *cut, tsi_index *place) {
   for (tsi_index r = 0; r < cut->n; r++) place[cut->order[r]] = r;
 }
 
-/* One right-hand side: chunks with at least so many rows a run have runs. */
+/* For one right-hand side: least average number of rows per run in chunks that have runs. */
 #define ROWS_A_RUN 5
 
 /* Frees the arrays of sweep[k]. */
@@ -41,7 +41,7 @@ static void release_stream(tsi_env *env, tsi_row_factor *rows, int k) {
 
 /* ---- Numbering ----------------------------------------------------------------------------------------- */
 
-/* Vectors that do not stay in the caches of a core from one solve to the next. */
+/* Whether vectors do not stay in the caches of a core until the next solve. */
 static bool is_long(const tsi_row_factor *rows) {
   return (double)rows->cut->n * (double)rows->scalar_bytes > TSI_CACHED_VECTOR_BYTES;
 }
@@ -51,7 +51,7 @@ bool tsi_row_factor_has_plain(const tsi_row_factor *rows) {
   return cut->lanes > 1 && cut->count > 1 && (cut->way == TSI_ROWS_SUPERSTEPS || cut->way == TSI_ROWS_LEVELS);
 }
 
-/* Streams are numbered as the cut orders rows. */
+/* Whether streams have the row numbers of the cut. */
 static bool is_moved(const tsi_row_factor *rows) {
   return tsi_row_factor_has_plain(rows) && is_long(rows);
 }
@@ -64,7 +64,7 @@ static tsi_row_form form_of(const tsi_row_factor *rows, bool backward, bool plai
   return (tsi_row_form){rows, backward, plain ? rows->alone : rows->cut, plain ? NULL : rows->place};
 }
 
-/* The rows of the plain stream, as one core takes them that has no others beside it. */
+/* Finds the rows of the plain stream, for a single core. */
 static tristar_status need_alone(tsi_env *env, tsi_row_factor *rows) {
   const tsi_lines *lines = &rows->lines;
   const tsi_row_way way = tsi_row_way_of_one(lines->n, lines->ptr[lines->n], rows->scalar_bytes);
@@ -81,7 +81,8 @@ static tristar_status need_place(tsi_env *env, tsi_row_factor *rows) {
 
 /* ---- Arrays -------------------------------------------------------------------------------------------- */
 
-/* Are all columns near their rows, by the numbers that they have? Lines ascend: one end tells. */
+/* Whether all columns are near their rows, by the given numbers. Lines ascend, so one end of each suffices.
+ */
 static bool are_near(const tsi_lines *lines) {
   const tsi_count *ptr = lines->ptr;
   const tsi_index *index = lines->index;
@@ -94,8 +95,8 @@ static bool are_near(const tsi_lines *lines) {
   return far == 0;
 }
 
-/* Are columns scattered over vectors that do not stay in a core's caches? So they are if many lines have most
- * entries far from the diagonal; some lines tell. */
+/* Whether columns are scattered over vectors that do not stay in a core's caches: many lines have most
+ * entries far from the diagonal. A sample of lines is inspected. */
 static bool are_scattered(const tsi_row_factor *rows) {
   enum { LINES = 16 };
   const tsi_lines *lines = &rows->lines;
@@ -109,7 +110,7 @@ static bool are_scattered(const tsi_row_factor *rows) {
   return far > lines->n / (4 * LINES);
 }
 
-/* The chunks of a stream: those of the cut; of rows as given, one. */
+/* Number of chunks of a stream: of the cut, or one if rows are as given. */
 static inline tsi_index count_chunks(const tsi_row_form *f) {
   return f->cut ? f->cut->count : 1;
 }
@@ -124,7 +125,8 @@ static void rows_of_chunk(const tsi_row_form *f, tsi_index c, tsi_index *first, 
   *end = *first + cut->start[c + 1] - cut->start[c];
 }
 
-/* The runs of rows first .. end-1: how many, 0: they are too many. Room for as many as they may be. */
+/* Lists the runs of rows first .. end-1; returns their number, 0 if there are too many. run: allocated for
+ * the largest number. */
 static tsi_index list_chunk_runs(const tsi_count *ptr, tsi_index first, tsi_index end, tsi_row_run *run) {
   const tsi_index most = (end - first) / ROWS_A_RUN;
   tsi_index runs = 0, begin = first;
@@ -133,7 +135,7 @@ static tsi_index list_chunk_runs(const tsi_count *ptr, tsi_index first, tsi_inde
   for (tsi_index k = first + 1; k < end; k++) {
     const tsi_count own = ptr[k + 1] - ptr[k];
     if (own == length) continue;
-    if (runs + 1 == most) return 0; /* and the last one */
+    if (runs + 1 == most) return 0; /* the last run must fit, too */
     run[runs++] = (tsi_row_run){k - begin, (tsi_index)length};
     begin = k;
     length = own;
@@ -155,12 +157,12 @@ static tristar_status list_runs(tsi_env *env, const tsi_row_form *f, tsi_row_arr
   return TRISTAR_OK;
 }
 
-/* Rows are as given. */
+/* Whether rows are in the given order. */
 static bool are_given(const tsi_row_form *f) {
   return f->cut == NULL || f->cut->way == TSI_ROWS_WHOLE;
 }
 
-/* If there is a chunk without runs. */
+/* Stores the lengths of rows if there is a chunk without runs. */
 static tristar_status list_lengths(tsi_env *env, const tsi_row_form *f, tsi_row_arrays *a) {
   const tsi_index n = f->rows->lines.n;
   tsi_index c = 0;
@@ -177,7 +179,7 @@ static tristar_status list_lengths(tsi_env *env, const tsi_row_form *f, tsi_row_
   return TRISTAR_OK;
 }
 
-/* The arrays of a sweep, all but runs. near: with offsets. */
+/* Allocates the arrays of a sweep except runs. near: with offsets. */
 static tristar_status allocate_sweep(tsi_env *env, const tsi_row_form *f, bool near, tsi_row_arrays *a) {
   const tsi_row_factor *rows = f->rows;
   const tsi_index n = rows->lines.n;
@@ -193,12 +195,12 @@ static tristar_status allocate_sweep(tsi_env *env, const tsi_row_form *f, bool n
   return TRISTAR_OK;
 }
 
-/* Windows, whose rows lie side by side in b and x. */
+/* Whether there are windows, whose rows are contiguous in b and x. */
 static bool is_fetched(const tsi_row_factor *rows) {
   return tsi_row_has_windows(rows->cut) && is_long(rows);
 }
 
-/* sweep[backward + 2 plain], with the values that there are now. Errors: MEMORY. */
+/* Creates sweep[backward + 2 plain], with the present values. Errors: MEMORY. */
 static tristar_status make_stream(tsi_env *env, tsi_row_factor *rows, bool backward, bool plain) {
   tristar_status status = TRISTAR_OK;
   const int number = backward + 2 * plain;
@@ -207,10 +209,10 @@ static tristar_status make_stream(tsi_env *env, tsi_row_factor *rows, bool backw
   TSI_TRY_OUT(need_place(env, rows));
   if (plain) TSI_TRY_OUT(need_alone(env, rows));
   const tsi_row_form f = form_of(rows, backward, plain);
-  /* whether moved columns are near shows while they are moved */
+  /* row_fill finds whether copied columns are near */
   if (anew) TSI_TRY_OUT(allocate_sweep(env, &f, f.place || are_near(&rows->lines), a));
   TSI_TRY_OUT(tsi_row_fill(env, &f, rows->cut->entries, a));
-  if (rows->lines.columns != backward) TSI_FREE(env, rows->cut->entries); /* which is done with them */
+  if (rows->lines.columns != backward) TSI_FREE(env, rows->cut->entries); /* no longer needed */
   if (a->index) memset(a->index + a->ptr[rows->lines.n], 0, TSI_ENTRIES_AHEAD * sizeof *a->index);
   if (anew) {
     TSI_TRY_OUT(list_runs(env, &f, a));
@@ -279,7 +281,7 @@ void tsi_row_factor_destroy(tsi_env *env, tsi_row_factor **rows) {
 
 /* ---- Values -------------------------------------------------------------------------------------------- */
 
-/* Of each line; zero where there is none. Makes the array that is freed. */
+/* Allocates the diagonal entry of each line; zero if there is none. The caller frees the array. */
 static tristar_status take_diagonal(tsi_env *env, const tsi_row_factor *rows, void **diagonal) {
   const tsi_lines *lines = &rows->lines;
   const size_t bytes = rows->scalar_bytes;
@@ -300,7 +302,7 @@ tristar_status tsi_row_factor_fill(tsi_env *env, char scalar, const char *name,
   const tsi_index n = lines->n;
   const tsi_sparse_kernels *sparse = tsi_sparse_kernels_select(scalar);
   TSI_OWNED void *own = NULL;
-  /* their arrays stay: the pattern does */
+  /* their arrays are kept: the pattern is the same */
   for (int k = 0; k < 4; k++) {
     rows->sweep[k] = (tsi_row_sweep){.n = 0};
     atomic_store(&rows->there[k], false);

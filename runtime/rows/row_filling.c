@@ -1,7 +1,7 @@
 /* Fills the streams of rows: see row_filling.h. */
 #include "runtime/rows/row_filling.h"
 
-/* fill(..., bytes, near) with both as constants: a loop over entries for each. */
+/* Calls fill(..., bytes, near) with both as constants: a separate loop over entries for each. */
 #define WITH_CONSTANTS(bytes, near, fill, ...)                                                               \
   do {                                                                                                       \
     if ((bytes) == 8 && (near))                                                                              \
@@ -15,7 +15,7 @@
   } while (0)
 #define CONSTANTS static inline __attribute__((always_inline))
 
-/* The given rows in the order in which a sweep takes them. */
+/* Lists the given rows in the order of a sweep. */
 static void list_rows(const tsi_row_form *f, tsi_index *row) {
   const tsi_index n = f->rows->lines.n, *order = tsi_row_order(f);
   for (tsi_index k = 0; k < n; k++) {
@@ -26,8 +26,8 @@ static void list_rows(const tsi_row_form *f, tsi_index *row) {
 
 /* ---- From rows ----------------------------------------------------------------------------------------- */
 
-/* While row[k] is next: fetches what comes soon, as tsi_lines_fetch does, and values and inverses, too.
- * bytes: a constant. */
+/* Prefetches data of the rows after row[k], like tsi_lines_fetch, and also values and inverses. bytes: a
+ * constant. */
 CONSTANTS void fetch_row(const tsi_row_factor *rows, const tsi_index *row, tsi_index k, const size_t bytes) {
   enum { NEXT = 8 };
   const tsi_count *ptr = rows->lines.ptr;
@@ -42,11 +42,11 @@ CONSTANTS void fetch_row(const tsi_row_factor *rows, const tsi_index *row, tsi_i
   __builtin_prefetch((const char *)rows->inverse + (size_t)i * bytes);
 }
 
-/* Entries of a row that are moved at once, forward: also those that follow it, where there are no more of its
- * own, whose places the next row takes. */
+/* Entries of a row that are copied at once in the forward sweep. At the end of a row the group includes
+ * entries behind it; the next row overwrites their places. */
 #define GROUP 4
 
-/* What rows are filled from, and into. */
+/* Source and target of the filling of rows. */
 typedef struct filling {
   const tsi_index *index, *place;
   const void *given;
@@ -55,12 +55,13 @@ typedef struct filling {
   void *to_values;
 } filling;
 
-/* Which of a group's entries are the row's, where it has so many left: all bits or none of each. */
+/* Masks for the entries of a group that belong to the row, by the number of remaining entries: all bits are
+ * set, or none. */
 static const tsi_index is_own[GROUP + 1][GROUP] = {
     {0, 0, 0, 0}, {-1, 0, 0, 0}, {-1, -1, 0, 0}, {-1, -1, -1, 0}, {-1, -1, -1, -1}};
 
-/* Entry e and the following ones, `all` of them, of which so many are the row's. zero: the
- * column of offset 0. Gives the bits of their distances that an offset has no room for. */
+/* Copies entry e and the following ones, `all` of them, of which `own` belong to the row. zero: the column of
+ * offset 0. Returns the bits of their distances that do not fit into an offset. */
 CONSTANTS tsi_index fill_group(const filling *f, tsi_count e, tsi_count to, const tsi_index all,
                                tsi_count own, tsi_index zero, size_t bytes, bool near, bool moved) {
   const tsi_index *mask = is_own[tsi_count_min(own, GROUP)];
@@ -82,14 +83,14 @@ CONSTANTS tsi_index fill_group(const filling *f, tsi_count e, tsi_count to, cons
   return far & ~(tsi_index)TSI_ROW_NEAR;
 }
 
-/* Rows of the sweep, which are lines. Gives the bits of distances that an offset has no room for. Constants:
- * bytes to moved. */
+/* Fills the rows of the sweep from lines that are these rows. Returns the bits of distances that do not fit
+ * into an offset. Constants: bytes to moved. */
 CONSTANTS tsi_index fill_each(const tsi_row_form *f, tsi_row_arrays *a, const size_t bytes, const bool near,
                               const bool backward, const bool moved) {
   const tsi_row_factor *rows = f->rows;
   const tsi_lines lines = rows->lines;
   const tsi_index n = lines.n, base = tsi_row_offset_base(backward), *place = f->place;
-  const tsi_count last = lines.ptr[n] - GROUP; /* where a group may begin */
+  const tsi_count last = lines.ptr[n] - GROUP; /* last possible begin of a group */
   const char *inverse = rows->inverse;
   const filling fill = {lines.index, f->place, rows->values, a->index, a->offset, a->values};
   const tsi_index *row = a->row;
@@ -100,7 +101,7 @@ CONSTANTS tsi_index fill_each(const tsi_row_form *f, tsi_row_arrays *a, const si
     const tsi_index i = row[k];
     fetch_row(rows, row, k, bytes);
     const tsi_index zero = (moved ? place[i] : i) - base;
-    /* but for the diagonal */
+    /* except the diagonal */
     tsi_count e = lines.ptr[i] + backward, end = lines.ptr[i + 1] - !backward;
     ptr[k] = to;
     tsi_copy_scalar(bytes, to_inverse, k, inverse, i);
@@ -121,8 +122,8 @@ CONSTANTS tsi_index fill_each(const tsi_row_form *f, tsi_row_arrays *a, const si
   return far;
 }
 
-/* The lines are the rows of the sweep. *fits: not near, or all columns are; else what is made is of no use.
- */
+/* The lines are the rows of the sweep. *fits: not near, or all columns are near; else the result cannot be
+ * used. */
 CONSTANTS void fill_from_rows(const tsi_row_form *f, tsi_row_arrays *a, bool *fits, const size_t bytes,
                               const bool near) {
   list_rows(f, a->row);
@@ -136,10 +137,10 @@ CONSTANTS void fill_from_rows(const tsi_row_form *f, tsi_row_arrays *a, bool *fi
 
 /* ---- From columns -------------------------------------------------------------------------------------- */
 
-/* Entries, or rows, that are fetched ahead of those at work where they lie in no order. */
+/* Entries, or rows, that are prefetched if accesses are scattered. */
 #define SOON 16
 
-/* How many entries each given row has, where the lines are the columns of the sweep's rows. */
+/* Counts the entries of each given row, if the lines are the columns of the sweep's rows. */
 static tristar_status count_from_columns(tsi_env *env, const tsi_lines *lines, tsi_index **count) {
   const tsi_count entries = lines->ptr[lines->n];
   const tsi_index *index = lines->index;
@@ -148,8 +149,8 @@ static tristar_status count_from_columns(tsi_env *env, const tsi_lines *lines, t
   return TRISTAR_OK;
 }
 
-/* end: n, where each given row ends, by their numbers of entries. Each row has one on the diagonal: there is
- * its inverse. bytes: a constant. */
+/* end: n, the end of each given row, from the numbers of entries. Each row has a diagonal entry, of which the
+ * inverse is stored. bytes: a constant. */
 CONSTANTS void end_rows(const tsi_row_form *f, const tsi_index *count, tsi_count *end, tsi_row_arrays *a,
                         const size_t bytes) {
   const tsi_row_factor *rows = f->rows;
@@ -177,11 +178,12 @@ CONSTANTS void end_rows(const tsi_row_form *f, const tsi_index *count, tsi_count
   ptr[n] = to;
 }
 
-/* Lines from the last entry that a sweep makes use of on: each given row is filled from its end. Where all
- * are near, so is what is written. The rows of a window are filled in another order than that of memory, for
- * which processors do not fetch what is to be written: while a row is filled, what has the place in the
- * window behind that the row has in its own. So a window is there when its first row is filled. window: its
- * rows, or 0. Gives the bits of distances that an offset has no room for. Constants: bytes to moved. */
+/* Copies the lines, beginning with the entry that a sweep uses last: each given row is filled from its end.
+ * If columns are near, writes are near each other, too. Rows of a window are filled in another order than
+ * that of memory, so processors do not prefetch the targets of writes. So while a row is filled, the row at
+ * the same position in the next window is prefetched, and a window is in the cache when its first row is
+ * filled. window: its number of rows, or 0. Returns the bits of distances that do not fit into an offset.
+ * Constants: bytes to moved. */
 CONSTANTS tsi_index fill_lines(const tsi_row_form *f, tsi_count *end, const tsi_row_arrays *a,
                                tsi_index window, const size_t bytes, const bool near, const bool backward,
                                const bool moved) {
@@ -197,7 +199,7 @@ CONSTANTS tsi_index fill_lines(const tsi_row_form *f, tsi_count *end, const tsi_
   tsi_index far = 0;
   for (tsi_index k = 0; k < n && far == 0; k++) {
     const tsi_index j = backward ? k : n - 1 - k, number = moved ? place[j] : j;
-    const tsi_count first = from[j] + !backward, stop = from[j + 1] - backward; /* but for the diagonal */
+    const tsi_count first = from[j] + !backward, stop = from[j + 1] - backward; /* except the diagonal */
     if (first == stop) continue;
     if (window > 0) {
       const tsi_index i = index[backward ? first : stop - 1], behind = (backward ? n - 1 - i : i) - window;
@@ -242,7 +244,7 @@ tristar_status tsi_row_allocate_indices(tsi_env *env, const tsi_row_form *f, tsi
   return TSI_ALLOC(env, a->index, f->rows->lines.ptr[f->rows->lines.n] + TSI_ENTRIES_AHEAD);
 }
 
-/* Offsets do not fit: indices take their place. */
+/* Replaces offsets, which do not fit, by indices. */
 static tristar_status take_indices(tsi_env *env, const tsi_row_form *f, tsi_row_arrays *a) {
   TSI_FREE(env, a->offset);
   return tsi_row_allocate_indices(env, f, a);
