@@ -2,10 +2,10 @@
  * another one.
  *
  * Both factors have the same chunks of columns; their rows, slices and edges may differ (sweep.h). Node v of
- * the forward sweep is task v, node v of the backward sweep is task forward->nodes + v. Besides the edges of
- * the sweeps (reversed in the backward sweep) the DAG has edges that order the backward task of each chunk
- * after its forward task. If both sweeps are the same one and the chunk has off-rows, the edges of its
- * ancestors imply this order, and no such edge is listed.
+ * the forward sweep is task v, node v of the backward sweep is task forward->nodes + v. The DAG has the edges
+ * of the sweeps, reversed in the backward sweep. Further edges order the backward task of each chunk after
+ * its forward task. They are left out if the edges of its ancestors imply this order: both sweeps are the
+ * same one, and the chunk has off-rows.
  *
  * Reads   two sweeps, borrowed.   Writes  a tsi_dag that owns its arrays and is immutable afterwards.
  * Invariants (tsi_dag_check)
@@ -27,7 +27,7 @@ TRISTAR_CHECKED tristar_status tsi_dag_create(tsi_env *env, const tsi_sweep *for
                                               const tsi_sweep *backward, tsi_dag **out);
 TRISTAR_CHECKED tristar_status tsi_dag_check(tsi_env *env, const tsi_dag *dag);
 
-/* The chunk whose backward task has an edge from forward node v; TSI_NONE: there is none. */
+/* An edge leads from forward node v to the backward task of this chunk; TSI_NONE: there is none. */
 tsi_index tsi_dag_turn(const tsi_dag *dag, tsi_index v);
 
 /* Calls visit(arg, task, before) for every edge: `task` waits for `before`. */

@@ -43,9 +43,8 @@ static bool is_implied(const clocks *c, const tsi_lanes *l, int count, const tsi
   return false;
 }
 
-/* The waits of one step. For each lane: the latest of its steps that the step waits for, unless the steps
- * before it in its lane, or other waits, imply that this step has run. Returns their number, at most
- * lanes. */
+/* The waits of one step. For each lane: the latest of its steps that the step waits for. A wait is left out
+ * if the step before in the same lane, or another wait, implies it. Returns their number, at most lanes. */
 static int find_waits(const clocks *c, const tsi_lanes *l, const tsi_adjacency *before, const tsi_index *lane,
                       const tsi_index *place, tsi_index step, tsi_index *known, tsi_lane_wait *wait) {
   int count = 0;

@@ -1,5 +1,5 @@
-/* The steps of a sweep in a workspace whose rows have another order than b and x, between steps that copy b
- * to the workspace and steps that copy x from it.
+/* The steps of a sweep in a workspace, between steps that copy b to the workspace and steps that copy x from
+ * it. The rows of the workspace have another order than b and x.
  *
  * Job. b and x are cut into pieces of consecutive rows in the user's order, so the user's memory is accessed
  * in its order. The rows of a piece may be anywhere in the workspace. So all pieces of b are copied before

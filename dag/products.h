@@ -48,8 +48,8 @@ typedef struct tsi_products {
   tsi_index *block_ptr; /* stages + 1 */
 } tsi_products;
 
-/* Levels of the panels: a panel waits for the panels whose first row below is one of its columns. Errors:
- * MEMORY. */
+/* Levels of the panels: a panel waits for each panel that has its first row below in the columns of this one.
+ * Errors: MEMORY. */
 TRISTAR_CHECKED tristar_status tsi_panel_levels(tsi_env *env, const tsi_symbolic *symbolic,
                                                 const tsi_panels *panels, tsi_levels **out);
 

@@ -3,8 +3,8 @@
 
 #include <stdlib.h>
 
-/* Is slice s of chunk k the one that the next chunk on the path to the root waits for? Then it must not wait
- * for other slices in the same task. */
+/* Does the next chunk on the path to the root wait for slice s of chunk k? Then this slice must not wait for
+ * other slices in the same task. */
 static bool is_urgent(const tsi_program_builder *b, tsi_index k, tsi_index s) {
   return b->writing && s == b->share->chunks->slice_ptr[k] && !b->layout->whole[b->share->chunk[k]];
 }

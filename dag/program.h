@@ -1,16 +1,15 @@
 /* The program of one process in a distributed solve: its steps, and the messages between them.
  *
- * Job. From the share of a process (share.h) and the participants of each chunk (participants.h), list the
- * steps of its solve, the edges between them, the messages that it sends and receives, and the peers of these
- * messages.
+ * Job. List the steps of the solve of a process, the edges between them, the messages that it sends and
+ * receives, and their peers. These follow from its share (share.h) and from the participants of each chunk
+ * (participants.h).
  *
  * Within a grid the anchor of chunk c is the root of two trees (broadcasts go down, reductions up):
  *
- *   forward    contributors   FORWARD_SUM       x_c = sum of the updates made here and of those received
+ *   forward    contributors   FORWARD_SUM       x_c = sum of the own and of the received updates
  *              anchor         FORWARD_CHUNK     x_c = b + all sums, then the triangles
  *              holders        FORWARD_RECEIVE   x_c arrives;  slices make updates of it
- *   backward   holders        BACKWARD_SUM      sum of the partial sums of the slices and of the received
- *                             sums
+ *   backward   holders        BACKWARD_SUM      sum of the own and of the received partial sums
  *              anchor         BACKWARD_CHUNK    x_c - all sums, then the triangles
  *              contributors   BACKWARD_RECEIVE  x_c arrives: copied to the memory of the rows of updates
  *
@@ -130,10 +129,10 @@ TRISTAR_CHECKED tristar_status tsi_program_check(tsi_env *env, const tsi_program
  * before the first step that needs it.
  *
  * The orders of all processes are parts of one order of all their steps. In it every step comes after all
- * steps that it waits for, also through messages: parts and priorities are the same on all processes, a chunk
- * has a lower priority than the chunks that it waits for, and all processes list the steps about one chunk in
- * the same order. So the first unfinished step of this order can run, and some block has drawn it: the solve
- * ends with any number of blocks on any GPU.
+ * steps that it waits for, also through messages. There are three reasons: parts and priorities are the same
+ * on all processes; a chunk has a lower priority than the chunks that it waits for; all processes list the
+ * steps about one chunk in the same order. So the first unfinished step of this order can run, and some block
+ * has drawn it: the solve ends with any number of blocks on any GPU.
  *
  * Errors: MEMORY. */
 TRISTAR_CHECKED tristar_status tsi_program_list_draws(tsi_env *env, const tsi_program *program,

@@ -88,7 +88,7 @@ TRISTAR_CHECKED tristar_status tsi_simulation_create(tsi_env *env, const tsi_wor
                                                      const tristar_cluster *cluster, double row_bytes,
                                                      double flops_per_byte, double resident,
                                                      tsi_simulation **out);
-/* Runs once. clock NULL: LogGP. Errors: those of the clock; MEMORY; INTERNAL (a process waits forever). */
+/* Runs once. clock NULL: LogGP. Errors: MEMORY; INTERNAL (a process waits forever); errors of the clock. */
 TRISTAR_CHECKED tristar_status tsi_simulation_run(tsi_simulation *s, const tsi_simulation_clock *clock);
 /* Called by the clock: the item ends at this time. Times do not decrease. */
 TRISTAR_CHECKED tristar_status tsi_simulation_happen(tsi_simulation *s, double now, tsi_index item);

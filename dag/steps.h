@@ -9,8 +9,8 @@
  *     update of the source to x of the target, as soon as the tasks have run that make the rows of the pair.
  *     The pushes into one target wait for each other in the order of the sources, so that every sum has the
  *     same order as with pull; the first one also reads b. Backward, it copies x of the target to the copy of
- *     the source. All pairs have rows of their own, so they wait only for the task of their target, and the
- *     tasks that read the rows of a pair wait for it.
+ *     the source. Each pair has rows of its own, so it waits only for the task of its target. Tasks that read
+ *     the rows of a pair wait for it.
  *   - a chunk on a device has several steps in each direction, one after the other. Forward, the host reads
  *     b, the device does the forward work, and the updates of the off-rows are copied to the host. Backward,
  *     the host copies x of the owners of the off-rows, the device does the backward work, and the host writes

@@ -42,7 +42,7 @@ typedef struct tsi_traffic_rank {
 
 typedef struct tsi_traffic {
   tsi_index ranks;
-  tsi_index grid_steps; /* Consecutive steps between grids: log2 pz if replicated, otherwise twice as many. */
+  tsi_index grid_steps; /* consecutive steps between grids: log2 pz if replicated, otherwise double */
   tsi_traffic_rank *rank;
 } tsi_traffic;
 

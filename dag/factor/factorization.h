@@ -13,8 +13,8 @@
  * are its panels; pieces of `tile` rows and columns follow. The steps of a tiled front:
  *
  *   open        allocates the columns of the supernode; all children are complete
- *   assemble    columns of the front: entries of the matrix, and complements of the children. The order of
- *               the columns needs least memory, as complements are freed as they are used
+ *   assemble    columns of the front: entries of the matrix, and complements of the children. Run in order,
+ *               they need least memory: complements are freed as they are used
  *   assembled   all columns are assembled, and the complements of the children are no longer needed
  *   diagonal    the diagonal block of a panel
  *   below       a row tile of a panel's columns
@@ -206,7 +206,7 @@ void tsi_factorization_list_children(tsi_factorization *factorization);
 double tsi_front_flops(const tsi_symbolic *symbolic, tristar_method method, tsi_index s);
 /* Most entries of a piece of a complement. Each process has memory for one piece (numeric.h). */
 #define TSI_FRONT_PIECE ((tsi_count)1 << 16)
-/* Number of messages for so many scalars. */
+/* Number of messages for this number of scalars. */
 static inline tsi_index tsi_front_pieces_of(tsi_count scalars) {
   return scalars == 0 ? 1 : (tsi_index)((scalars + TSI_FRONT_PIECE - 1) / TSI_FRONT_PIECE);
 }

@@ -1,10 +1,10 @@
 /* The part of a factorization that one process stores: its own fronts, and the fronts around them.
  *
- * Job. Of the assembly tree the part contains the fronts of a process and the fronts that it requests, all
- * ancestors of these, and the children of all of them: the process handles the complements of such children.
- * It does not need the descendants of children that other processes own. The part also lists the process that
- * assembles each column of the factor, by ranges of columns: as supernodes are numbered in postorder, a
- * subtree is one range.
+ * Job. The part contains the fronts of a process, the fronts that it requests, all ancestors of these, and
+ * the children of all of them. The process handles the complements of such children. It does not need the
+ * descendants of children that other processes own. The part also lists the process that assembles each
+ * column of the factor, by ranges of columns: as supernodes are numbered in postorder, a subtree is one
+ * range.
  *
  * Numbers. Supernodes, panels and columns of the part keep their order and count from 0 (tree_part.h). On one
  * process the part is the whole tree, with the same numbers.

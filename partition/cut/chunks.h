@@ -90,7 +90,7 @@ typedef struct tsi_side {
   const tsi_panels *panels;
 } tsi_side;
 
-/* out[i] is made for side[i], sides = 1 or 2. n = 0 gives no chunk. Errors: MEMORY, TOO_LARGE. */
+/* out[i] is made for side[i], sides = 1 or 2. If n = 0, there is no chunk. Errors: MEMORY, TOO_LARGE. */
 TRISTAR_CHECKED tristar_status tsi_chunks_create(tsi_env *env, int sides, const tsi_side *side,
                                                  const tsi_chunk_options *options, tsi_chunks **out);
 /* The choice alone, for one side: sets count, panel, slice_ptr, slice_row and slices, and nothing else of

@@ -1,8 +1,7 @@
 /* Panels: supernodes cut into pieces of a bounded number of columns.
  *
  * Job. A supernode wider than `width_max` is cut into panels of nearly equal width, each a multiple of 8
- * columns except the last, so that inverted diagonal blocks stay small and chunks of the solve can be
- * balanced.
+ * columns except the last. So inverted diagonal blocks stay small, and chunks of the solve can be balanced.
  *
  * Reads   a tsi_symbolic.
  * Writes  a tsi_panels that owns its arrays.

@@ -1,6 +1,6 @@
 /* Chunks of rows: a triangular matrix F without supernodes, cut for sweeps by rows.
  *
- * Job. Order the rows of a lower triangular F so that it stays lower triangular, cut them into chunks of
+ * Job. Order the rows of a lower triangular F so that it stays lower triangular. Cut them into chunks of
  * consecutive rows, and assign each chunk to a lane, the work of one core. A sweep runs the rows of a chunk
  * one after the other. A chunk waits for the chunks with the columns of its entries. The ways are:
  *
@@ -10,7 +10,7 @@
  * - blocks: consecutive rows in the given order, the blocks of a block cut (blocks.h).
  * - supersteps: a superstep joins level sets up to a weight. The lanes share its first set; a row of another
  *   set stays in the lane of the rows that it waits for. If these are in two lanes, the row belongs to a
- *   later phase of the superstep, so lanes wait for each other once per phase and not once per set (after
+ *   later phase of the superstep. So lanes wait for each other once per phase and not once per set (after
  *   GrowLocal, Boehnlein et al. 2025, and Naumov 2011). A set with many such rows begins a new superstep.
  *
  *   With one lane no waits are needed: chunks are windows of consecutive rows (windows.h).

@@ -1,8 +1,8 @@
 /* Bottom subtrees of the assembly tree for the processes of a grid.
  *
- * Job. For each leaf of the top separator tree find subtrees of supernodes, and assign each to a process of
- * the leaf's grid, so that all processes have about the same number of entries. All processes work on the
- * ancestors of the subtrees.
+ * Job. For each leaf of the top separator tree find subtrees of supernodes. Assign each to a process of the
+ * leaf's grid, so that all processes have about equally many entries. All processes work on the ancestors of
+ * the subtrees.
  *
  * Method (Geist and Ng 1989): start from the roots and replace the heaviest subtree by its children,
  * repeatedly. At growing numbers of subtrees assign them, the heaviest first, each to the process with the

@@ -3,10 +3,10 @@
  *   - one pass finds its level sets and the phase and lane of each row
  *   - rows are sorted by phase and lane, which form its chunks; inside a chunk by set and number of entries
  *
- * A row reads the places of the rows that it waits for. If the lines are the columns of the rows, each row of
- * a set in the superstep instead writes its place to the rows that wait for it, before the next set is
- * placed. Both ways compute the same: the latest phase, whether several lanes have one of the rows in it, and
- * the lane of the last of these rows. */
+ * A row reads the places of the rows that it waits for. If the lines are the columns of the rows, it is the
+ * other way: each row of a set in the superstep writes its place to the rows that wait for it, before the
+ * next set is placed. Both ways compute the same: the latest phase, whether several lanes have one of the
+ * rows in it, and the lane of the last of these rows. */
 #include "partition/cut/supersteps.h"
 
 #define PHASES 64     /* Most phases of a superstep. */

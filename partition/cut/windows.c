@@ -116,8 +116,8 @@ static tsi_index window_begin(tsi_index n, tsi_index windows, tsi_index w) {
   return (tsi_index)((tsi_count)n * w / windows);
 }
 
-/* Do consecutive rows in the windows so far often differ in length, as most sets are too narrow to be sorted?
- * Then many loop ends are not predicted. Wider windows have more rows per set. */
+/* Are most sets of the windows so far too narrow to be sorted, and do consecutive rows often differ in
+ * length? Then many loop ends are not predicted. Wider windows have more rows per set. */
 static bool is_ragged(const state *s) {
   const tsi_index *order = s->cut->order, rows = s->cut->start[s->cut->count];
   tsi_index changes = 0;

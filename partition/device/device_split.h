@@ -1,9 +1,9 @@
 /* Places the subtrees of the assembly tree on the devices and the cores of a node.
  *
- * Job. Find subtrees, and assign each to a device or to the cores, so that both sweeps of a solve take the
- * least time by a list schedule (device_split_schedule.h). The cores work on the ancestors of the subtrees. A
- * subtree may be the whole tree of a root; so one device alone, and the cores alone, are among the placings.
- * On one process of several, subtrees consist of supernodes that it alone has.
+ * Job. Find subtrees, and assign each to a device or to the cores, so that a list schedule of both sweeps
+ * takes the least time (device_split_schedule.h). The cores work on the ancestors of the subtrees. A subtree
+ * may be the whole tree of a root; so one device alone, and the cores alone, are among the placings. On one
+ * process of several, subtrees consist of supernodes that it alone has.
  *
  * Method. Start from the roots and replace the heaviest subtree by its children, repeatedly. At each stage
  * assign the subtrees, the heaviest first, each to the resource that completes it first among those with
@@ -14,10 +14,10 @@
  * all others. Then move single subtrees between devices and cores as long as the schedule becomes shorter, up
  * to a limit. The result depends on the structure and the costs only.
  *
- * With devices_first all subtrees are assigned to devices, as if each had enough memory for all. If memory is
- * too small, the stages are repeated. Of the placings that take no longer than the first one, or than the
- * cores alone, the one is chosen that leaves devices most of their first assignment. The cores get the rest,
- * which is counted in unfit_bytes.
+ * With devices_first all subtrees are assigned to devices, as if each had enough memory for all. If memory
+ * is too small, the stages are repeated. Placings are considered that take no longer than the first one, or
+ * than the cores alone. Of these, the one with most of the first assignment on devices is chosen. The cores
+ * get the rest, which is counted in unfit_bytes.
  *
  * Reads   the structure of one factor, or of L of an LU factorization whose U has rows of its own.
  * Writes  a tsi_device_split that owns its arrays.

@@ -6,11 +6,12 @@
  * or at its share of the rate of all cores: the share among the tasks that read when it begins. The ready
  * task with the longest path to the root begins first.
  *
- * A subtree on a device is one task of the device between two small tasks of the cores, which read b and take
- * the updates of its border, the rows below its root. Its columns cross the device's bus before the task,
- * after the preceding task of the device; its border crosses it afterwards. The task takes the device the
- * seconds of a task, and the time of its longest chain of nodes, or of its factor at the device's bandwidth.
- * A device runs one task at a time, and its bus to the host runs one transfer at a time.
+ * A subtree on a device is one task of the device between two small tasks of the cores. The first reads b,
+ * the second takes the updates of the border, the rows below the subtree's root. The columns of the subtree
+ * cross the device's bus before the task, after the preceding task of the device; its border crosses the bus
+ * afterwards. The task takes the device the seconds of a task, and the time of its longest chain of nodes, or
+ * of its factor at the device's bandwidth. A device runs one task at a time, and its bus to the host runs one
+ * transfer at a time.
  *
  * This is the forward sweep. The backward sweep is the same in reverse, and takes as long.
  *

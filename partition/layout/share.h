@@ -1,7 +1,7 @@
 /* A share: the part of a factor on one process, as a triangular structure of its own.
  *
- * Job. List the chunks of a layout that concern a process, number their columns anew, and describe the panels
- * and rows that it stores like a whole factor (tsi_panels, tsi_chunks). So all functions for chunks work for
+ * Job. List the chunks of a layout that concern a process, and number their columns anew. Describe the panels
+ * and rows on this process like a whole factor (tsi_panels, tsi_chunks). So all functions for chunks work for
  * a share. A chunk of a share has one or more of these roles:
  *
  *   TSI_ROLE_ANCHOR       the process is its anchor in the grid

@@ -1,7 +1,7 @@
 /* Supernodes of triangular factors that another library computed.
  *
- * Job. From the structures of L and (if it is another one) of U^T, both by columns, compute a numbering of
- * the columns and a common partition into supernodes, with separate rows for each factor.
+ * Job. The input is the structure of L and (if it differs) the structure of U^T, both by columns. Compute a
+ * numbering of the columns and a common partition into supernodes, with separate rows for each factor.
  *
  * The tree is the elimination tree of the symmetrized L + U^T. Every entry of either factor joins a column
  * with one of its ancestors. So a postorder of the tree keeps both factors triangular and makes independent

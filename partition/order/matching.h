@@ -1,9 +1,9 @@
 /* Maximum-product matching: permute large entries to the diagonal and scale them to one.
  *
  * Job. For a square matrix compute the row permutation that maximizes the product of the absolute values on
- * the diagonal, and row and column scalings such that every diagonal entry of the permuted, scaled matrix is
- * 1 in absolute value and no other entry is larger (I. S. Duff and J. Koster, SIAM J. Matrix Anal. Appl. 20
- * (1999) and 22 (2001), option 5 of MC64: shortest augmenting paths on costs log(max|a_j|) - log|a_ij|,
+ * the diagonal. Compute row and column scalings such that every diagonal entry of the permuted, scaled matrix
+ * is 1 in absolute value and no other entry is larger (I. S. Duff and J. Koster, SIAM J. Matrix Anal. Appl.
+ * 20 (1999) and 22 (2001), option 5 of MC64: shortest augmenting paths on costs log(max|a_j|) - log|a_ij|,
  * scalings from the duals). This also yields the structural rank.
  *
  * Reads   column-compressed values; explicit zeros do not count as entries.

@@ -3,9 +3,9 @@
  * Merging a child of w columns and m rows into a parent of W columns and M rows, whose union has N rows,
  * stores w W + (w + W) N - w m - W M zeros (closed structures: N = M, so w (W + M - m)). A solve streams 8
  * bytes per sweep for each of them. N is taken to be the least possible. Merging saves one supernode per
- * sweep: the call, its set-up, and the gather and scatter of m rows. With the costs in units of one streamed
- * entry, gain = SUPERNODE_COST + ROW_COST m - zeros, and pairs are merged, fewest zeros first, while the gain
- * is positive. Zeros only grow as groups grow, so an outdated queue entry is put back with its new number. */
+ * sweep: the call, its set-up, and the gather and scatter of m rows. In units of one streamed entry, gain =
+ * SUPERNODE_COST + ROW_COST m - zeros. Pairs are merged, fewest zeros first, while the gain is positive.
+ * Zeros only grow as groups grow, so an outdated queue entry is put back with its new number. */
 #include "partition/order/supernodes.h"
 
 #include "partition/order/etree.h"

@@ -15,10 +15,10 @@
 /* A top separator tree for an ordering without one, cut from its elimination tree.
  *
  * Job. Columns of disjoint subtrees of an elimination tree have no common entries. So the root of the
- * separator tree takes columns from the top, until the remaining subtrees can be divided into two halves of
- * about the same work; each half is cut likewise. Of its possible cuts a node takes the one with the least
- * sum of its own work and the work of the larger half, the first of several; where the tree does not branch
- * it takes no columns. Nodes are numbered as in ordering.h.
+ * separator tree takes columns from the top, until the other subtrees form two halves of about the same work.
+ * Each half is cut likewise. A node chooses the cut with the least sum of its own work and the work of the
+ * larger half, the first of several. If the tree does not branch, the node takes no columns. Nodes are
+ * numbered as in ordering.h.
  * Invariants: the parent of a column is in its own node or in an ancestor of this node. A column with one
  * child is in the child's node: if the node takes it, too, the work of the larger half decreases by at most
  * the work of this column. So no node separates the columns of a pair (pairs.h).

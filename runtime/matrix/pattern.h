@@ -1,7 +1,7 @@
 /* The user's matrix inside the library.
  *
- * Job. Verify a tristar_view, store its pattern without duplicates, convert the user's values to the order of
- * the pattern, and make the forms that analysis, factorization and refinement need.
+ * Job. Verify a tristar_view, store its pattern without duplicates, and convert the user's values to the
+ * order of the pattern. Make the forms for analysis, factorization and refinement.
  *
  * Reads   a tristar_view.   Writes  a tsi_pattern that owns its arrays.
  * Invariants: ptr ascends from 0; 0 <= index < n; each line ascends strictly. Entry p of line j is (index[p],

@@ -150,8 +150,8 @@ typedef struct arranged {
   tsi_slice slice[TSI_WINDOW_ROWS];
 } arranged;
 
-/* Arranges the rows of a window in the order that takes fewer bytes if no value is narrow, so that sums do
- * not depend on narrow values. Returns one of `both`, which are scratch for the two orders. */
+/* Arranges the rows of a window in the order with fewer bytes. The bytes are those of wide values, so sums do
+ * not depend on narrow storage. Returns one of `both`, which are scratch for the two orders. */
 static const arranged *arrange(const tsi_sliced *a, const tsi_entries *e, tsi_index w, arranged both[2]) {
   const tsi_index first = w * TSI_WINDOW_ROWS, count = window_rows(a, w);
   arranged *own = &both[0], *sorted = &both[1];

@@ -1,7 +1,7 @@
 /* Storage of a sparse matrix for products: see codelets/cpu/rows/sliced.h.
  *
- * Job. Choose for each window of rows between their own order and the order by length, and for each slice the
- * storage of its columns, by the bytes that a product reads. Write the columns and values.
+ * Job. Choose the given order or the order by length for each window of rows, and the storage of its columns
+ * for each slice. The criterion is the number of bytes that a product reads. Write the columns and values.
  *
  * Reads   lines of entries that ascend strictly, rows of the matrix.   Writes  arrays of its own.
  * Invariants: the choice depends only on the pattern and on the bytes of a scalar of the vectors; so narrow

@@ -381,9 +381,9 @@ static bool find_all(taking t, line_part *part, tsi_count *ptr) {
   return !unit || find_parts(&t, part, ptr);
 }
 
-/* *taken: the lines were in order, and out is filled. *turned: its lines are the others than requested, as a
- * symmetric matrix stores one triangle, whose lines are also the lines of the other one. known: filled if it
- * costs nothing. */
+/* *taken: the lines were in order, and out is filled. *turned: its lines are columns instead of rows, or vice
+ * versa: the lines of the stored triangle of a symmetric matrix are also the lines of the other triangle.
+ * known: filled if it costs nothing. */
 static tristar_status take_parts(tsi_env *env, const tristar_view *view, const triangle_of *which,
                                  bool *taken, bool *turned, tsi_triangle_values *known, tsi_entries *out) {
   *taken = *turned = false;

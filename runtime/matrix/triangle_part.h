@@ -7,7 +7,7 @@
  * reports errors.
  *
  * Reads   a view with values.   Writes  a pattern (GENERAL) and its values, both the caller's.
- * Invariants: those of pattern.h. The pattern is by rows if the view is; if a symmetric view stores the other
+ * Invariants: as in pattern.h. The pattern is by rows if the view is; if a symmetric view stores the other
  * triangle, it is by the other lines. The diagonal entry of a line, if it exists, is the first or the last
  * one. */
 #pragma once

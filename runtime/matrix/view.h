@@ -61,8 +61,8 @@ TRISTAR_CHECKED tristar_status tsi_view_check_head(tsi_env *env, const tristar_v
 TRISTAR_CHECKED tristar_status tsi_view_check_ptr(tsi_env *env, const tristar_view *view);
 /* Verifies the requirements of tristar.h for a view. Errors: ARGUMENT (NULL arrays, unknown enumerators,
  * negative sizes), TOO_LARGE (beyond TSI_INDEX_MAX), RECTANGULAR (a symmetric kind that is not square),
- * FORMAT (ptr decreases, row out of range, non-zero skew-symmetric or imaginary hermitian diagonal; the
- * message has column and entry), NOT_FINITE. */
+ * FORMAT (ptr decreases, row out of range, a nonzero on the diagonal of a skew-symmetric matrix, an imaginary
+ * part on the diagonal of a hermitian one; the message has column and entry), NOT_FINITE. */
 TRISTAR_CHECKED tristar_status tsi_view_check(tsi_env *env, const tristar_view *view);
 /* Verifies the values on the diagonal, for a view that was verified without values. Errors: FORMAT. */
 TRISTAR_CHECKED tristar_status tsi_view_check_diagonal(tsi_env *env, const tristar_view *view);
