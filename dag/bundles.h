@@ -16,8 +16,8 @@
  *   - all steps of a direction, if both directions are light
  *
  * Steps that exchange messages (steps.h: alone) stay alone: a message that a process sends must not wait for
- * a message that it receives, unless it depends on it. Even then a step may demand to share a bundle with its
- * only predecessor or successor.
+ * a message that it receives, unless it depends on it. Exceptions are steps with with_before or with_after
+ * (steps.h): they share a bundle with their only predecessor or successor.
  *
  * The graph of the bundles has no cycle: no edge enters a whole subtree (backward: leaves it); steps with the
  * same only predecessor, or successor, do not wait for each other; no other path leads from one end of an

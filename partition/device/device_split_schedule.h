@@ -9,9 +9,9 @@
  * A subtree on a device is one task of the device between two small tasks of the cores. The first reads b,
  * the second takes the updates of the border, the rows below the subtree's root. The columns of the subtree
  * cross the device's bus before the task, after the preceding task of the device; its border crosses the bus
- * afterwards. The task takes the device the seconds of a task, and the time of its longest chain of nodes, or
- * of its factor at the device's bandwidth. A device runs one task at a time, and its bus to the host runs one
- * transfer at a time.
+ * afterwards. The task takes the device the seconds of a task, and the longer of two times: for its longest
+ * chain of nodes, and for its factor at the device's bandwidth. A device runs one task at a time, and its bus
+ * to the host runs one transfer at a time.
  *
  * This is the forward sweep. The backward sweep is the same in reverse, and takes as long.
  *
