@@ -9,8 +9,8 @@
  *   }
  *   CHECK(failing.count > 12);
  *
- * Round k fails the k-th allocation. The operation must return TRISTAR_ERR_MEMORY, until there is no k-th
- * allocation; after each round as many bytes are allocated as before. */
+ * Round k fails the k-th allocation. The operation must return TRISTAR_ERR_MEMORY until there is no k-th
+ * allocation. After each round as many bytes must be allocated as before the first. */
 #pragma once
 
 #include <dirent.h>
@@ -23,16 +23,16 @@ typedef struct allocation_failures {
   void *owner; /* whose allocations fail */
   void (*look)(void *owner, tristar_memory_stats *memory);
   void (*fail)(void *owner, int64_t k); /* the k-th allocation from now on; 0: none */
-  int64_t stride;                       /* between the allocations of two rounds */
+  int64_t stride;                       /* distance between the failing allocations of two rounds */
   int64_t first, sparse; /* sparse > 0: beyond allocation `first` the stride is 1 + at / sparse */
-  bool elsewhere;        /* an allocation of another rank fails, none of this one */
-  bool keeps_memory;     /* a round may keep what it allocates */
+  bool elsewhere;        /* an allocation of another rank fails, none of this rank */
+  bool keeps_memory;     /* a round may keep allocated memory */
   bool recovers;         /* the operation may succeed though an allocation failed */
   int64_t at, count;     /* allocation of the round, from 1; rounds that returned TRISTAR_ERR_MEMORY */
   int64_t calls;         /* number of the latest allocation before the round */
   size_t bytes;          /* allocated before the first round */
   bool reached;          /* the latest round reached its allocation */
-  bool over;             /* the latest round did not, and succeeded */
+  bool over;             /* the latest round did not reach it, and succeeded: it was the last round */
   bool ended;            /* end_failure was called */
 } allocation_failures;
 
@@ -49,11 +49,11 @@ static inline allocation_failures fail_allocations_of(tristar_t *ts) {
       .owner = ts, .look = look_at_context, .fail = fail_in_context, .stride = 1, .ended = true};
 }
 
-/* Begins a round; false: the latest one was the last. */
+/* Begins a round; returns false if the latest round was the last one. */
 static inline bool next_failure(allocation_failures *f) {
   tristar_memory_stats memory;
   f->look(f->owner, &memory);
-  CHECK(f->ended); /* else a round lacks its end_failure */
+  CHECK(f->ended); /* each round must call end_failure */
   if (f->at == 0) f->bytes = memory.current_bytes;
   CHECK_MSG(f->keeps_memory || memory.current_bytes == f->bytes,
             "allocation %lld fails: %zu bytes, %zu before", (long long)f->at, memory.current_bytes, f->bytes);
@@ -81,7 +81,8 @@ static inline void end_failure(allocation_failures *f, tristar_status status) {
   f->ended = true;
 }
 
-/* The files that this process has open, and a few more; 0: not known. To see that calls leave none. */
+/* Returns the number of open files of this process plus a constant; 0: unknown. For tests that calls close
+ * all files. */
 static inline int open_files(void) {
   int count = 0;
   DIR *folder = opendir("/proc/self/fd");

@@ -38,8 +38,8 @@
     }                                                                                                        \
   } while (0)
 
-/* Does the thread sanitizer look on? What runs on one thread shows it nothing, and all scalars have the same
- * steps and edges: the other builds have those. */
+/* Is this a build with the thread sanitizer? It then omits tests of one thread, and tests only one scalar
+ * type: all types have the same steps and edges. The other builds run these tests. */
 #if defined __SANITIZE_THREAD__
 #define TSI_TESTS_RACES 1
 #elif defined __has_feature
@@ -50,8 +50,8 @@
 #ifndef TSI_TESTS_RACES
 #define TSI_TESTS_RACES 0
 #endif
-/* Any sanitizer? The kernels of the scalars are one source, but for the precision: memory is accessed alike.
- */
+/* Is this a build with any sanitizer? The kernels of all scalars have one source and access memory alike, so
+ * it tests fewer types. */
 #if TSI_TESTS_RACES || defined __SANITIZE_ADDRESS__
 #define TSI_TESTS_SANITIZED 1
 #else
@@ -60,8 +60,7 @@
 
 #define CHECK_OK(expr) CHECK_STATUS(expr, TRISTAR_OK)
 
-/* A structure whose `place` holds `value` must not pass the call `check`; what was broken is mended
- * afterwards. */
+/* Sets `place` of a structure to a wrong `value`; the call `check` must then fail. Restores the old value. */
 #define BROKEN(place, value, check)                                                                          \
   do {                                                                                                       \
     const __typeof__(place) check_kept = (place);                                                            \
@@ -70,11 +69,11 @@
     (place) = check_kept;                                                                                    \
   } while (0)
 
-/* What a test declares is released at the end of its scope: objects by their own function, as in
+/* Variables that are released at the end of their scope. Objects by their own function:
  *
  *   CLEANUP(tristar_factor_destroy) tristar_factor_t *factor;
  *
- * and arrays by free(), as in OWNED double *x = xmalloc(bytes); */
+ * Arrays by free(): OWNED double *x = xmalloc(bytes); */
 #define CLEANUP(release) __attribute__((cleanup(release), unused))
 #define OWNED __attribute__((cleanup(free_owned), unused))
 
@@ -94,7 +93,7 @@ static inline void *xcalloc(size_t count, size_t size) {
   return memory;
 }
 
-/* The larger one; NaN if one of them is: the largest of some errors hides none. */
+/* Returns the larger one, or NaN if one is NaN, so that a maximum of errors does not hide a NaN. */
 static inline double larger_error(double a, double b) {
   return a >= b || isnan(a) ? a : b;
 }
@@ -115,7 +114,7 @@ static inline double larger_error(double a, double b) {
     CHECK_MSG(strstr(error_, (text)) != NULL, "\"%s\" is not in \"%s\"", (text), error_);                    \
   } while (0)
 
-/* Objects, whose creation must succeed. */
+/* Create objects; creation must succeed. */
 #define NEW_ANALYSIS(ts, view, options) CHECK_NEW(tristar_analysis_t, tristar_analyze, ts, view, options)
 #define NEW_FACTOR(analysis, values) CHECK_NEW(tristar_factor_t, tristar_factor, analysis, values)
 #define NEW_PLAN(factor, options) CHECK_NEW(tristar_plan_t, tristar_plan, factor, options)
@@ -127,7 +126,7 @@ static inline double larger_error(double a, double b) {
     new_;                                                                                                    \
   })
 
-/* A struct of this type as its tristar_..._init fills it. */
+/* A struct of this type with the defaults of its tristar_..._init. */
 #define DEFAULTS(type)                                                                                       \
   ({                                                                                                         \
     type defaults_;                                                                                          \
@@ -152,7 +151,7 @@ static inline tristar_view stored_view(tristar_format format, tristar_symmetry s
                         .base = 0};
 }
 
-/* The view of a matrix that is generated, or read; the matrix is to be destroyed. */
+/* Returns the view of a generated matrix, or of one that is read. Destroy the matrix. */
 static inline tristar_view generated_view(tristar_t *ts, const char *kind, int64_t size,
                                           tristar_matrix_t **matrix) {
   tristar_view view;

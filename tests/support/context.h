@@ -20,7 +20,7 @@ static inline tristar_config context_config(bool use_starpu, bool check) {
   return config;
 }
 
-/* Factorizations and solves run on the calling thread. To be closed. */
+/* Opens a context whose factorizations and solves run on the calling thread. Close it with close_context. */
 static inline tristar_t *open_without_starpu(bool check) {
   const tristar_config config = context_config(false, check);
   tristar_t *ts;
@@ -28,7 +28,7 @@ static inline tristar_t *open_without_starpu(bool check) {
   return ts;
 }
 
-/* workers 0: as many as StarPU chooses. To be closed. */
+/* Opens a context with StarPU. workers 0: StarPU chooses their number. Close it with close_context. */
 static inline tristar_t *open_with_starpu(int workers, bool check) {
   tristar_config config = context_config(true, check);
   tristar_t *ts;
@@ -37,7 +37,7 @@ static inline tristar_t *open_with_starpu(int workers, bool check) {
   return ts;
 }
 
-/* All memory of the context must have been freed. */
+/* Closes a context; all of its memory must have been freed. */
 static inline void close_context(tristar_t **ts) {
   CHECK_MSG(bytes_held(*ts) == 0, "%zu bytes leaked", bytes_held(*ts));
   tristar_destroy(ts);

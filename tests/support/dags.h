@@ -5,7 +5,7 @@
 #include "dag/steps.h"
 #include "tests/support/patterns.h"
 
-/* All that a plan builds on the way. */
+/* All structures that a plan builds. */
 typedef struct structure {
   tsi_graph *graph;
   tsi_symbolic *symbolic;
@@ -15,14 +15,14 @@ typedef struct structure {
   tsi_dag *dag;
 } structure;
 
-/* single: no supernodes are merged, and each panel is a chunk. width: of panels, at most. */
+/* single: no supernodes are merged, and each panel is a chunk. width: maximum width of panels. */
 typedef struct structure_options {
   bool single;
   tsi_index width;
   double ceiling_bytes, floor_bytes, slice_bytes; /* of chunks */
 } structure_options;
 
-/* The first failure as status; what was built until then is to be released. */
+/* Builds the structures. Returns the status of the first failure; release the structures built so far. */
 static inline tristar_status structure_build(tsi_env *env, const pattern *a, const structure_options *o,
                                              structure *s) {
   tsi_symbolic_options options;
@@ -53,7 +53,7 @@ static inline void structure_release(tsi_env *env, structure *s) {
   TSI_FREE(env, s->graph);
 }
 
-/* A pseudo-random legal order; seed 0: as they are listed. */
+/* Chooses a pseudo-random legal order of the steps; seed 0: the order of the list. */
 static inline void choose_order(tsi_env *env, const tsi_steps *steps, uint64_t seed, tsi_index *order) {
   tsi_adjacency *after;
   tsi_index *waits, *ready, count = 0, done = 0;

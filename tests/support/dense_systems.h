@@ -52,7 +52,7 @@ static inline number power_of_i(int k) {
   return power;
 }
 
-/* Integers for entries: the Hilbert matrix times the least common multiple of its denominators. */
+/* The Hilbert matrix times the least common multiple of its denominators: all entries are integers. */
 static inline dense hilbert(int n) {
   dense m = {.name = "Hilbert", .n = n};
   int64_t multiple = 1;
@@ -80,7 +80,8 @@ static inline dense dominant(int n) {
   return m;
 }
 
-/* Unit phases, symmetric (conjugate: Hermitian) if m is: entry (j, k) times i^(j + k) or i^(j - k). */
+/* Multiplies entries by unit phases: entry (j, k) by i^(j + k), or, conjugate, by i^(j - k). A symmetric m
+ * stays symmetric, or becomes Hermitian. */
 static inline void turn(dense *m, bool conjugate) {
   for (int j = 0; j < m->n; j++)
     for (int k = 0; k < m->n; k++) m->a[j][k] *= power_of_i(j * j + (conjugate ? 3 : 1) * k * k);
@@ -126,7 +127,8 @@ static inline void invert(const dense *m, tristar_op op, number inverse[N_MAX][N
     for (int j = 0; j < n; j++) inverse[i][j] = a[i][j + n];
 }
 
-/* Column by column; the lower triangle of a symmetric kind. Release with free_view. */
+/* Makes a view in compressed columns; of symmetric kinds only the lower triangle. Release it with free_view.
+ */
 static inline tristar_view make_view(const dense *m, tristar_scalar scalar, tristar_symmetry symmetry) {
   int32_t *ptr = malloc((N_MAX + 1) * sizeof *ptr), *index = malloc(N_MAX * N_MAX * sizeof *index);
   void *values = malloc(N_MAX * N_MAX * sizeof(double _Complex));

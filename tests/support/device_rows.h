@@ -6,9 +6,9 @@
 
 /* One problem: a triangle, the sweep, the partition and the tables. */
 typedef struct row_problem {
-  bool columns, backward; /* lines are columns of F; the sweep with its transpose */
+  bool columns, backward; /* lines are columns of F; the sweep uses the transpose */
   tsi_row_way partition;
-  tsi_index blocks; /* of block partitions */
+  tsi_index blocks; /* number of blocks of block partitions */
   tsi_device_row_options options;
 } row_problem;
 

@@ -12,12 +12,12 @@
 /* A factor's device plan, and its interchanges as permutations. */
 typedef struct device_solver {
   tsi_env *env;
-  tristar_plan_t *plan; /* of the CPU */
+  tristar_plan_t *plan; /* plan for the CPU */
   tsi_device_plan *device;
   tsi_index *from;
 } device_solver;
 
-/* Nodes as small as this many bytes make all kinds of them out of a small factor. */
+/* node_bytes: size of nodes. If it is small enough, a small factor has nodes of all kinds. */
 static inline device_solver device_solver_open(tristar_plan_t *plan, double node_bytes) {
   const tristar_factor_t *factor = plan->factor;
   device_solver s = {&plan->ts->env, plan, NULL, NULL};
@@ -25,7 +25,7 @@ static inline device_solver device_solver_open(tristar_plan_t *plan, double node
   tsi_device_options_init(&options, factor->scalar_bytes);
   options.node_bytes = node_bytes;
   options.group_bytes = options.warp_bytes = node_bytes / 4;
-  options.costs.warp_seconds = 0; /* panels weigh their bytes: several make a group */
+  options.costs.warp_seconds = 0; /* the weight of a panel is its bytes, so groups have several panels */
   CHECK_OK(tsi_device_plan_create(s.env, factor, &options, &s.device));
   s.from = malloc(((size_t)factor->analysis->symbolic->n + 1) * sizeof *s.from);
   if (factor->pivots) tsi_device_interchanges(factor->analysis->panels, factor->pivots, s.from);
@@ -46,12 +46,12 @@ static inline tsi_tables_source device_source(const device_solver *s, int side) 
                              .rows_of = s->device->side[s->device->sides - 1].chunks};
 }
 
-/* Reals of an array of one of the types. */
+/* Returns real number `at` of an array of this scalar type. */
 static inline double device_real(char scalar, const void *array, int64_t at) {
   return scalar == 's' || scalar == 'c' ? (double)((const float *)array)[at] : ((const double *)array)[at];
 }
 
-/* One walk, tickets ascending (seed 0) or in another legal order. */
+/* Solves by one walk, with tickets in ascending order (seed 0) or in another legal order. */
 static inline void device_solve(const device_solver *s, const tristar_solve_options *options, int64_t nrhs,
                                 const void *b, void *x, unsigned seed) {
   tristar_request_t r;
@@ -76,8 +76,8 @@ static inline void device_solve(const device_solver *s, const tristar_solve_opti
   tsi_request_cancel(&r);
 }
 
-/* The walk gives what the plan does, up to `tolerance` times the largest entry, and the same bits in every
- * legal order. Several right-hand sides: with x = beta x + alpha times the solution. */
+/* Checks that the walk returns x of the plan, up to `tolerance` times the largest entry, and the same bits in
+ * every legal order. With several right-hand sides it computes x = beta x + alpha times the solution. */
 static inline void device_compare(const device_solver *s, tristar_op op, tristar_part part, int64_t nrhs,
                                   double tolerance) {
   const tristar_analysis_t *an = s->plan->factor->analysis;

@@ -11,11 +11,11 @@ typedef double _Complex number;
 
 typedef struct walk {
   char scalar;
-  const tsi_device_tables *t; /* of the sweep that runs */
+  const tsi_device_tables *t; /* tables of the current sweep */
   const tsi_device_call *call;
   bool backward;
-  tsi_index column; /* right-hand side */
-  number *w;        /* the workspace: a number a row */
+  tsi_index column; /* number of the right-hand side */
+  number *w;        /* workspace: one number per row */
 } walk;
 
 /* ---- Numbers of any type ------------------------------------------------------------------------------- */
@@ -49,7 +49,7 @@ static void put(char scalar, void *array, int64_t at, number x) {
   }
 }
 
-/* Of b and x. */
+/* Returns the scalar type of b and x. */
 static char user_scalar(const walk *k) {
   return !k->call->wide ? k->scalar : k->scalar == 's' ? 'd' : 'z';
 }
@@ -123,7 +123,7 @@ static void interchange(const walk *k, const tsi_panel *panel, number *x, bool u
   }
 }
 
-/* x := T x, or T^-1 x, by rows downwards; on the diagonal of a triangle that is not inverted are reciprocals.
+/* x := T x, or T^-1 x, by rows downwards. The diagonal of a triangle that is not inverted holds reciprocals.
  */
 static void triangle(const walk *k, const tsi_panel *panel, number *x) {
   const bool solve = k->t->inverse == TSI_INVERSE_NONE;
@@ -180,17 +180,17 @@ static void gather(const walk *k, tsi_index list, number *x) {
   for (tsi_index e = k->t->gather_ptr[list]; e < k->t->gather_ptr[list + 1]; e++) *x += k->w[k->t->gather[e]];
 }
 
-/* Columns of a chunk: b. */
+/* x = b in the columns of a chunk. */
 static void read_columns(const walk *k, const tsi_device_node *node, number *x) {
   for (tsi_index j = 0; j < node->columns; j++) x[j] = read_row(k, node->column + j);
 }
 
-/* What others add to them. */
+/* Adds the updates of other chunks to the columns. */
 static void gather_columns(const walk *k, const tsi_device_node *node, number *x) {
   for (tsi_index j = 0; j < node->columns; j++) gather(k, node->column + j, &x[j]);
 }
 
-/* P of both, of a sliced chunk. */
+/* x = P (solution + updates), for a sliced chunk. */
 static void gather_panel(const walk *k, const tsi_device_node *node, number *x) {
   memcpy(x, k->w + node->solution, (size_t)node->columns * sizeof *x);
   gather_columns(k, node, x);
@@ -256,7 +256,7 @@ static void apply_inverse(const walk *k, const tsi_device_node *node) {
 
 /* x := P' T' (x - sum), or P' (T' x - sum) */
 static void solve_backward(const walk *k, const tsi_panel *panel, const number *sum, number *x) {
-  const bool first = k->t->inverse == TSI_INVERSE_PARTITIONED; /* the triangle */
+  const bool first = k->t->inverse == TSI_INVERSE_PARTITIONED; /* the triangle is applied first */
   if (first) triangle_transposed(k, panel, x);
   for (tsi_index c = 0; c < panel->width; c++) x[c] -= sum[c];
   if (!first) triangle_transposed(k, panel, x);
@@ -269,7 +269,7 @@ static void backward_panel(const walk *k, const tsi_device_node *node, const tsi
   solve_backward(k, panel, sum, k->w + node->x + panel->x);
 }
 
-/* x of the node's columns as the sweep begins with it. */
+/* Sets x of the node's columns at the beginning of the backward sweep. */
 static void turn(const walk *k, const tsi_device_node *node) {
   if (k->call->forward.values == NULL) read_columns(k, node, k->w + node->x);
   apply_inverse(k, node);
@@ -286,7 +286,7 @@ static void add_sums(const walk *k, const tsi_device_node *node, number *sum) {
     for (tsi_index c = 0; c < node->columns; c++) sum[c] += k->w[node->add + s * node->columns + c];
 }
 
-/* A row of the solution that is no column of this node stays as it is. */
+/* Writes only the rows of the solution that are columns of this node. */
 static void backward_triangle(const walk *k, const tsi_device_node *node) {
   const tsi_index *from = values_of(k)->from;
   number x[TSI_PANEL_WIDTH_MAX], sum[TSI_PANEL_WIDTH_MAX] = {0};
@@ -342,7 +342,7 @@ static void run_node(const walk *k, const tsi_device_node *node) {
 
 /* ---- Sweeps -------------------------------------------------------------------------------------------- */
 
-/* Nodes of a ticket the last one first: they do not depend on each other. */
+/* Runs the nodes of a ticket in reverse order, as they must not depend on each other. */
 static void run_sweep(walk *k, const tsi_device_tables *t, bool backward, const tsi_index *order) {
   const tsi_device_sweep *sweep = backward ? &t->backward : &t->forward;
   k->t = t;

@@ -6,7 +6,7 @@
 #include "runtime/factor/factor.h"
 #include "tests/support/check.h"
 
-/* All that a factor consists of, one after the other; to be freed. */
+/* Returns all arrays of a factor in one array; free it. */
 static inline char *bits_of(const tristar_factor_t *factor, size_t *size) {
   const tristar_analysis_t *an = factor->analysis;
   const size_t stream = (size_t)an->panel_values[an->panels->count] * factor->scalar_bytes;

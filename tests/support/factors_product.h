@@ -1,5 +1,5 @@
-/* How far a tristar_factors is from its equation row_scale A column_scale = L D U, by dense products: for
- * small matrices. Every entry must lie in its triangle, every order must be a permutation. */
+/* Measures by dense products how well a tristar_factors satisfies row_scale A column_scale = L D U: for small
+ * matrices. Checks that every entry is in its triangle and every order is a permutation. */
 #pragma once
 
 #include <complex.h>
@@ -92,7 +92,7 @@ static inline double complex *product_dense(const tristar_factors *f, const tris
   return t;
 }
 
-/* L D in place of L. */
+/* Replaces L by L D. */
 static inline void product_diagonal(const tristar_factors *f, double complex *l) {
   for (int64_t k = 0; k < f->n; k++)
     for (int64_t i = 0; i < f->n; i++) l[i + k * f->n] *= product_scalar(f->scalar, f->diagonal, k);

@@ -1,5 +1,5 @@
-/* Random factors L, D, U of unrelated structures, as dense matrices and as the views that an import reads, in
- * every format, with permutations and scalings of both signs. */
+/* Random factors L, D, U of unrelated structures, as dense matrices and as views for an import, in every
+ * format, with permutations and scalings of both signs. */
 #pragma once
 
 #include <complex.h>
@@ -47,8 +47,8 @@ static inline void shuffle(int64_t *order, int n) {
   }
 }
 
-/* Entries below the diagonal: independent blocks of columns coupled to the last ones, so that there is a
- * tree; the two factors draw their own. */
+/* Draws entries below the diagonal: independent blocks of columns that are coupled to the last columns, so
+ * that there is a tree. The two factors have different entries. */
 static inline void draw_lower(const dense *m, number *l, bool transposed) {
   const int n = m->n, blocks = 6, tail = n / 5;
   for (int j = 0; j < n; j++)
@@ -171,8 +171,8 @@ static inline tristar_triangle compress(const dense *m, const number *t, bool by
                             .values = a->values};
 }
 
-/* Supernodes of up to 5 columns with the union of their rows, those below in descending order; rubbish above
- * the diagonal. */
+/* Makes supernodes of up to 5 columns with the union of their rows; rows below are in descending order.
+ * Entries above the diagonal are garbage. */
 static inline tristar_triangle block_columns(const dense *m, const number *t, bool unit, arrays *a) {
   const int n = m->n;
   int32_t at = 0, supernodes = 0;
@@ -234,7 +234,7 @@ typedef struct given_view {
   tristar_view matrix;
 } given_view;
 
-/* format: 0 columns, 1 rows, 2 supernodes, of L; U by rows where L is by columns. */
+/* format of L: 0 columns, 1 rows, 2 supernodes. If L is by columns, U is by rows. */
 static inline void make_view(const dense *m, int format, bool with_matrix, given_view *v) {
   const int n = m->n;
   memset(v, 0, sizeof *v);

@@ -13,7 +13,7 @@ static inline int get_flag(const volatile int *flag) {
   return __atomic_load_n(flag, __ATOMIC_ACQUIRE);
 }
 
-/* To be waited for with starpu_task_wait. */
+/* Submits a task; wait for it with starpu_task_wait. */
 static inline struct starpu_task *submit(struct starpu_codelet *cl, void *arg) {
   struct starpu_task *task = starpu_task_create();
   task->cl = cl;

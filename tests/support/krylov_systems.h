@@ -10,7 +10,7 @@ typedef struct system {
   double b[KRYLOV_MOST], x[KRYLOV_MOST];
 } system_of;
 
-/* Real, zero but for what is set afterwards; b and x are zero. */
+/* Makes a real system with A, b and x zero; set entries afterwards. */
 static inline void clear(system_of *s, int64_t n) {
   memset(s->a, 0, sizeof s->a);
   memset(s->b, 0, sizeof s->b);

@@ -1,6 +1,6 @@
-/* The looks of the thread that puts idle workers to sleep, counted: for tests that are linked with
- * -Wl,--wrap=clock_nanosleep. So they can tell workers that are held awake from workers that nobody has come
- * to put to sleep yet. */
+/* Counts the checks ("looks") of the thread that puts idle workers to sleep, for tests that are linked with
+ * -Wl,--wrap=clock_nanosleep. With the count a test distinguishes workers that are held awake from workers
+ * that the thread has not put to sleep yet. */
 #pragma once
 
 #include <starpu.h>
@@ -10,11 +10,11 @@
 #include "runtime/exec/starpu/idle.h"
 #include "tests/support/check.h"
 
-/* LOOKS: more of them in a row without anything to do than it takes to put workers to sleep. */
+/* LOOKS: more idle looks in a row than the thread needs to put workers to sleep. */
 enum { LOOKS = 8 };
 
-/* The thread has looked, has put the workers to sleep if it found that it should, and waits for its next
- * look: for a millisecond, also where it means to wait for longer. */
+/* Number of looks. After each look the thread has put the workers to sleep if it had to, and waits a
+ * millisecond for the next look, even if it asked for a longer time. */
 static atomic_int looks;
 
 int __real_clock_nanosleep(clockid_t clock, int flags, const struct timespec *period, struct timespec *rest);
@@ -26,13 +26,13 @@ int __wrap_clock_nanosleep(clockid_t clock, int flags, const struct timespec *pe
   return __real_clock_nanosleep(clock, flags, &millisecond, rest);
 }
 
-/* Hangs, to the time limit of the test, if they never do. */
+/* Waits until the workers sleep; hangs until the time limit of the test if they never do. */
 static inline void wait_until_asleep(void) {
   while (!tsi_idle_asleep()) starpu_sleep(0.001f);
 }
 
-/* Though the thread has looked often enough: without a hold the workers would be asleep. Hangs, to the time
- * limit of the test, if the thread does not look. */
+/* Checks that the workers are awake after so many looks that without a hold they would sleep. Hangs until the
+ * time limit of the test if the thread does not look. */
 static inline void check_held(void) {
   const int first = atomic_load(&looks);
   while (atomic_load(&looks) - first < LOOKS) {

@@ -1,12 +1,12 @@
-/* The absolute value of a complex number: most of the time of a test that measures errors, if it is left to
- * cabs, which guards against overflow and underflow where there is none. */
+/* A fast absolute value of a complex number. Tests that measure errors would spend most of their time in
+ * cabs, which guards against overflow and underflow. */
 #pragma once
 
 #include <complex.h>
 #include <math.h>
 #undef I
 
-/* |z|, as exact as cabs but for one rounding; of infinities and NaN what cabs has. */
+/* Returns |z|, with one rounding error more than cabs; for infinities and NaN the result of cabs. */
 static inline double magnitude(double _Complex z) {
   const double re = __real__ z, im = __imag__ z, square = re * re + im * im;
   if (im == 0) return fabs(re);

@@ -1,5 +1,5 @@
-/* One object of each kind that a context has, for tests of what happens to them: to use, and to destroy in
- * any order. */
+/* One object of each kind that a context can have, for tests of lifetimes: tests use the objects, and destroy
+ * them in any order. */
 #pragma once
 
 #include <stdbool.h>
@@ -66,7 +66,7 @@ static inline void note_end(void *arg, tristar_status status) {
   (void)status;
 }
 
-/* The matrix is kept in arrays of the test's, as views end with their matrix. */
+/* Copies the matrix to arrays of the test, because a view ends with its matrix. */
 static inline void keep_matrix(objects *o) {
   tristar_view view;
   CHECK_OK(tristar_matrix_get_view(o->matrix, &view));
@@ -145,14 +145,14 @@ static inline void make_preconds(objects *o) {
       tristar_precond_of_function(o->ts, o->n, TRISTAR_DOUBLE, copy_vector, &o->n, &o->function_precond));
 }
 
-/* file: of a dense matrix, which is written. */
+/* Writes a dense matrix to the file and reads it. */
 static inline void make_dense(objects *o, const char *file) {
   const tristar_dense vector = {.rows = o->n, .cols = 1, .scalar = TRISTAR_DOUBLE, .values = o->b};
   CHECK_OK(tristar_dense_write(o->ts, file, &vector, NULL));
   CHECK_OK(tristar_dense_read(o->ts, file, &o->dense));
 }
 
-/* ts becomes one of them. */
+/* Makes the objects; ts becomes one of them. */
 static inline void make_objects(tristar_t *ts, bool starpu, objects *o) {
   *o = (objects){.ts = ts};
   CHECK_OK(tristar_matrix_generate(ts, "s2d9pt", 9, &o->matrix));
@@ -165,7 +165,7 @@ static inline void make_objects(tristar_t *ts, bool starpu, objects *o) {
   start_requests(o);
 }
 
-/* Destroys it; a request is waited for, which gives this status. */
+/* Destroys an object. A request is waited for first; this must return the status `waited`. */
 static inline void destroy_object(objects *o, object_kind kind, tristar_status waited) {
   switch (kind) {
   case CONTEXT:
@@ -232,7 +232,7 @@ static inline void destroy_object(objects *o, object_kind kind, tristar_status w
   }
 }
 
-/* Calls that compute with what is there; the status of each. */
+/* Calls functions that compute with the objects that exist; each must return the status `expected`. */
 static inline void use_objects(objects *o, tristar_status expected) {
   tristar_plan_t *const plans[] = {o->plan, o->serial_plan, o->triangle_plan};
   tristar_precond_t *const preconds[] = {o->ilu, o->fsai, o->plan_precond, o->function_precond};
@@ -259,7 +259,7 @@ static inline void use_objects(objects *o, tristar_status expected) {
   }
 }
 
-/* x of the direct solvers is that of A. */
+/* Checks the solution of a plan of A. */
 static inline void check_solution(objects *o, tristar_plan_t *plan) {
   double error;
   if (plan == NULL || o->factor == NULL) return;
@@ -268,7 +268,7 @@ static inline void check_solution(objects *o, tristar_plan_t *plan) {
   CHECK(error < 1e-13);
 }
 
-/* Arrays of the test's. */
+/* Frees the arrays of the test. */
 static inline void free_arrays(objects *o) {
   free(o->ptr);
   free(o->index);

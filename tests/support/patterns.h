@@ -109,7 +109,7 @@ static inline pattern pattern_grid(tsi_index kx, tsi_index ky, tsi_index kz, boo
   return a;
 }
 
-/* `hubs` vertices, numbered first, that are neighbours of all. */
+/* `hubs` vertices, numbered first, are neighbours of all vertices. */
 static inline pattern pattern_arrow(tsi_index n, tsi_index hubs) {
   pattern a = pattern_begin(n);
   for (tsi_index h = 0; h < hubs; h++)

@@ -10,16 +10,16 @@ enum { MOST_ROWS = 40, MOST_COLUMNS = 5 };
 typedef struct square {
   int n;
   const typed *t;
-  tristar_symmetry symmetry; /* that it has; GENERAL: none */
+  tristar_symmetry symmetry; /* symmetry of the matrix; GENERAL: none */
   number a[MOST_ROWS][MOST_ROWS];
-  bool there[MOST_ROWS][MOST_ROWS]; /* is stored */
+  bool there[MOST_ROWS][MOST_ROWS]; /* the entry is stored */
 } square;
 
-/* How an application may store it. */
+/* Storage of a matrix by an application. */
 typedef struct storage {
   tristar_format format;
   bool as_general; /* both triangles, whatever the symmetry */
-  int triangle;    /* of a symmetric kind: 0 lower, 1 upper, 2 some of both */
+  int triangle;    /* symmetric kinds: 0 lower, 1 upper, 2 entries of both triangles */
   bool reversed;   /* lines descend */
   bool halves;     /* each entry is stored twice, as halves */
 } storage;
@@ -65,7 +65,7 @@ static inline bool stored(const square *s, const storage *how, int i, int j) {
   return lower ? i > j : i < j;
 }
 
-/* To be freed with free_stored. */
+/* Makes a view; free it with free_stored. */
 static inline tristar_view store(const square *s, const storage *how) {
   const bool general = how->as_general || s->symmetry == TRISTAR_GENERAL, csr = how->format == TRISTAR_CSR;
   const int times = how->halves ? 2 : 1;
@@ -94,8 +94,8 @@ static inline void free_stored(tristar_view *v) {
   free((void *)(uintptr_t)v->values);
 }
 
-/* M solves with M: |B - op(M) X| is small in every entry, for one right-hand side and several, in place and
- * not. size = |L| |U|, what rounding errors of the sweeps are measured with. */
+/* Checks that the preconditioner solves with M: |B - op(M) X| is small in every entry, for one right-hand
+ * side and several, in place and not. size = |L| |U|, the scale of the rounding errors of the sweeps. */
 static inline void check_inverse(tristar_precond_t *p, const square *m, const square *size,
                                  const char *what) {
   const int n = m->n;
@@ -127,8 +127,8 @@ static inline void check_inverse(tristar_precond_t *p, const square *m, const sq
     }
 }
 
-/* The bits of a result do not depend on the number of StarPU's workers.
- * apply_with: makes a context with so many workers and gives *size numbers, to be freed. */
+/* Checks that the bits of a result do not depend on the number of StarPU's workers. apply_with: makes a
+ * context with so many workers and returns *size numbers, which are freed here. */
 static inline void check_workers(double *(*apply_with)(const char *workers, tristar_engine engine,
                                                        int64_t *size)) {
   static const char *const workers[] = {"1", "2", "3", "4"};

@@ -1,6 +1,7 @@
-/* Races: steps that touch the same rows of a buffer, one of them writing, while neither waits for the other.
- * Found here by looking at all pairs and all paths, and compared with what tsi_access_check says; and found
- * wherever one edge of the transitively reduced graph is missing. */
+/* Races: two steps access the same rows of a buffer, one of them writes, and neither waits for the other.
+ * Here all pairs and all paths are searched for races, and the result is compared with
+ * tsi_access_find_conflict. If one edge of the transitively reduced graph is missing, a race must be found.
+ */
 #pragma once
 
 #include "dag/steps.h"
@@ -11,14 +12,14 @@ typedef struct reach {
   tsi_index steps, words;
   uint64_t *bit; /* steps x words: bit b of row k: a path leads from b to k */
   tsi_count pairs;
-  tsi_edge *pair; /* that must be ordered; each once */
+  tsi_edge *pair; /* pairs of steps that must be ordered; each once */
 } reach;
 
 static inline bool reaches(const reach *r, tsi_index from, tsi_index to) {
   return r->bit[(size_t)to * (size_t)r->words + (size_t)from / 64] >> (from % 64) & 1;
 }
 
-/* Edges by item, ascending; `without`: left out. */
+/* Finds the paths. before: edges by item, ascending; edge `without` is left out. */
 static inline void find_paths(reach *r, const tsi_adjacency *before, tsi_count without) {
   const size_t words = (size_t)r->words;
   memset(r->bit, 0, (size_t)r->steps * words * sizeof *r->bit);
@@ -55,14 +56,14 @@ static inline void find_pairs(reach *r, const tsi_access_list *list) {
     }
 }
 
-/* The first pair without a path; -1: there is none. */
+/* Returns the first pair without a path; -1: there is none. */
 static inline tsi_count find_race(const reach *r) {
   for (tsi_count p = 0; p < r->pairs; p++)
     if (!reaches(r, r->pair[p].before, r->pair[p].item)) return p;
   return -1;
 }
 
-/* Edges that no other path makes superfluous. */
+/* Lists the edges that no other path makes redundant. */
 static inline tsi_count reduce(const reach *r, const tsi_adjacency *before, tsi_edge *kept) {
   tsi_count count = 0;
   for (tsi_index k = 0; k < r->steps; k++)
@@ -76,7 +77,7 @@ static inline tsi_count reduce(const reach *r, const tsi_adjacency *before, tsi_
   return count;
 }
 
-/* What the library finds agrees with what all pairs say. */
+/* Checks that the library finds a race if and only if there is one; returns whether there is one. */
 static inline bool races_there(tsi_env *env, const char *name, const reach *r, const tsi_access_list *list,
                                tsi_count edges, const tsi_edge *edge) {
   tsi_conflict found;
@@ -92,7 +93,7 @@ static inline bool races_there(tsi_env *env, const char *name, const reach *r, c
 
 static tsi_count races_removals;
 
-/* Without an edge of the reduced graph there is a race: tried for `most` edges at random. */
+/* Checks that there is a race without an edge of the reduced graph: for `most` random edges. */
 static inline void check_removals(tsi_env *env, const char *name, const tsi_steps *steps,
                                   const tsi_access_list *list, reach *r, const tsi_adjacency *before,
                                   tsi_index most, uint64_t seed) {

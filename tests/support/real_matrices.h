@@ -13,14 +13,14 @@ static inline number phase(int64_t k) {
   return z;
 }
 
-/* What entry (i, j) of a real matrix is multiplied with. */
+/* Returns the factor of entry (i, j) of a real matrix. */
 static inline number phases(tristar_symmetry symmetry, int64_t i, int64_t j) {
   if (symmetry == TRISTAR_GENERAL) return phase(i) * phase(j + 1000000);
   if (symmetry != TRISTAR_HERMITIAN) return phase(i) * phase(j);
   return i == j ? 1 : phase(i) * conj(phase(j));
 }
 
-/* The values of `from`, which are double or complex double, in the type t: to be freed. */
+/* Converts the values of `from`, double or complex double, to the type t; free them. */
 static inline void *real_values(const typed *t, const tristar_view *from, tristar_symmetry symmetry) {
   const bool is_complex = from->scalar == TRISTAR_COMPLEX_DOUBLE;
   const int64_t *ptr = from->ptr;

@@ -21,8 +21,8 @@ static double size_of(tsi_scalar x) {
   return hypot((double)tsi_re(x), (double)tsi_im(x));
 }
 
-/* y = A x, whose items are the values, to `more` roundings than a row has entries; rows that meet a NaN have
- * one. isa: of the kernels, for messages. */
+/* Checks y = A x, up to `more` roundings more than a row has entries; items of e are the values. Rows with a
+ * NaN in their products must be NaN. isa: of the kernels, for messages. */
 static void check_rows_product(const tsi_entries *e, const tsi_scalar *x, const tsi_scalar *y, int more,
                                const char *isa) {
   for (tsi_index i = 0; i < e->n; i++) {

@@ -8,8 +8,8 @@
 
 typedef struct saved_bytes {
   unsigned char *data;
-  size_t size, room, at; /* at: of the reader */
-  int fail_after;        /* calls that succeed; negative: all */
+  size_t size, room, at; /* at: position of the reader */
+  int fail_after;        /* number of calls that succeed; negative: all */
 } saved_bytes;
 
 static inline int keep_bytes(void *arg, const void *data, size_t bytes) {
@@ -39,7 +39,7 @@ static inline void free_saved_bytes(saved_bytes *s) {
   free(s->data);
 }
 
-/* ---- Records that a wrong writer has changed, with right checksums ------------------------------------- */
+/* ---- Forged records with valid checksums --------------------------------------------------------------- */
 
 enum { RECORDS_MOST = 64, HEADER = 56 };
 
@@ -66,7 +66,7 @@ static inline int split_records(const saved_bytes *bytes, record *records) {
   return count;
 }
 
-/* A number for a field or an index: near by, at the edges, anything. */
+/* Returns a wrong number for a field or an index: near the old one, at the limits, or random. */
 static inline int64_t forged_word(int64_t old) {
   static const int64_t edges[] = {0, -1, 1, 2, 7, 255, 256, INT32_MAX, INT32_MIN, INT64_MAX, INT64_MIN};
   switch (forged_below(4)) {
@@ -108,7 +108,7 @@ static inline void forge(tsi_env *env, const char *kind, const record *records, 
     tsi_count elements = (tsi_count)r->head.count;
     OWNED unsigned char *data = xcalloc(1, size + 64);
     memcpy(data, r->data, size);
-    if (k == chosen && way == 0) continue; /* missing */
+    if (k == chosen && way == 0) continue; /* the record is missing */
     if (k == chosen && way == 1) elements += 1 + forged_below(3);
     if (k == chosen && way == 2 && elements > 0) elements--;
     for (int t = 0; k == chosen && way > 2 && elements > 0 && t < times; t++) forge_element(r, data);

@@ -1,8 +1,8 @@
 /* Singular matrices of integers.
  *
- * Small systems without a solution: sums of w (I - P) with permutations P. The entries
- * of each row and each column add up to zero, those of b do not: neither A nor its transpose has a solution,
- * and the largest entry of b - A x is at least |sum of b| / n, whatever x is.
+ * Small systems without a solution: sums of w (I - P) with permutations P. The entries of each row and each
+ * column add up to zero, but the entries of b do not. So neither A nor its transpose has a solution, and for
+ * every x the largest entry of b - A x is at least |sum of b| / n.
  *
  * Chains of n unknowns, as compressed columns of doubles: each row adds up to zero, so that the matrix is
  * singular until a weight is added to one diagonal entry. */
@@ -15,7 +15,7 @@ enum { SMALL_MOST = 9 };
 
 typedef struct small_system {
   int n;
-  double residual; /* the largest entry of b - A x, relative to the one of b, is at least this */
+  double residual; /* lower bound for the largest entry of b - A x, relative to the largest entry of b */
   int32_t ptr[SMALL_MOST + 1], column[SMALL_MOST * SMALL_MOST];
   number values[SMALL_MOST * SMALL_MOST], b[SMALL_MOST]; /* room for all types */
   tristar_view view;                                     /* compressed rows */
@@ -68,8 +68,8 @@ typedef struct chain {
   tristar_view view; /* GENERAL */
 } chain;
 
-/* forward[k] couples row k to k + 1, backward[k] row k + 1 to k. anchored: the row that gets a weight of its
- * own; -1: none. */
+/* forward[k] couples row k to k + 1, backward[k] row k + 1 to k. anchored: the row whose diagonal entry gets
+ * an additional weight; -1: none. */
 static inline void make_chain(chain *c, int n, const double *forward, const double *backward, int anchored,
                               double weight) {
   int32_t at = 0;
@@ -93,7 +93,7 @@ static inline void make_graded_chain(chain *c, int n, int base, bool falling, in
   make_chain(c, n, weight, weight, anchored, anchored < 0 ? 0 : pow(base, n - 2));
 }
 
-/* Random weights up to `most`; directed: those of the two directions differ. */
+/* Random weights up to `most`; directed: the weights of the two directions differ. */
 static inline void make_random_chain(chain *c, int n, int most, bool directed, int anchored, uint64_t seed) {
   double forward[CHAIN_MOST], backward[CHAIN_MOST];
   for (int k = 0; k + 1 < n; k++) {

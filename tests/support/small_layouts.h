@@ -3,7 +3,7 @@
 
 #include "partition/layout/layout.h"
 
-/* variant: bit 0 is the map, bit 1 whether what grids share is replicated. */
+/* variant: bit 0 is the map; bit 1 is set if the shared part of grids is replicated. */
 static inline tsi_layout_options small_layout(tsi_index px, tsi_index py, tsi_index pz, int variant) {
   return (tsi_layout_options){.px = px,
                               .py = py,

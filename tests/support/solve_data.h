@@ -1,4 +1,4 @@
-/* What the kernels of the host read of a structure with tables, for tests without a plan. */
+/* The data of a structure with tables for the kernels of the host, for tests without a plan. */
 #pragma once
 
 #include "codelets/cpu/kernels.h"

@@ -1,5 +1,5 @@
-/* Streams of inserted solves, each with one right-hand side of its own, and what their ends tell; for tests.
- */
+/* Streams of inserted solves, each with its own right-hand side, and the status that their ends receive; for
+ * tests. */
 #pragma once
 
 #include <starpu.h>
@@ -19,8 +19,8 @@ typedef struct stream {
   double *b, *x, *expected;
   starpu_data_handle_t hb, hx;
   int64_t n;
-  int left;  /* to be inserted from `end` */
-  int ended; /* in all */
+  int left;  /* number of solves that `end` still has to insert */
+  int ended; /* number of solves that have ended */
   int wrong;
 } stream;
 

@@ -1,4 +1,4 @@
-/* Subtests: statements of main() that a test runs one by one. One that fails does not hide the others.
+/* Subtests: statements of main() that a test runs one by one. A failed subtest does not hide the others.
  *
  *   int main(int argc, char **argv) {
  *     subtests_begin(&argc, argv);
@@ -10,12 +10,12 @@
  *
  *   test_x              runs all subtests and reports each that fails
  *   test_x --list       prints their texts
- *   test_x --only TEXT  runs the subtests that contain TEXT, in the process itself, as a debugger needs it
+ *   test_x --only TEXT  runs the subtests that contain TEXT, in this process, for a debugger
  *
- * A child process runs the subtests. Where it ends in one, the parent reports that subtest and starts another
- * child, which skips all subtests up to it. Statements of main() that are no subtests run in each child; a
- * check of what several subtests have counted is a CHECK_TOTAL. With the thread sanitizer there is no child:
- * the first failure ends the test. */
+ * A child process runs the subtests. If it ends in a subtest, the parent reports this subtest and starts
+ * another child, which skips all subtests up to it. Statements of main() that are no subtests run in each
+ * child. Use CHECK_TOTAL for checks of counts over several subtests. With the thread sanitizer there is no
+ * child: the first failure ends the test. */
 #pragma once
 
 #include <signal.h>
@@ -27,7 +27,7 @@
 
 #include "tests/support/check.h"
 
-/* The subtest that runs; in memory that parent and child share. */
+/* The current subtest, in memory that parent and child share. */
 typedef struct subtest_now {
   const char *text; /* NULL: none runs */
   int number;
@@ -36,7 +36,7 @@ typedef struct subtest_now {
 static struct subtests {
   subtest_now own, *now;
   int count;        /* subtests that main() has reached */
-  int first;        /* to run: the others have been run before */
+  int first;        /* first subtest to run; an earlier child ran the others */
   const char *only; /* text of the subtests to run; NULL: all */
   bool list, is_child;
 } subtests;
@@ -50,14 +50,14 @@ static struct subtests {
     }                                                                                                        \
   } while (0)
 
-/* RUN for a subtest of one thread, which cannot race: the thread sanitizer leaves it out, all other builds
+/* RUN for a subtest of one thread, which cannot race: builds with the thread sanitizer omit it, all others
  * run it. */
 #define RUN_ONE_THREAD(...)                                                                                  \
   do {                                                                                                       \
     if (!TSI_TESTS_RACES) RUN(__VA_ARGS__);                                                                  \
   } while (0)
 
-/* As CHECK_MSG, where all subtests ran in this process. */
+/* As CHECK_MSG, but only if all subtests ran in this process. */
 #define CHECK_TOTAL(cond, ...)                                                                               \
   do {                                                                                                       \
     if (subtests.first == 0 && subtests.only == NULL && !subtests.list) CHECK_MSG(cond, __VA_ARGS__);        \
@@ -72,7 +72,7 @@ static inline bool subtest_begins(const char *text) {
   return true;
 }
 
-/* At the end of a process without a parent, and by the parent. */
+/* Called at the end of a process without a parent, and by the parent. */
 static inline void subtest_report(void) {
   if (subtests.now->text == NULL || subtests.is_child) return;
   fprintf(stderr, "failed: subtest %d: %s\n", subtests.now->number, subtests.now->text);
@@ -105,7 +105,7 @@ static inline void subtests_fork(void) {
   }
 }
 
-/* All subtests in this process, as the ranks of MPI need it: the first failure ends the test. */
+/* Runs all subtests in this process, as ranks of MPI require: the first failure ends the test. */
 static inline void subtests_begin_here(int *argc, char **argv) {
   subtests.now = &subtests.own;
   if (*argc > 1 && strcmp(argv[1], "--list") == 0) {

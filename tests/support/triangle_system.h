@@ -9,7 +9,7 @@
 typedef struct system_of {
   const typed *t;
   triangle_pattern pattern[2]; /* rows, columns */
-  char *values[2], *inverse;   /* of the diagonal */
+  char *values[2], *inverse;   /* inverse: of the diagonal */
 } system_of;
 
 static inline number value_of(int32_t i, int32_t j, int32_t n) {
@@ -17,7 +17,7 @@ static inline number value_of(int32_t i, int32_t j, int32_t n) {
   return i == j ? 2 + a : a;
 }
 
-/* Takes over the pattern of its rows. */
+/* Makes a system; takes ownership of the pattern of its rows. */
 static inline system_of system_create(triangle_pattern rows, const typed *t) {
   system_of s = {.t = t, .pattern[0] = rows};
   const int32_t n = rows.n;
@@ -48,7 +48,7 @@ static inline void system_free(system_of *s) {
   free(s->inverse);
 }
 
-/* Row i of right-hand side c stands at place[i] * stride + c. */
+/* Row i of right-hand side c is entry place[i] * stride + c. */
 static inline void fill_b(const system_of *s, tsi_index stride, char *b) {
   for (int64_t i = 0; i < (int64_t)s->pattern[0].n * stride; i++)
     put(s->t, b, i, random_value((uint64_t)i + 5));

@@ -31,7 +31,7 @@ typedef struct triangle_pattern {
   int32_t *index;
 } triangle_pattern;
 
-/* How likely it is, in 1 / 1024, that row i has an entry in column j < i. */
+/* Returns the probability, in 1 / 1024, that row i has an entry in column j < i. */
 static inline int triangle_odds(int kind, int32_t n, int32_t i, int32_t j) {
   switch (kind) {
   case TRIANGLE_RANDOM:
@@ -85,7 +85,7 @@ static inline triangle_pattern triangle_create(int kind, int32_t n, uint64_t see
   return t;
 }
 
-/* The same by columns: each ascending, its diagonal entry first. */
+/* Returns the pattern by columns: each ascending, its diagonal entry first. */
 static inline triangle_pattern triangle_transpose(const triangle_pattern *from) {
   const int64_t count = from->ptr[from->n];
   triangle_pattern t = {from->n, calloc((size_t)from->n + 2, sizeof *t.ptr),

@@ -1,5 +1,5 @@
-/* The four scalar types for the tests: values as double complex whatever the type is, products with a matrix
- * and backward errors in double, and the solves that every type, method and matrix has to pass. */
+/* The four scalar types for the tests: values of all types as double complex, products with a matrix and
+ * backward errors in double, and the solves that every type, method and matrix must pass. */
 #pragma once
 
 #include <complex.h>
@@ -71,8 +71,8 @@ static inline number random_value(uint64_t seed) {
   return x;
 }
 
-/* Values of the view in type t. Complex types: Hermitian and skew imaginary parts for symmetric kinds that
- * stay definite (small imaginary parts), arbitrary ones for general matrices. To be freed. */
+/* Makes values of the view in type t; free them. Complex types have imaginary parts: small ones, Hermitian or
+ * skew, for symmetric kinds, which stay definite; arbitrary ones for general matrices. */
 static inline void *typed_values(const typed *t, const tristar_view *v) {
   const int64_t *ptr = v->ptr, entries = ptr[v->cols];
   const int32_t *index = v->index;
@@ -90,8 +90,8 @@ static inline void *typed_values(const typed *t, const tristar_view *v) {
   return values;
 }
 
-/* A generated matrix with values in type t, which view has and which are to be freed. symmetry: what a
- * symmetric kind is declared as in a complex type. */
+/* Generates a matrix with values in type t. *view has the values; free them. symmetry: declared symmetry of a
+ * symmetric kind in a complex type. */
 static inline void *typed_matrix(tristar_t *ts, const char *kind, int64_t k, const typed *t,
                                  tristar_symmetry symmetry, tristar_matrix_t **matrix, tristar_view *view) {
   *view = generated_view(ts, kind, k, matrix);
@@ -104,8 +104,8 @@ static inline void *typed_matrix(tristar_t *ts, const char *kind, int64_t k, con
 
 enum { TYPED_DENSE_MOST = 107 };
 
-/* A regular matrix of triples of rows a, b, p, n a multiple of 3. permutation brings all a and b first, whose
- * diagonal blocks are singular: their pivots are perturbed. a: n rows of n. */
+/* Makes a regular matrix of triples of rows a, b, p; n is a multiple of 3. The permutation puts all a and b
+ * first. Their diagonal blocks are singular, so their pivots are perturbed. a: n rows of n. */
 static inline void typed_triples(int n, bool symmetric, number *a, int64_t *permutation) {
   int at = 0;
   memset(a, 0, (size_t)n * (size_t)n * sizeof *a);
@@ -143,7 +143,7 @@ static inline tristar_view typed_dense_view(const typed *t, int n, const number 
   return stored_view(TRISTAR_CSC, symmetry, t->scalar, n, n, ptr, index, values);
 }
 
-/* The entry that a stored off-diagonal one also stands for. */
+/* Returns the mirror image of a stored off-diagonal entry. */
 static inline number mirrored(tristar_symmetry symmetry, number a) {
   return symmetry == TRISTAR_HERMITIAN ? conj(a) : symmetry == TRISTAR_SKEW_SYMMETRIC ? -a : a;
 }
@@ -171,17 +171,18 @@ static inline void multiply(const typed *t, const tristar_view *v, tristar_op op
       }
 }
 
-/* What a backward error is measured against, recomputed here in double:
+/* The denominator of a backward error, recomputed here in double:
  *   COMPONENTWISE  (|op(A)| |x| + |b|)_i in every row
- *   DOCUMENTED     as tristar.h defines it: a row where this is nothing but rounding errors has another */
+ *   DOCUMENTED     as defined in tristar.h: rows where this is only rounding errors have another one */
 typedef enum typed_measure { COMPONENTWISE, DOCUMENTED } typed_measure;
 
 /* The scaling g of the unknowns, as the factors chose it, and |op(A)| g. */
 typedef struct typed_weights {
-  double *g, *row_sum, *plain_sum; /* the last: |op(A)| times ones */
+  double *g, *row_sum, *plain_sum; /* g, |op(A)| g, |op(A)| times ones */
 } typed_weights;
 
-/* max_i |b - op(A) x|_i over that, of one column. w: not read if COMPONENTWISE. */
+/* Returns the maximum over i of |b - op(A) x|_i divided by this measure, for one column. w: not read if
+ * COMPONENTWISE. */
 static inline double error_of(const typed *t, const tristar_view *v, tristar_op op, const void *b,
                               const void *x, int64_t column, typed_measure measure, const typed_weights *w) {
   const int64_t n = v->rows;
@@ -208,7 +209,8 @@ static inline double error_of(const typed *t, const tristar_view *v, tristar_op 
   return worst;
 }
 
-/* max_i |op(A) (x - y)|_i / (|op(A)| |x|)_i of two vectors: some roundoff where both solve one system. */
+/* Returns max_i |op(A) (x - y)|_i / (|op(A)| |x|)_i of two vectors: a few roundoffs if both solve one system.
+ */
 static inline double distance_of(const typed *t, const tristar_view *v, tristar_op op, const void *x,
                                  const void *y) {
   const int64_t n = v->rows;
@@ -224,7 +226,7 @@ static inline double distance_of(const typed *t, const tristar_view *v, tristar_
   return worst;
 }
 
-/* To be released with free_weights. */
+/* Makes the weights; release them with free_weights. */
 static inline typed_weights make_weights(const typed *t, const tristar_view *v, tristar_op op,
                                          const tristar_factor_t *f) {
   const size_t n = (size_t)v->rows;
@@ -250,7 +252,7 @@ static const tristar_op typed_ops[] = {TRISTAR_N, TRISTAR_T, TRISTAR_C};
 static const int64_t typed_counts[] = {1, 3, 17};
 enum { TYPED_OPS = 3, TYPED_COUNTS = 3, TYPED_COLUMNS = 17 };
 
-/* Right-hand sides for the solves below: TYPED_COLUMNS columns of n numbers, to be freed. */
+/* Makes right-hand sides for the solves below: TYPED_COLUMNS columns of n numbers; free them. */
 static inline void *make_rhs(const typed *t, int64_t n) {
   void *b = malloc(TYPED_COLUMNS * (size_t)n * t->bytes);
   double re, im;
@@ -269,7 +271,7 @@ static inline void *make_rhs(const typed *t, int64_t n) {
 typedef struct typed_errors {
   double reported;   /* by the library */
   double recomputed; /* here */
-  tristar_op op;     /* where the recomputed one came up */
+  tristar_op op;     /* operation with the largest recomputed error */
   int column, count;
 } typed_errors;
 

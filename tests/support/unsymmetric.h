@@ -35,7 +35,8 @@ typedef struct unsymmetric {
   tristar_view view;
 } unsymmetric;
 
-/* Where line j has an entry that makes the matrix nonsingular; n must not be a multiple of 7. */
+/* Returns the index of the entry of line j that makes the matrix nonsingular; n must not be a multiple of 7.
+ */
 static inline int far_entry(int n, int j) {
   return (int)((7 * (int64_t)j + 3) % n);
 }
@@ -52,12 +53,12 @@ static inline tsi_scalar random_scalar(uint64_t *state) {
   return x;
 }
 
-/* An entry at index i of line j has the scale weight(i) / weight(j). */
+/* An entry with index i in line j has the scale weight(i) / weight(j). */
 static inline double weight(const unsymmetric *m, int i) {
   return m->decades > 0 ? pow(10, i % m->decades) : 1;
 }
 
-/* far: what is added to the far entries; decades: how far rows and columns are from equal scale. */
+/* far: added to the far entries; decades: range of the scales of rows and columns, in powers of 10. */
 static inline void unsymmetric_create(tristar_format format, int n, double far, int decades, uint64_t seed,
                                       unsymmetric *m) {
   uint64_t state = seed;
@@ -93,8 +94,8 @@ static inline void random_vectors(tsi_scalar *x, int64_t count, uint64_t seed) {
   for (int64_t i = 0; i < count; i++) x[i] = random_scalar(&state);
 }
 
-/* |op(A) x - b| / (PER_LINE |y| + |b|) in the maximum norm, with rows and columns in equal scale; b NULL:
- * zero. */
+/* Returns |op(A) x - b| / (PER_LINE |y| + |b|) in the maximum norm, after rows and columns were scaled to
+ * equal size; b NULL: zero. */
 static inline double residual(const unsymmetric *m, tristar_op op, const tsi_wide *x, const tsi_scalar *y,
                               const tsi_scalar *b) {
   const int n = m->n, by_index = (m->view.format == TRISTAR_CSC) == (op == TRISTAR_N);
@@ -118,7 +119,7 @@ static inline double residual(const unsymmetric *m, tristar_op op, const tsi_wid
   return worst / (PER_LINE * size_x + size_b);
 }
 
-/* The columns of x solve op(A) x = b with a small backward error. */
+/* Checks that the columns of x solve op(A) x = b with a small backward error. */
 static inline void check_residuals(const unsymmetric *m, tristar_op op, int64_t nrhs, const tsi_scalar *b,
                                    const tsi_scalar *x) {
   OWNED tsi_wide *wide = calloc((size_t)m->n, sizeof *wide);
@@ -131,7 +132,8 @@ static inline void check_residuals(const unsymmetric *m, tristar_op op, int64_t 
   }
 }
 
-/* The columns of x and y are the same solutions to roundoff: op(A) (x - y) is small beside |op(A)| |x|. */
+/* Checks that the columns of x and y are equal up to roundoff: op(A) (x - y) is small compared to |op(A)|
+ * |x|. */
 static inline void check_same_solutions(const unsymmetric *m, tristar_op op, int64_t nrhs,
                                         const tsi_scalar *x, const tsi_scalar *y) {
   OWNED tsi_wide *wide = calloc((size_t)m->n, sizeof *wide);

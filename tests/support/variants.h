@@ -11,7 +11,7 @@ typedef struct variant {
   tristar_updates updates;
   tristar_granularity granularity;
   tristar_kernel kernel;
-  int same; /* the variant that has the same bits */
+  int same; /* variant with the same bits */
 } variant;
 
 #define LEVELS TRISTAR_SCHEDULING_LEVELS
@@ -41,7 +41,7 @@ typedef struct system_case {
   int64_t k;
   const typed *t;
   tristar_method method;
-  tristar_symmetry symmetry; /* that a symmetric kind is declared as in a complex type */
+  tristar_symmetry symmetry; /* declared symmetry of a symmetric kind in a complex type */
 } system_case;
 
 static const system_case systems[] = {
@@ -108,7 +108,8 @@ static inline tristar_status plan_with(tristar_factor_t *f, const variant *v, tr
   return tristar_plan(f, &options, p);
 }
 
-/* The bits of all plain solutions; *worst: their largest backward error, one right-hand side. */
+/* Returns a checksum of all plain solutions. *worst: their largest backward error, for one right-hand side.
+ */
 static inline uint64_t solve_all(const problem *p, tristar_plan_t *plan, double *worst) {
   const int64_t n = p->view.rows;
   OWNED char *x = malloc(TYPED_COLUMNS * (size_t)n * p->t->bytes);
@@ -127,7 +128,7 @@ static inline uint64_t solve_all(const problem *p, tristar_plan_t *plan, double 
   return h;
 }
 
-/* Runs the checks in a context of its own without StarPU, then with 1 and 2 workers; nothing may be leaked.
+/* Runs the checks without StarPU, then with 1 and 2 workers, each in a new context; no memory may be leaked.
  */
 static inline void with_each_engine(void (*check)(tristar_t *ts, tristar_engine engine)) {
   for (int workers = 0; workers <= 2; workers++) {

@@ -1,4 +1,4 @@
-/* Factors with a device plan, and the call of a solve as a device takes it: for tests of GPU kernels. */
+/* Factors with a device plan, and the call of a solve on a device: for tests of GPU kernels. */
 #pragma once
 
 #include "tests/support/context.h"
@@ -11,7 +11,7 @@ typedef struct problem {
   const char *kind;
   int64_t size;
   tristar_method method;
-  tristar_symmetry symmetry; /* of a complex matrix of a symmetric kind */
+  tristar_symmetry symmetry; /* declared symmetry of a symmetric kind in a complex type */
   tristar_inverse inverse;
   double node_bytes;
 } problem;
@@ -24,7 +24,7 @@ typedef struct solver {
   tristar_plan_t *plan;
   device_solver device;
   int64_t n;
-  size_t bytes; /* of a user's scalar */
+  size_t bytes; /* bytes of a user's scalar */
 } solver;
 
 /* The scalar types, and the names of their kernels. */
@@ -34,14 +34,14 @@ static const struct {
 } types[] = {
     {"s", &typed_single}, {"d", &typed_double}, {"c", &typed_complex_single}, {"z", &typed_complex_double}};
 
-/* Of a view of the caller's, which outlives it. */
+/* Makes a solver for a view of the caller; the view must outlive it. */
 static inline solver solver_of(tristar_t *ts, const problem *p, const tristar_view *view, size_t bytes,
                                bool single_factors) {
   solver s = {.n = view->rows, .bytes = bytes};
   tristar_analysis_options options = DEFAULTS(tristar_analysis_options);
   tristar_plan_options plan = DEFAULTS(tristar_plan_options);
   options.method = p->method;
-  options.ordering = TRISTAR_ORDERING_METIS; /* panels are as wide as the tests of kernels want them */
+  options.ordering = TRISTAR_ORDERING_METIS; /* gives panels of the widths that tests of kernels need */
   options.inverse = p->inverse;
   options.single_factors = single_factors;
   CHECK_OK(tristar_analyze(ts, view, &options, &s.analysis));
@@ -71,7 +71,7 @@ static inline void solver_close(solver *s) {
   free(s->values);
 }
 
-/* What a solve gives to a device. */
+/* The data of a solve on a device. */
 typedef struct device_sweeps {
   tristar_request_t request;
   tsi_device_call call;
@@ -95,7 +95,7 @@ static inline void device_sweeps_close(device_sweeps *d) {
   tsi_request_cancel(&d->request);
 }
 
-/* A right-hand side of numbers below 1, as many as count scalars of the type have. */
+/* Makes a right-hand side of `count` random scalars with parts below 1. */
 static inline void *random_scalars(const typed *t, int64_t count, uint64_t seed) {
   char *out = malloc((size_t)count * t->bytes + 1);
   CHECK(out != NULL);
@@ -103,7 +103,7 @@ static inline void *random_scalars(const typed *t, int64_t count, uint64_t seed)
   return out;
 }
 
-/* The largest difference of x and y, by the largest of x; NaN where there is one. */
+/* Returns the largest difference of x and y, relative to the largest entry of x; NaN if there is one. */
 static inline double difference(const typed *t, int64_t count, const void *x, const void *y) {
   double largest = 0, worst = 0;
   for (int64_t i = 0; i < count; i++) {
@@ -117,9 +117,9 @@ static inline double difference(const typed *t, int64_t count, const void *x, co
 /* ---- Solves in many schedules -------------------------------------------------------------------------- */
 
 typedef struct trial {
-  const char *scalars; /* of the kernels */
-  const typed *user;   /* of b and x */
-  double tolerance;    /* how far x may be from that of the serial executor, by its largest entry */
+  const char *scalars; /* type of the kernels */
+  const typed *user;   /* type of b and x */
+  double tolerance;    /* maximum difference from x of the serial executor, relative to its largest entry */
   tristar_op op;
   tristar_part part;
   int64_t nrhs;
@@ -127,7 +127,8 @@ typedef struct trial {
   unsigned first, schedules; /* seeds of the schedules: first, first + 1, ... */
 } trial;
 
-/* 1 to 8 resident blocks of 32 to 256 threads; not both large, which takes most of the time. */
+/* Returns a grid of 1 to 8 resident blocks of 32 to 256 threads; not both are large, which would take too
+ * long. */
 static inline run_grid grid_of(unsigned warp, unsigned seed) {
   static const unsigned threads[] = {64, 256, 128, 192};
   run_grid grid = {.warp = warp, .seed = (uint64_t)seed * 7919 + warp};
@@ -141,7 +142,8 @@ static inline run_grid grid_of(unsigned warp, unsigned seed) {
 #define TRIAL_FORMAT "%s, op %d, part %d, %d right-hand sides, warps of %u"
 #define TRIAL_ARGS(t) (t)->scalars, (int)(t)->op, (int)(t)->part, (int)(t)->nrhs, (t)->warp
 
-/* The kernels solve as the serial executor does, up to the tolerance, with the same bits in all schedules. */
+/* Checks that the kernels agree with the serial executor up to the tolerance, with the same bits in all
+ * schedules. */
 static inline void check_trial(const solver *s, const trial *t) {
   const int64_t count = s->n * t->nrhs;
   const size_t bytes = (size_t)count * s->bytes;

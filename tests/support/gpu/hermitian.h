@@ -7,7 +7,7 @@
 
 typedef struct hermitian {
   const typed *t;
-  tsi_index n, longest; /* longest: the most entries of a row */
+  tsi_index n, longest; /* longest: maximum number of entries of a row */
   int64_t *ptr;
   int32_t *index;
   void *values;
@@ -21,7 +21,7 @@ static inline number hermitian_get(const hermitian *a, tsi_index i, tsi_index j)
   return 0;
 }
 
-/* Entry e becomes x in the lower triangle, and its image in the upper one. */
+/* Sets entry (i, j) of the lower triangle to x, and its mirror image in the upper triangle. */
 static inline void hermitian_put(hermitian *a, tsi_index i, tsi_index j, number x) {
   for (int64_t e = a->ptr[i]; e < a->ptr[i + 1]; e++)
     if (a->index[e] == j) put(a->t, a->values, e, x);
@@ -31,8 +31,8 @@ static inline void hermitian_put(hermitian *a, tsi_index i, tsi_index j, number 
     if (a->lower.index[e] == j) put(a->t, a->lower_values, e, x);
 }
 
-/* With the pattern of `lower`, which it takes: random single numbers, so that all types hold the same. Rows
- * are dominated by the diagonal that many times. */
+/* Makes a matrix with the pattern of `lower`; takes ownership of it. Entries are random single numbers, so
+ * that all types hold the same values. dominant: ratio of the diagonal to the other entries of a row. */
 static inline hermitian hermitian_create(triangle_pattern lower, const typed *t, double dominant,
                                          uint64_t seed) {
   const int64_t entries = lower.ptr[lower.n];
@@ -77,7 +77,7 @@ static inline void hermitian_free(hermitian *a) {
   free(a->values);
 }
 
-/* What an application has of it. */
+/* Returns the view of an application. */
 static inline tristar_view hermitian_view(const hermitian *a) {
   return stored_view(TRISTAR_CSR, a->t->is_complex ? TRISTAR_HERMITIAN : TRISTAR_SYMMETRIC, a->t->scalar,
                      a->n, a->n, a->lower.ptr, a->lower.index, a->lower_values);
@@ -85,13 +85,13 @@ static inline tristar_view hermitian_view(const hermitian *a) {
 
 /* ---- Rows of G on a device ----------------------------------------------------------------------------- */
 
-/* Rows by the kernels: lists, and these one behind the other. */
+/* Rows computed by the kernels: as lists, and packed. */
 typedef struct device_inverse {
   tsi_gpu_fsai rows;
   tsi_gpu_fsai_rows packed;
 } device_inverse;
 
-/* All rows, patterns that begin as those of `given` (rows that ascend, the diagonal last), or as the
+/* Prepares all rows. Initial patterns are those of `given` (rows ascend, the diagonal is last), or the
  * diagonal. */
 static inline device_inverse device_inverse_create(const hermitian *a, const tsi_fsai_limits *limits,
                                                    const triangle_pattern *given) {

@@ -1,5 +1,5 @@
-/* A matrix whose factor has a plan with subtrees on emulated devices, or one of the cores, for the tests of
- * vectors that are on devices; and entries of such vectors. */
+/* A matrix whose factor has a plan with subtrees on emulated devices, or a plan on the cores, for tests of
+ * vectors on devices; and entries of such vectors. */
 #pragma once
 
 #include "tests/support/typed.h"
@@ -40,7 +40,7 @@ static inline void system_destroy(system_of *s) {
   free(s->values);
 }
 
-/* Twice the matrix of before. No solve is in flight. */
+/* Refactors with twice the previous matrix. No solve is in flight. */
 static inline void refactor(system_of *s) {
   const int64_t entries = ((const int64_t *)s->view.ptr)[s->view.cols];
   for (int64_t e = 0; e < entries; e++) put(s->type, s->values, e, 2 * get(s->type, s->values, e));

@@ -18,7 +18,7 @@ typedef struct program_solver {
   int64_t *row[RANKS_MOST]; /* of received messages in the inbox */
   bool adds;
   tsi_operation operation;
-  tsi_index messages; /* most that a PE receives */
+  tsi_index messages; /* maximum number of messages that a PE receives */
   int64_t inbox_rows;
 } program_solver;
 
@@ -30,7 +30,7 @@ static inline tristar_status program_end(void *context) {
   (void)context;
   return TRISTAR_OK;
 }
-/* The sweeps that the device is to run. */
+/* Keeps the call with the sweeps of the device. */
 static inline tristar_status program_keep(void *context, const tsi_solve_call *call) {
   *(tsi_solve_call *)context = *call;
   return TRISTAR_OK;
@@ -88,7 +88,7 @@ static inline void program_close(program_solver **solver) {
   *solver = NULL;
 }
 
-/* What follows solves. n x nrhs, of each run. */
+/* Prepares the following solves. b, x: n x nrhs for each run. */
 static inline void program_prepare(program_solver *v, tristar_op op, tristar_part part, char *b, char *x) {
   const tsi_process_call call = {.op = op, .part = part};
   v->operation = tsi_process_operation(v->w.member[0].process, &call);

@@ -1,19 +1,19 @@
-/* Solves with triangles by rows in the emulator, beside a substitution on the host. */
+/* Solves with triangles by rows in the emulator, compared with a substitution on the host. */
 #pragma once
 
 #include "tests/support/device_rows.h"
 #include "tests/support/gpu/run_rows.h"
 
-/* A system with its tables, and what a device reads of them. */
+/* A system with its tables, and the data for a device. */
 typedef struct row_solver {
   const system_of *s;
   row_problem problem;
   tsi_device_row_plan plan;
-  char *values, *inverse; /* as the tables have them */
+  char *values, *inverse; /* in the order of the tables */
   bool unit, conjugate;   /* ones on the diagonal, conj(F) */
 } row_solver;
 
-/* Begins where a sector of memory does, as arrays of devices do. */
+/* Allocates an array aligned to a sector of memory, like arrays of devices. */
 static inline void *device_array(size_t bytes) {
   return aligned_alloc(TSI_CACHE_LINE, (bytes + TSI_CACHE_LINE - 1) / TSI_CACHE_LINE * TSI_CACHE_LINE);
 }
@@ -36,7 +36,7 @@ static inline void row_solver_close(row_solver *r) {
   free(r->inverse);
 }
 
-/* How a solve runs. */
+/* Options of a solve. */
 typedef struct row_run {
   run_grid grid;
   bool one_launch;
@@ -64,15 +64,15 @@ static inline run_outcome row_solve(const row_solver *r, const row_run *run, int
   return run_rows(scalars, &rows, run->one_launch, run->solves, &run->grid);
 }
 
-/* Entry (i, j) of the matrix that is solved with, from that of F, or of its transpose, by rows. */
+/* Returns entry e, by rows, of the matrix of the solve: F or its transpose, conjugated if requested. */
 static inline number row_entry(const row_solver *r, int64_t e) {
   const number a = get(r->s->t, r->s->values[r->problem.backward], e);
   return r->conjugate ? conj(a) : a;
 }
 
-/* x of a substitution in double and a bound of what any other one in the system's type may differ from it, of
- * one right-hand side: with the sum of k products in any order, rows 0 .. i-1 being off by error[j],
- *   error[i] = (k + 4) u |inverse| (|b| + sum |a x|) + |inverse| sum |a| error[j] */
+/* Computes x by a substitution in double, for one right-hand side, and a bound of its difference from any
+ * substitution in the system's type. For a sum of k products in any order, and errors error[j] in rows 0 ..
+ * i-1: error[i] = (k + 4) u |inverse| (|b| + sum |a x|) + |inverse| sum |a| error[j] */
 static inline void row_reference(const row_solver *r, const char *b, number *x, double *error) {
   const typed *t = r->s->t;
   const triangle_pattern *p = &r->s->pattern[r->problem.backward]; /* columns: rows of the transpose */
@@ -94,7 +94,7 @@ static inline void row_reference(const row_solver *r, const char *b, number *x, 
   }
 }
 
-/* x is that of the reference, row by row. */
+/* Checks x against the reference, row by row. */
 static inline void row_compare(const row_solver *r, int64_t nrhs, const char *b, const char *x) {
   const typed *t = r->s->t;
   const int64_t n = r->plan.tables.n;

@@ -1,4 +1,4 @@
-/* Solves with triangles by rows, as the tests of GPUs vary them: triangle and partition, operation, diagonal,
+/* Variants of solves with triangles by rows for tests of GPUs: triangle and partition, operation, diagonal,
  * permuted and scaled rows and columns with x = beta x + alpha solution. */
 #pragma once
 
@@ -21,7 +21,7 @@ typedef struct way {
   int64_t nrhs;
 } way;
 
-/* Lower by rows; the same lines by columns are upper. */
+/* Imports the lines as rows of a lower triangle, or as columns of an upper one. */
 static inline tristar_factor_t *way_import(tristar_t *ts, const system_of *s, const way *w) {
   int64_t order[2][N];
   double scale[2][N];

@@ -8,15 +8,15 @@
 extern "C" {
 #endif
 
-/* Rows to lists, in one launch; n: of A. Of `rows` the workspace is not used: it is made here, or is shared
- * memory. scalars: "s", "d", "c", "z". */
+/* Computes rows as lists, in one launch; n: order of A. The workspace of `rows` is not used: it is made here,
+ * or is shared memory. scalars: "s", "d", "c", "z". */
 run_outcome run_fsai(const char *scalars, const tsi_gpu_fsai *rows, tsi_index n, bool shared,
                      const run_grid *grid);
 
-/* The lists one behind the other; sums are made here. The packed arrays have room for all of the lists. */
+/* Packs the lists; sums are allocated here. The packed arrays have space for all lists. */
 run_outcome run_fsai_rows(const char *scalars, const tsi_gpu_fsai_rows *rows, const run_grid *grid);
 
-/* G^H; scratch is made here. */
+/* Computes G^H; scratch is allocated here. */
 run_outcome run_fsai_adjoint(const char *scalars, const tsi_gpu_fsai_adjoint *adjoint, const run_grid *grid);
 
 #ifdef __cplusplus

@@ -12,24 +12,24 @@ extern "C" {
 struct tsi_process;
 struct tsi_program_tables;
 
-/* The epoch of the flags before the first run. The third run has the least epoch, which follows the largest
+/* Epoch of the flags before the first run. The third run has the smallest epoch, which follows the largest
  * one. */
 enum { RUN_EPOCHS_BEFORE = INT32_MAX - 2 };
 
 typedef struct run_pe {
   tsi_gpu_program program; /* tables, and the call without b, x and a workspace */
   const struct tsi_process *process;
-  const struct tsi_program_tables *tables; /* those of the program */
+  const struct tsi_program_tables *tables; /* tables of the program */
   size_t workspace_rows;
   const tsi_index *source; /* PEs that send to this one, with repetitions */
   tsi_index sources;
-  const tsi_index *nrhs;     /* right-hand sides of each run, at most those of the call; NULL: so many */
-  void *const *b, *const *x; /* of each run */
+  const tsi_index *nrhs; /* right-hand sides of each run, at most nrhs of the call; NULL: nrhs of the call */
+  void *const *b, *const *x; /* arrays of each run */
 } run_pe;
 
-/* Each PE begins its next run when its own blocks have ended the one before, without a look at others, as
- * launches of a stream do. messages: most that a PE receives; inbox_rows: most of a PE. grid->blocks: of a
- * PE. A workspace begins with NaN. */
+/* Each PE begins its next run when its own blocks have ended the previous run, independent of other PEs, like
+ * launches of a stream. messages: maximum number that a PE receives; inbox_rows: maximum of a PE;
+ * grid->blocks: blocks of a PE. A workspace begins with NaN. */
 run_outcome run_programs(const char *scalars, int pes, const run_pe *pe, tsi_index messages,
                          int64_t inbox_rows, unsigned runs, const run_grid *grid);
 

@@ -8,10 +8,10 @@
 extern "C" {
 #endif
 
-/* All phases, one after the other: each in a launch of its own, or all in one. The solve is made `solves`
- * times, with the epochs 1, 2, ... and flags and counters of the time before. Of `rows` phases,
- * counters, flags and the epoch are not used: those are made here. The workspace is as in run_sweeps;
- * products have one of the caller's. scalars: "s", "d", "c", "z". */
+/* Runs all phases in order: each in its own launch, or all in one. Solves `solves` times, with the epochs 1,
+ * 2, ... and the flags and counters of the previous solve. Phases, counters, flags and the epoch of `rows`
+ * are not used: they are made here. The workspace is as in run_sweeps; products use the caller's. scalars:
+ * "s", "d", "c", "z". */
 run_outcome run_rows(const char *scalars, const tsi_gpu_rows *rows, bool one_launch, unsigned solves,
                      const run_grid *grid);
 

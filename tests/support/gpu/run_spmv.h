@@ -8,7 +8,7 @@
 extern "C" {
 #endif
 
-/* One launch. scalars: "s", "d", "c", "z", "sd", "cz". columns: of the matrix. */
+/* Runs one launch. scalars: "s", "d", "c", "z", "sd", "cz". columns: of the matrix. */
 run_outcome run_spmv(const char *scalars, const tsi_gpu_spmv *product, tsi_index columns,
                      const run_grid *grid);
 

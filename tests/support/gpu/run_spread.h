@@ -8,8 +8,9 @@
 extern "C" {
 #endif
 
-/* pe: of each PE tables, values, b and x of own rows, nrhs; rows: own rows of each; slots: most of a PE.
- * grid->blocks: of a PE. `solves` solves one after the other. polls: of each PE in the latest one. */
+/* Runs `solves` solves one after the other. pe: tables, values, b and x of own rows, and nrhs of each PE;
+ * rows: number of own rows of each PE; slots: maximum of a PE; grid->blocks: blocks of a PE. *polls: polls of
+ * each PE in the last solve. */
 run_outcome run_spread(const char *scalars, int pes, const tsi_gpu_spread *pe, const tsi_index *rows,
                        tsi_index slots, unsigned solves, const run_grid *grid, int32_t *polls);
 

@@ -48,14 +48,14 @@ static inline void spread_close(spread_solver *v) {
   }
 }
 
-/* Left sums of other PEs that all rows need. */
+/* Returns the number of left sums of other PEs that all rows need. */
 static inline tsi_count spread_gets(const spread_solver *v) {
   tsi_count gets = 0;
   for (int k = 0; k < v->pes; k++) gets += v->plan[k].gets;
   return gets;
 }
 
-/* b and x: rows of nrhs scalars. polls: flags of other PEs that all PEs have read in the latest solve. */
+/* b and x: rows of nrhs scalars. *polls: number of flags of other PEs that all PEs read in the last solve. */
 static inline run_outcome spread_solve(const spread_solver *v, tsi_index nrhs, unsigned solves,
                                        const run_grid *grid, const void *b, void *x, int64_t *polls) {
   const char scalars[] = {(char)v->s->t->scalar, 0};

@@ -1,11 +1,11 @@
-/* Matrices on all ranks for the tests, beside the whole one that each rank makes for itself; the ranks. */
+/* Matrices on all ranks for tests; each rank also makes the whole matrix for comparison. */
 #pragma once
 
 #include "tests/support/context.h"
 #include "tests/support/typed.h"
 #include "tristar_dmatrix_mpi.h"
 
-/* Rows of a matrix as a rank passes them: a block in compressed rows. */
+/* The rows that a rank passes: a block in compressed rows. */
 
 /* Rows first .. end - 1 of a view in compressed columns, as compressed rows of a block. */
 typedef struct rows_block {
@@ -23,7 +23,7 @@ static inline rows_block take_rows(const tristar_view *view, size_t bytes, int64
   rows_block o = {.ptr = calloc((size_t)(end - first) + 2, sizeof *o.ptr),
                   .index = malloc(entries * sizeof *o.index + 1),
                   .values = malloc(entries * bytes + 1)};
-  int64_t *next = o.ptr + 1; /* first counts, shifted by one more; then where the next entry of a row goes */
+  int64_t *next = o.ptr + 1; /* first counts, shifted by one more; then position of the next entry of a row */
   for (int64_t k = 0; k < ptr[view->cols]; k++)
     if (index[k] >= first && index[k] < end && index[k] + 1 < end) next[index[k] - first + 1]++;
   for (int64_t i = 1; i <= end - first; i++) o.ptr[i] += o.ptr[i - 1];
@@ -65,11 +65,11 @@ typedef struct shared_matrix {
   tristar_view view;
   int64_t n, first, end;
   rows_block rows;
-  double error; /* bound of backward errors after refinement */
+  double error; /* bound for backward errors after refinement */
 } shared_matrix;
 
-/* Where the rows of a rank begin: blocks of different lengths; of three ranks and more the first and, of
- * four, the third have none. */
+/* Returns the first row of a rank. Blocks have different lengths: with three ranks or more the first one has
+ * no rows, with four also the third. */
 static inline int64_t first_row(const world *w, int64_t n, int rank) {
   const int64_t weight[] = {w->ranks > 2 ? 0 : 3, 4, w->ranks > 3 ? 0 : 2, 5};
   int64_t before = 0, all = 0;
@@ -80,7 +80,7 @@ static inline int64_t first_row(const world *w, int64_t n, int rank) {
   return n * before / all;
 }
 
-/* As a skew-symmetric matrix has it. */
+/* Sets the diagonal to zero, for a skew-symmetric matrix. */
 static inline void clear_diagonal(const typed *t, const tristar_view *v, void *values) {
   const int64_t *ptr = v->ptr;
   const int32_t *index = v->index;
@@ -112,10 +112,10 @@ static inline void release_shared(shared_matrix *s) {
   tristar_matrix_destroy(&s->matrix);
 }
 
-/* Vectors of the tests; a product with all of them takes so many strips, of 8, 4 and 1. */
+/* Number of vectors; number of strips of a product with all of them: 8, 4 and 1 columns. */
 enum { COLUMNS = 13, STRIPS = 3 };
 
-/* The whole of X, by columns, the same on all ranks. */
+/* Makes the whole X, by columns, the same on all ranks. */
 static inline void *make_vectors(const typed *t, int64_t n, uint64_t seed) {
   void *x = malloc((size_t)n * COLUMNS * t->bytes + 1);
   CHECK(x != NULL);
@@ -123,7 +123,7 @@ static inline void *make_vectors(const typed *t, int64_t n, uint64_t seed) {
   return x;
 }
 
-/* Rows of this rank of all columns. */
+/* Copies the rows of this rank from all columns. */
 static inline void *take_vectors(const shared_matrix *s, const void *x) {
   const size_t rows = (size_t)(s->end - s->first), bytes = s->t->bytes;
   char *own = malloc(rows * COLUMNS * bytes + 1);
@@ -134,7 +134,8 @@ static inline void *take_vectors(const shared_matrix *s, const void *x) {
   return own;
 }
 
-/* The view has the entries of the whole matrix, rows first .. first + rows - 1, and the statistics say so. */
+/* Checks that view and statistics of this rank agree with rows first .. first + rows - 1 of the whole matrix.
+ */
 static inline void check_view(const typed *t, const tristar_view *whole, tristar_dmatrix_t *d) {
   const int64_t n = whole->rows, *at = whole->ptr;
   const int32_t *index = whole->index;

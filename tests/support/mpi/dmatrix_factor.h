@@ -1,11 +1,11 @@
-/* Factors of matrices whose rows lie on all ranks: what their tests share. */
+/* Shared code of tests that factor matrices with rows on all ranks. */
 #pragma once
 
 #include "runtime/mpi/matrix/dmatrix.h"
 #include "tests/support/mpi/dmatrix.h"
 #include "tests/support/mpi/same_factor.h"
 
-/* How a matrix is factored. */
+/* Options of a factorization. */
 typedef struct wish {
   tristar_analysis_options analysis;
   tristar_distributed_options options;
@@ -21,7 +21,7 @@ static inline wish wish_of(const tristar_layout *layout, tristar_method method) 
   return o;
 }
 
-/* With delayed pivots, of a matrix that has zero pivots in that order. */
+/* Options with delayed pivots, for a matrix with zero pivots in this order. */
 static inline wish delaying(const tristar_layout *layout, tristar_method method, const int64_t *order) {
   wish o = wish_of(layout, method);
   o.analysis.ordering = TRISTAR_ORDERING_USER;
@@ -31,7 +31,7 @@ static inline wish delaying(const tristar_layout *layout, tristar_method method,
   return o;
 }
 
-/* The whole machine as one grid of each kind. */
+/* Returns a layout of all ranks with pz grids. */
 static inline tristar_layout grid(const world *w, int pz) {
   tristar_layout layout = DEFAULTS(tristar_layout);
   layout.pz = pz;
@@ -80,8 +80,8 @@ static inline void *scaled_values(const shared_matrix *s, double factor) {
   return values;
 }
 
-/* New values, and rows in blocks of equal size. In single precision their roundoff may be too much for a real
- * matrix. */
+/* Checks new values, and rows in blocks of equal size. In single precision the roundoff of new values may be
+ * too large for a real matrix. */
 static inline void check_new_values(const world *w, const char *what, const shared_matrix *s,
                                     tristar_distributed_t *one, tristar_distributed_t *two) {
   shared_matrix other = *s;
@@ -103,7 +103,7 @@ static inline void check_new_values(const world *w, const char *what, const shar
   free(other.values);
 }
 
-/* rank 0's figures of the whole factor. */
+/* Compares the figures of the whole factor on rank 0. */
 static inline void same_figures(const world *w, const char *what, const tristar_distributed_t *one,
                                 const tristar_distributed_t *two) {
   tristar_factor_stats f, g;

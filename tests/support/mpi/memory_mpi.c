@@ -11,10 +11,10 @@ enum { COMMS = 64, REQUESTS = 4096, COLLECTIVES = 64 };
 
 typedef struct comm_entry {
   bool used;
-  int context; /* the same on all ranks */
+  int context; /* number of the communicator, the same on all ranks */
   int rank;
   MPI_Errhandler handler;
-  int64_t collectives; /* calls so far */
+  int64_t collectives; /* number of collective calls so far */
 } comm_entry;
 
 typedef enum collective_kind { NO_COLLECTIVE, LARGEST_WHERE, LARGEST, BROADCAST, DUPLICATE } collective_kind;
@@ -22,21 +22,21 @@ typedef enum collective_kind { NO_COLLECTIVE, LARGEST_WHERE, LARGEST, BROADCAST,
 typedef struct collective {
   collective_kind kind;
   int context, root, count, joined, left;
-  int64_t number; /* in its context */
+  int64_t number; /* number in its context */
   void *given[MEMORY_MPI_RANKS];
   int copy_context;
 } collective;
 
 typedef struct request_entry {
   bool used, active, done, receive;
-  collective *collective; /* or NULL: a persistent message */
+  collective *collective; /* NULL: a persistent message */
   void *buffer;
   int context, rank, bytes, peer, tag;
   int error, got;
   MPI_Comm *copy;
 } request_entry;
 
-/* A message on its way; data: of `sender`, or a copy. */
+/* A message that was sent but not received; data: the buffer of `sender`, or a copy. */
 typedef struct message message;
 struct message {
   message *next;
@@ -52,7 +52,7 @@ static request_entry requests[REQUESTS];
 static collective collectives[COLLECTIVES];
 static message *messages; /* the oldest first */
 static uint64_t chance;
-static int calls; /* that have not returned */
+static int calls; /* number of calls that have not returned */
 static int tag_most = 1000000;
 int memory_mpi_eager_bytes = 1000;
 atomic_int memory_mpi_failing_start, memory_mpi_failing_look, memory_mpi_failing_status;
@@ -189,7 +189,7 @@ int MPI_Errhandler_free(MPI_Errhandler *handler) {
   return leave(MPI_SUCCESS);
 }
 
-/* What nobody has received goes with it. */
+/* Also drops messages that were not received. */
 int MPI_Comm_free(MPI_Comm *comm) {
   enter();
   comm_entry *c = comm_of(*comm);
@@ -277,7 +277,7 @@ int MPI_Comm_idup(MPI_Comm comm, MPI_Comm *copy, MPI_Request *request) {
   return leave(join(DUPLICATE, NULL, NULL, 0, 0, comm, copy, request));
 }
 
-/* Of collective calls only. */
+/* Supports only collective calls. */
 int MPI_Test(MPI_Request *request, int *done, MPI_Status *status) {
   enter();
   request_entry *r = request_of(*request);
@@ -384,8 +384,8 @@ int MPI_Start(MPI_Request *request) {
   return leave(MPI_SUCCESS);
 }
 
-/* As Open MPI does it, a request that failed is freed, though it is persistent. The tag of a status is what
- * MPI_Get_count tells. */
+/* As in Open MPI, a failed request is freed, even if it is persistent. The tag of a status holds the result
+ * of MPI_Get_count. */
 int MPI_Testsome(int count, MPI_Request *request, int *completed, int *which, MPI_Status *status) {
   int active = 0, failed = 0;
   enter();
@@ -417,7 +417,7 @@ int MPI_Get_count(const MPI_Status *status, MPI_Datatype type, int *count) {
   return leave(MPI_SUCCESS);
 }
 
-/* Of a receive that is not complete, before it is freed. */
+/* Supports only a receive that is not complete, before it is freed. */
 int MPI_Cancel(MPI_Request *request) {
   enter();
   request_of(*request)->active = false;

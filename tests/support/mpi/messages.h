@@ -1,5 +1,5 @@
-/* Messages through a transport, for tests of it: random patterns, sent from several threads, and a token that
- * goes around. Collective, as transports are: all ranks call the same. */
+/* Messages through a transport, for its tests: random patterns, sent from several threads, and a token that
+ * is passed around. Collective, like transports: all ranks make the same calls. */
 #pragma once
 
 #include <pthread.h>
@@ -19,7 +19,7 @@ typedef struct traffic {
   int rank;
   tsi_index receives, sends;
   tsi_channel *receive, *send;
-  int *arrivals; /* of each receive in this run */
+  int *arrivals; /* number of arrivals of each receive in this run */
   tsi_mailbox *mailbox;
 } traffic;
 
@@ -40,8 +40,8 @@ static inline void arrived(void *context, tsi_index receive) {
   __atomic_add_fetch(&t->arrivals[receive], 1, __ATOMIC_RELAXED);
 }
 
-/* `count` messages between random ranks, tags from first_tag on. Every rank makes up the same pattern, and
- * takes its part of it. */
+/* Makes `count` messages between random ranks, with tags from first_tag on. Every rank draws the same pattern
+ * and keeps its own messages. */
 static inline void traffic_create(tsi_transport *transport, int count, int first_tag, uint64_t seed,
                                   traffic *t) {
   const int rank = tsi_transport_rank(transport), ranks = tsi_transport_size(transport);
@@ -98,7 +98,7 @@ static inline void check_receives(const traffic *t, int run) {
   }
 }
 
-/* ---- Who sends ----------------------------------------------------------------------------------------- */
+/* ---- Senders ------------------------------------------------------------------------------------------- */
 
 static inline void send_all(traffic *t, int run) {
   for (tsi_index k = 0; k < t->sends; k++) CHECK_OK(tsi_mailbox_send(t->mailbox, (k + run) % t->sends));
@@ -150,7 +150,7 @@ static inline void check_runs(tsi_transport *transport, int messages, uint64_t s
   traffic_destroy(&t);
 }
 
-/* The sends of one start before, and those of the other after its receives are posted. */
+/* Runs two patterns: one starts its sends before its receives are posted, the other one after. */
 static inline void check_two(tsi_transport *transport, int messages, int runs) {
   traffic a, b;
   traffic_create(transport, messages, 0, 7, &a);
@@ -185,12 +185,12 @@ static inline void check_empty(tsi_transport *transport) {
   tsi_mailbox_destroy(&mailbox);
 }
 
-/* ---- A token that goes around
+/* ---- A token that is passed around
  * ------------------------------------------------------------------------------ */
 
 enum { ROUNDS = 20 };
 
-/* Arrival k sends message k on, by itself or in a StarPU task; rank 0 starts it. The token counts its hops.
+/* Arrival k passes message k on, directly or in a StarPU task; rank 0 sends first. The token counts its hops.
  */
 typedef struct token token;
 typedef struct hop {

@@ -1,6 +1,6 @@
-/* What a distributed solve of a world (world.h) is checked for: backward errors are those of a solve in one
- * piece, the bits are the same whenever it is repeated; parts of the factors, factor order, few rows of b and
- * x give what a plan does. */
+/* Checks of a distributed solve of a world (world.h). Backward errors are as for a solve on one process, and
+ * repeated solves return the same bits. Solves with parts of the factors, in factor order, and with few rows
+ * of b and x agree with a plan. */
 #pragma once
 
 #include "runtime/solve/reach.h"
@@ -19,7 +19,7 @@ typedef struct problem {
   char *b, *x, *again;
 } problem;
 
-/* symmetry: what a symmetric kind is declared as in a complex type. */
+/* symmetry: declared symmetry of a symmetric kind in a complex type. */
 static inline problem open_problem(tristar_t *ts, const char *kind, int64_t k, const typed *t,
                                    tristar_symmetry symmetry) {
   problem q = {.kind = kind, .type = t};
@@ -38,7 +38,7 @@ static inline void close_problem(problem *q) {
   tristar_matrix_destroy(&q->matrix);
 }
 
-/* Its factor, and a plan of that; until release_factor. */
+/* Makes its factor and a plan; release them with release_factor. */
 static inline void factor_problem(tristar_t *ts, problem *q, tristar_method method, int leaf_parts) {
   tristar_analysis_options options = DEFAULTS(tristar_analysis_options);
   options.method = method;
@@ -68,10 +68,10 @@ static inline double difference(const typed *t, int64_t n, const int64_t *which,
   return size > 0 ? worst / size : worst;
 }
 
-/* Other sums, or other orders of them, than on one process. */
+/* Number of roundoffs allowed, because sums and their orders differ from those on one process. */
 #define ROUNDING 2e4
 
-/* A part of the factors, on the processes and with the plan. */
+/* Compares solves with a part of the factors, on the processes and with the plan. */
 static inline void check_part(problem *q, world *w, tristar_op op, tristar_part part, int factor_order,
                               tsi_index nrhs) {
   const tsi_process_call call = {.op = op, .part = part, .factor_order = factor_order};
@@ -88,9 +88,9 @@ static inline void check_part(problem *q, world *w, tristar_op op, tristar_part 
             q->kind, q->type->scalar, op, (int)part, factor_order, other);
 }
 
-#define FEW 7 /* rows given, and wanted */
+#define FEW 7 /* number of given and of wanted rows */
 
-/* Few rows of b and of x; for each part. */
+/* Checks solves with few rows of b and of x, for each part. */
 static inline void check_sparse(tsi_env *env, problem *q, world *w, tristar_op op, tsi_index nrhs) {
   const tristar_analysis_t *an = q->factor->analysis;
   const tsi_process *p = w->member[0].process;
@@ -150,7 +150,7 @@ static inline void check_sparse(tsi_env *env, problem *q, world *w, tristar_op o
   free(b);
 }
 
-/* turn: which op gets the parts. */
+/* turn: chooses the operation with which parts are tested. */
 static inline void check_layout(tsi_env *env, problem *q, const tsi_process_options *options, tsi_index nrhs,
                                 int turn) {
   const int64_t n = q->view.rows;

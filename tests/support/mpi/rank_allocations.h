@@ -13,8 +13,8 @@ static inline allocation_failures fail_allocations_on(int who, tristar_t *ts) {
   return failing;
 }
 
-/* As end_failure, on all ranks, which must have the same status. An operation that recovers goes on until its
- * rank has no such allocation. */
+/* Does the same as end_failure, on all ranks, which must have the same status. If an operation recovers,
+ * rounds continue until its rank has no such allocation. */
 static inline void end_failure_everywhere(allocation_failures *f, tristar_status status) {
   int of[] = {(int)status, -(int)status, 0}, most[3];
   end_failure(f, status);

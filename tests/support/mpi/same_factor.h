@@ -1,4 +1,4 @@
-/* Two distributed factors that are to have the same bits. */
+/* Checks that two distributed factors have the same bits. */
 #pragma once
 
 #include "runtime/mpi/factor/team_factor.h"
@@ -10,7 +10,7 @@ static inline void same_bytes(const char *what, const char *part, const void *a,
             what, part);
 }
 
-/* Everything that a process has of two factors. */
+/* Compares all data of two factors on this process. */
 static inline void check_same(const char *what, const tristar_distributed_t *one,
                               const tristar_distributed_t *two) {
   const tsi_process *p = one->process, *q = two->process;

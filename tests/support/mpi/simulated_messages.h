@@ -5,8 +5,8 @@
 #include "tests/support/context.h"
 #include "tristar_mpi.h"
 
-/* A simulated factorization sends the messages that each rank has counted, and takes the same time again.
- * all: of each rank. */
+/* Checks that a simulated factorization sends the messages that each rank counted, and that a second
+ * simulation predicts the same time. all: statistics of each rank. */
 static void check_simulated_messages(const char *what, const tristar_analysis_t *analysis,
                                      const tristar_layout *layout, int ranks,
                                      const tristar_distributed_stats *all) {

@@ -1,6 +1,6 @@
-/* The processes of a distributed solve as threads of this one, messages through memory; steps run on the
- * thread of their process, or, if it has workers, as tasks of the StarPU that all of them share. The threads
- * live as long as the world: to start one takes longer than a solve. */
+/* The processes of a distributed solve as threads of one process; messages are copied in memory. Steps run on
+ * the thread of their process, or, if it has workers, as tasks of StarPU, which all of them share. The
+ * threads exist as long as the world, because starting a thread takes longer than a solve. */
 #pragma once
 
 #include "runtime/process/extract.h"
@@ -12,7 +12,7 @@
 
 typedef struct mail {
   bool there;
-  char *rows; /* what was sent, until its process waits for it */
+  char *rows; /* the sent rows, until the receiving process waits for them */
 } mail;
 
 struct world;
@@ -21,18 +21,18 @@ typedef struct member {
   struct world *world;
   tsi_index rank;
   pthread_t thread;
-  pthread_cond_t wake; /* a solve, the awaited message, or the end */
-  bool called;         /* to a solve that it has not begun */
-  tsi_index awaited;   /* message, or TSI_NONE */
+  pthread_cond_t wake; /* signals a solve, the awaited message, or the end */
+  bool called;         /* there is a solve that it has not begun */
+  tsi_index awaited;   /* message that it waits for, or TSI_NONE */
   tsi_process *process;
   tsi_process_run *run;
   mail *mail; /* by received message */
   char *b, *x;
   tsi_process_call call;
   tsi_index nrhs;
-  bool open;         /* with workers: the run has begun, and messages arrive as they are sent */
-  const bool *comes; /* of the run: which messages; */
-  tsi_index goes;    /* how many are still to be sent */
+  bool open;         /* with workers: the run has begun, and messages arrive when they are sent */
+  const bool *comes; /* which messages arrive in this run */
+  tsi_index goes;    /* number of messages that must still be sent */
 } member;
 
 typedef struct world {
@@ -40,7 +40,7 @@ typedef struct world {
   member member[RANKS_MOST];
   pthread_mutex_t lock;
   pthread_cond_t done;
-  tsi_index working; /* members that have not ended the solve */
+  tsi_index working; /* number of members that have not ended the solve */
   bool over;
 } world;
 
@@ -72,7 +72,7 @@ static inline tristar_status port_begin(void *context, const bool *comes, tsi_in
   return TRISTAR_OK;
 }
 
-/* With workers, messages of the next solve may be there already. */
+/* With workers, messages of the next solve may already have arrived. */
 static inline tristar_status port_end(void *context) {
   member *m = context;
   pthread_mutex_lock(&m->world->lock);
@@ -202,8 +202,8 @@ static inline void world_destroy(world *w) {
   pthread_mutex_destroy(&w->lock);
 }
 
-/* Copies rows between the user's array and that of a process, for the chunks that are at home there. row_of:
- * by final column; NULL: the same. */
+/* Copies rows between the user's array and the array of a process, for the chunks whose home is the process.
+ * row_of: row of the user, by final column; NULL: the same row. */
 static inline void exchange_rows(member *m, const tsi_index *row_of, char *user, bool to_user) {
   const tsi_process *p = m->process;
   const tsi_index n = (tsi_index)p->kind.n, columns = p->share->panels->start[p->share->panels->count];
@@ -221,7 +221,7 @@ static inline void exchange_rows(member *m, const tsi_index *row_of, char *user,
     }
 }
 
-/* nrhs and the arrays of call do not count. */
+/* nrhs and the arrays of call are ignored. */
 static inline void world_solve(world *w, const tristar_factor_t *f, const tsi_process_call *call, char *b,
                                char *x) {
   const tristar_analysis_t *an = f->analysis;

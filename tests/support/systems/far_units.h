@@ -1,11 +1,10 @@
-/* Matrices whose rows and columns have units that are far apart, their factors, and rounding errors of
- * solves. */
+/* Matrices with widely different scales of rows and columns, their factors, and rounding errors of solves. */
 #pragma once
 
 #include "tests/support/dense_systems.h"
 #include "tristar_triangle.h"
 
-/* A = L D U, of which L, D, U are rounded to the type; what is solved with is `a` or their product. */
+/* A = L D U with L, D, U rounded to the type. Solves use `a` or their product. */
 typedef struct factored {
   dense a, lower, upper;
   number middle[N_MAX];
@@ -42,7 +41,7 @@ static inline void make_matrix(dense *m, tristar_method method, tristar_scalar s
   const bool mixed = is_complex(scalar), symmetric = method != TRISTAR_METHOD_LU;
   number b[N_MAX][N_MAX];
   m->n = 2 + (int)(next_random(state) % (N_MAX - 1));
-  const uint64_t share = 1 + next_random(state) % 9; /* entries of ten */
+  const uint64_t share = 1 + next_random(state) % 9; /* number of nonzeros in ten entries */
   for (int i = 0; i < m->n; i++)
     for (int j = 0; j < m->n; j++) {
       const bool stored = i == j || next_random(state) % 10 < share;
@@ -112,7 +111,7 @@ static inline void factor_it(factored *f, tristar_method method, tristar_scalar 
   }
 }
 
-/* Entries of op(A) and of what rounding errors of its entries are compared with: itself, or |L| |D| |U|. */
+/* Entries of op(A), and the scale of their rounding errors: |op(A)| itself, or |L| |D| |U|. */
 typedef struct truth {
   number a[N_MAX][N_MAX];
   long double size[N_MAX][N_MAX];
@@ -216,7 +215,7 @@ static inline int units_of(tristar_scalar scalar) {
   return is_single(scalar) ? 12 : 45;
 }
 
-/* Of plain solves. */
+/* Returns the bound for errors of plain solves. */
 static inline double bound_of(tristar_scalar scalar) {
   return is_single(scalar) ? 5e-3 : 1e-10;
 }

@@ -1,6 +1,6 @@
-/* Small random matrices that are hard to judge: units far apart, small diagonals, exactly and nearly singular
- * ones, arrows, saddle points. Their entries are integers, times powers of two, or integers and one small
- * number: exact in every type. */
+/* Small random matrices that are difficult to judge as regular or singular: widely different scales, small
+ * diagonals, exactly and nearly singular ones, arrows, saddle points. Entries are integers times powers of
+ * two, or integers and one small number, so they are exact in every type. */
 #pragma once
 
 #include "tests/support/typed.h"
@@ -43,7 +43,7 @@ static inline int nasty_units(const typed *t) {
   return t->is_single ? 20 : 50;
 }
 
-/* A full diagonal, and so many of ten of the other entries. */
+/* Draws a full diagonal, and a random share of the other entries. */
 static inline void nasty_fill(nasty *m, uint64_t *seed) {
   const int share = nasty_draw(seed, 1, 5);
   for (int i = 0; i < m->n; i++)
@@ -53,7 +53,7 @@ static inline void nasty_fill(nasty *m, uint64_t *seed) {
     if (*nasty_at(m, i, i) == 0) *nasty_at(m, i, i) = 5;
 }
 
-/* A row becomes the sum of two others. */
+/* Replaces a row by the sum of two others. */
 static inline void nasty_make_dependent(nasty *m, uint64_t *seed) {
   const int row = nasty_draw(seed, 0, m->n - 1), one = (row + 1) % m->n, two = (row + 2) % m->n;
   for (int j = 0; j < m->n; j++) *nasty_at(m, row, j) = *nasty_at(m, one, j) + *nasty_at(m, two, j);
@@ -75,7 +75,7 @@ static inline void nasty_make_symmetric(nasty *m, bool product, uint64_t *seed) 
     }
 }
 
-/* An arrow; the diagonal is small where it is not to be definite. */
+/* Makes an arrow; its diagonal is small unless it must be definite. */
 static inline void nasty_make_arrow(nasty *m, const typed *t, uint64_t *seed) {
   const int tip = nasty_draw(seed, 0, 1) ? 0 : m->n - 1;
   for (int i = 0; i < m->n; i++)
@@ -104,7 +104,8 @@ static inline void nasty_make_saddle(nasty *m, const typed *t, uint64_t *seed) {
     }
 }
 
-/* The Laplacian of a tree, with weights far apart; mostly a weight of one row makes it regular. */
+/* Makes the Laplacian of a tree, with widely different weights; usually an additional weight in one row makes
+ * it regular. */
 static inline void nasty_make_tree(nasty *m, const typed *t, uint64_t *seed) {
   const int most = nasty_draw(seed, 4, nasty_units(t));
   for (int i = 0; i < m->n * m->n; i++) m->a[i] = 0;
@@ -151,7 +152,7 @@ static inline void nasty_make(const typed *t, nasty_kind kind, tristar_method me
   if (kind == NASTY_ARROW && nasty_draw(&seed, 0, 1)) nasty_scale(m, t, &seed);
 }
 
-/* Values for the same pattern that are easy. */
+/* Makes well-conditioned values for the same pattern. */
 static inline void nasty_make_tame(const nasty *m, nasty *tame) {
   *tame = *m;
   for (int i = 0; i < m->n; i++)

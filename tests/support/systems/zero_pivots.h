@@ -43,7 +43,7 @@ static inline problem *make_saddle(const typed *t, tristar_symmetry symmetry, ui
     if (j >= H_ROWS) continue;
     add(p, j, 2.5 + 0.2 * creal(random_value(seed + (uint64_t)j)));
     if (j + 1 < H_ROWS) add(p, j + 1, phase(t, seed + 1000 + (uint64_t)j, 0.9));
-    for (int32_t k = 0; k < 3; k++) /* of constraints in row j of B */
+    for (int32_t k = 0; k < 3; k++) /* constraints in row j of B */
       if ((j + 80 * k) % H_ROWS < CONSTRAINTS)
         add(p, H_ROWS + (j + 80 * k) % H_ROWS, phase(t, seed + 2000 + (uint64_t)(3 * j + k), 1));
   }
