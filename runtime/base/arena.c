@@ -25,7 +25,7 @@
 #define REGION ((size_t)32 << 20)
 #define MOST_SPANS (REGION / GRANULE / 2 + 1)
 
-/* Bytes of a region that no array has. */
+/* Free bytes of a region. */
 typedef struct span {
   size_t begin, end;
 } span;
@@ -50,7 +50,7 @@ static void unlock_arena(void) {
   pthread_mutex_unlock(&arena.lock);
 }
 
-/* A child of fork() finds the arena whole, and can allocate. */
+/* A child of fork() gets a consistent arena, and can allocate. */
 __attribute__((constructor)) static void watch_forks(void) {
   (void)pthread_atfork(lock_arena, unlock_arena, unlock_arena);
 }
@@ -67,14 +67,14 @@ static bool is_empty(const tsi_region *region) {
 
 static void advise_huge(void *memory, size_t bytes) {
 #ifdef MADV_HUGEPAGE
-  (void)madvise(memory, bytes, MADV_HUGEPAGE); /* a kernel without them says no */
+  (void)madvise(memory, bytes, MADV_HUGEPAGE); /* a kernel without huge pages refuses */
 #else
   (void)memory;
   (void)bytes;
 #endif
 }
 
-/* At the border of a huge page: what is mapped before and behind is given back. */
+/* Maps a region that begins at a huge page, and unmaps the bytes before and behind it. */
 static char *map_region(void) {
   const size_t all = REGION + HUGE_PAGE;
   char *memory = mmap(NULL, all, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -101,7 +101,7 @@ static tsi_region *add_region(void) {
   return region;
 }
 
-/* All empty regions but so many. */
+/* Returns all empty regions to the system, except `kept` of them. */
 static void drop_empty(int kept) {
   for (tsi_region **at = &arena.first; *at != NULL;) {
     tsi_region *region = *at;
@@ -116,7 +116,7 @@ static void drop_empty(int kept) {
 
 /* ---- Arrays of regions --------------------------------------------------------------------------------- */
 
-/* The smallest span that holds so many bytes: its region, NULL: there is none. */
+/* The region with the smallest span of at least `bytes` bytes, NULL: there is none. *found: the span. */
 static tsi_region *find_span(size_t bytes, int *found) {
   tsi_region *best = NULL;
   size_t least = SIZE_MAX;
@@ -149,7 +149,7 @@ static void *take(size_t bytes, tsi_region **out) {
   return block;
 }
 
-/* A span that touches its neighbours becomes one with them. */
+/* Frees a span, and joins it with the free spans that it touches. */
 static void give(tsi_region *region, span given) {
   int s = 0;
   while (s < region->spans && region->span[s].begin < given.begin) s++;
@@ -171,10 +171,10 @@ static void give(tsi_region *region, span given) {
 
 /* ---- All arrays ---------------------------------------------------------------------------------------- */
 
-/* Bytes up to which malloc of a cache line more is several times faster than aligned_alloc. */
+/* Largest bytes for which malloc with one more cache line is several times faster than aligned_alloc. */
 #define SMALL (SHARES_REGIONS ? (size_t)16 << 10 : 0)
 
-/* The address that malloc returned stands in front of the block: malloc leaves room, as it aligns to more
+/* The address from malloc is stored before the block. There is space for it, because malloc aligns to more
  * than a pointer. */
 static void *allocate_small(size_t bytes) {
   char *all = malloc(bytes + TSI_CACHE_LINE);
@@ -190,7 +190,7 @@ static void free_small(void *block) {
   free(all);
 }
 
-/* Of the C library. Huge pages of its own where they are not much more than the array. */
+/* Allocates by the C library, with huge pages if these are not much more than the array. */
 static void *allocate_alone(size_t bytes) {
   void *block;
   if (bytes <= SMALL) return allocate_small(bytes);
@@ -210,7 +210,7 @@ void *tsi_arena_allocate(size_t bytes, tsi_region **region) {
     block = take(round_up(bytes, GRANULE), region);
     pthread_mutex_unlock(&arena.lock);
   }
-  return block ? block : allocate_alone(bytes); /* also where there is no room for another region */
+  return block ? block : allocate_alone(bytes); /* also if no region can be added */
 }
 
 void tsi_arena_free(void *block, size_t bytes, tsi_region *region) {

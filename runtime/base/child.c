@@ -27,7 +27,7 @@ static bool is_program(const char *folder, int length, const char *from, const c
 }
 
 bool tsi_child_find(const char *name, char *path, size_t size) {
-  /* from the folder of this code, in the library or in a program: of the build, of its tests, installed */
+  /* from the folder of this code, in the library or in a program: in the build, in its tests, installed */
   static const char *const from[] = {"libexec/tristar", "../libexec/tristar", "../../libexec/tristar",
                                      "../../../libexec/tristar"};
   const char *chosen = tsi_variable(TSI_VARIABLE_HELPERS);
@@ -36,7 +36,7 @@ bool tsi_child_find(const char *name, char *path, size_t size) {
   if (chosen != NULL) return is_program(chosen, (int)strlen(chosen), ".", name, path, size);
   if (dladdr((void *)(uintptr_t)&tsi_child_find, &info) != 0 && info.dli_fname != NULL)
     snprintf(own, sizeof own, "%s", info.dli_fname);
-  if (strchr(own, '/') == NULL) { /* a program that the shell found in PATH */
+  if (strchr(own, '/') == NULL) { /* a program from PATH */
     const ssize_t length = readlink("/proc/self/exe", own, sizeof own - 1);
     own[length > 0 ? length : 0] = '\0';
   }
@@ -52,7 +52,7 @@ tristar_status tsi_child_prepare(tsi_env *env, size_t bytes, tsi_child *child) {
   *child = (tsi_child){.bytes = bytes, .file = memfd_create("tristar", MFD_CLOEXEC)};
   child->open = child->file >= 0;
   if (!child->open) TSI_FAIL(env, TRISTAR_ERR_RUNTIME, "memfd_create failed: %s", strerror(errno));
-  /* Not posix_fallocate: where memory is short it has other processes killed before it fails. */
+  /* Not posix_fallocate: if memory is short, the kernel kills other processes before it fails. */
   if (bytes > INT64_MAX || ftruncate(child->file, (off_t)bytes) != 0)
     TSI_FAIL(env, TRISTAR_ERR_MEMORY, "no %zu bytes to share with a process", bytes);
   void *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, child->file, 0);
@@ -98,8 +98,8 @@ tristar_status tsi_child_start(tsi_env *env, const char *program, tsi_child *chi
   return TRISTAR_OK;
 }
 
-/* Waits for the child; returns false if it runs on. Where the host ignores SIGCHLD, or waits for any child
- * itself, there is none left to wait for. */
+/* Waits for the child; returns false if it still runs. If the host ignores SIGCHLD, or waits for any child
+ * itself, there is no child left to wait for. */
 static bool reap(tsi_child *child, int options) {
   pid_t got;
   do got = waitpid(child->pid, NULL, options);

@@ -5,7 +5,7 @@
 
 #include <stdatomic.h>
 
-static _Atomic(double) latest; /* what it showed when nobody told it any more */
+static _Atomic(double) latest; /* last time, after the simulation has ended */
 static double (*_Atomic source)(void);
 
 double tsi_clock(void) {

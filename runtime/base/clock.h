@@ -1,8 +1,8 @@
-/* Seconds from an arbitrary origin; never run backward.
+/* Seconds from an arbitrary origin; they never run backward.
  *
- * tsi_clock is the time in which the library works: that of the wall, or, in a build for a StarPU that
- * simulates (TSI_SIMULATED), that of the simulated machine, which stands still but while simulated tasks and
- * transfers pass. tsi_wall_clock is for what measures the machine that the program itself runs on. */
+ * tsi_clock is the clock of the library. It is the wall clock; in a build for a StarPU that simulates
+ * (TSI_SIMULATED) it is the clock of the simulated machine, which advances only during simulated tasks and
+ * transfers. tsi_wall_clock is for measurements of the real machine. */
 #pragma once
 
 #include <stdint.h>
@@ -13,7 +13,7 @@ static inline double tsi_wall_clock(void) {
   clock_gettime(CLOCK_MONOTONIC, &now);
   return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }
-/* When that clock is so many seconds later, for pthread_cond_timedwait with a condition of
+/* The time of this clock after `seconds` seconds, for pthread_cond_timedwait with a condition of
  * tsi_condition_init. */
 static inline struct timespec tsi_wall_clock_in(double seconds) {
   struct timespec then;
@@ -25,9 +25,9 @@ static inline struct timespec tsi_wall_clock_in(double seconds) {
 }
 
 #ifdef TSI_SIMULATED
-/* 0 until somebody tells where to read it. */
+/* 0 before the first tsi_clock_follow. */
 double tsi_clock(void);
-/* now: gives the simulated time, from when the simulation begins to when it ends; NULL: the clock stands. */
+/* now: returns the simulated time, while the simulation runs; NULL: the clock stands. */
 void tsi_clock_follow(double (*now)(void));
 #else
 static inline double tsi_clock(void) {

@@ -5,20 +5,20 @@
 
 #include "runtime/base/arena.h"
 
-#define LEAST_USED_UP (16 * TSI_ARENA_GRANULE) /* that it is worth while to give back */
+#define LEAST_USED_UP (16 * TSI_ARENA_GRANULE) /* least bytes worth freeing */
 
-/* In front of each block: its size, so that tsi_release can count it off, and where it lies. One cache line
- * keeps the alignment. */
+/* Head of each block: its size, which tsi_release subtracts from the count, and its region. One cache line
+ * preserves the alignment. */
 typedef union tsi_memory_block {
   struct {
     size_t bytes;
-    size_t kept; /* the first byte of the block, behind its first granule, that was not given back; 0: all */
+    size_t kept; /* first byte of the block, behind its first granule, that was not freed; 0: nothing was */
     tsi_region *region;
-    tsi_env *env;                  /* that it was allocated through */
-    union tsi_memory_block *owned; /* the blocks that are released with it */
+    tsi_env *env;                  /* env of the allocation */
+    union tsi_memory_block *owned; /* blocks that are released with it */
     union tsi_memory_block *next,
-        **link;  /* in the list of its owner; link: what points to it there, or NULL */
-    bool hollow; /* there is nothing behind the head */
+        **link;  /* in the list of its owner; link: the pointer to this block there, or NULL */
+    bool hollow; /* the block is only the head */
   } head;
   char line[TSI_CACHE_LINE];
 } tsi_memory_block;
@@ -43,8 +43,8 @@ static void raise_to(_Atomic(size_t) *largest, size_t now) {
   }
 }
 
-/* Counts an allocation, unless it would exceed the limit: one that is refused is never counted, so that no
- * other one fails. *now: what is allocated with it. */
+/* Counts an allocation, unless it would exceed the limit. A refused allocation is never counted, so that no
+ * other one fails. *now: bytes with this allocation. */
 static bool count_allocation(tsi_memory *memory, size_t bytes, size_t *now) {
   const size_t limit = atomic_load_explicit(&memory->limit, memory_order_relaxed);
   size_t before = atomic_load(&memory->current);
@@ -59,7 +59,7 @@ static bool count_allocation(tsi_memory *memory, size_t bytes, size_t *now) {
   return true;
 }
 
-/* After an allocation that succeeded. */
+/* Called after a successful allocation. */
 static void raise_peaks(tsi_memory *memory, size_t now, size_t bytes) {
   raise_to(&memory->peak, now);
   raise_to(&memory->recent, now);
@@ -73,7 +73,7 @@ size_t tsi_memory_watch(tsi_env *env) {
   return now;
 }
 
-/* Where an allocation is asked for. */
+/* Place of a requested allocation. */
 typedef struct place {
   const char *function, *file;
   int line;
@@ -133,7 +133,7 @@ tristar_status tsi_allocate_zero(tsi_env *env, size_t count, size_t size, const 
   return status;
 }
 
-/* The granule that the head is in stays. */
+/* The granule with the head is kept. */
 void tsi_use_up(tsi_env *env, void *memory, size_t bytes) {
   tsi_memory_block *block = (tsi_memory_block *)memory - 1;
   const size_t begin = block->head.kept > 0 ? block->head.kept : TSI_ARENA_GRANULE,

@@ -1,8 +1,7 @@
-/* A number by which data can be known again: different data have the same one with probability 2^-64.
+/* A fingerprint of data: different data have the same number with probability 2^-64.
  *
  * Words of 8 bytes are mixed in one after the other, by multiplications with odd constants and shifts (the
- * finalizer of SplitMix64; Steele, Lea, Flood 2014). The number depends on the order of bytes of the machine.
- */
+ * finalizer of SplitMix64; Steele, Lea, Flood 2014). The number depends on the byte order of the machine. */
 #pragma once
 
 #include <stddef.h>
@@ -16,7 +15,7 @@ static inline uint64_t tsi_fingerprint_word(uint64_t seed, uint64_t word) {
   return x ^ (x >> 31);
 }
 
-/* Of `bytes` bytes and of what was in seed. */
+/* Fingerprint of `bytes` bytes, combined with seed. */
 static inline uint64_t tsi_fingerprint(uint64_t seed, const void *data, size_t bytes) {
   const char *from = (const char *)data;
   uint64_t x = tsi_fingerprint_word(seed, bytes), word;

@@ -5,12 +5,13 @@
 
 #include "runtime/base/env.h"
 
-/* Replaces *array of used elements by one with room for capacity. Errors: MEMORY; then it is as it was. */
+/* Replaces *array with `used` elements by an array for `capacity` elements. Errors: MEMORY; then it is
+ * unchanged. */
 TRISTAR_CHECKED tristar_status tsi_grow(tsi_env *env, void **array, size_t element, tsi_count used,
                                         tsi_count capacity);
-/* Room for one more element: an array that is full is doubled. Errors: the same. */
+/* Makes space for one more element: a full array is doubled. Errors: the same. */
 TRISTAR_CHECKED tristar_status tsi_make_room(tsi_env *env, void **array, size_t element, tsi_count used,
                                              tsi_count *capacity);
 
-/* The capacity to grow to from `capacity` full elements, when `limit` are expected in all. */
+/* The next capacity after `capacity` full elements, if `limit` elements are expected in all. */
 tsi_count tsi_next_capacity(tsi_count capacity, tsi_count limit);

@@ -1,8 +1,8 @@
-/* Tells ThreadSanitizer about the edges that StarPU enforces.
+/* Announces to ThreadSanitizer the edges that StarPU enforces.
  *
- * StarPU is not instrumented, so TSan does not see that a task runs after those it waits for. Each run of a
- * task "releases" its own record and "acquires" exactly the records that it declared to wait for: a missing
- * edge still shows as a race. */
+ * StarPU is not instrumented, so TSan does not see that a task runs after the tasks that it waits for. Each
+ * run of a task "releases" its own record and "acquires" exactly the records for which it declared to wait: a
+ * missing edge still shows as a race. */
 #pragma once
 
 #if defined(__SANITIZE_THREAD__)

@@ -26,7 +26,7 @@ static inline void tsi_heap_push(tsi_heap *heap, double key, tsi_index item) {
   heap->entry[at] = added;
 }
 
-/* Takes the first one. */
+/* Removes and returns the first item. */
 static inline tsi_keyed tsi_heap_pop(tsi_heap *heap) {
   const tsi_keyed first = heap->entry[0], last = heap->entry[--heap->count];
   tsi_index at = 0;

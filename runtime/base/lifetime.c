@@ -10,8 +10,8 @@ static void count_fork(void) {
   atomic_fetch_add(&tsi_forks, 1);
 }
 
-/* When the library is loaded: a fork() before the first context counts, too. Where there is no memory for it
- * forks go unnoticed. */
+/* Called when the library is loaded, so that a fork() before the first context counts, too. If there is no
+ * memory for the handler, forks are not noticed. */
 __attribute__((constructor)) static void watch_forks(void) {
   (void)pthread_atfork(NULL, NULL, count_fork);
 }
@@ -30,7 +30,7 @@ void tsi_lifetime_release(tsi_lifetime *life) {
   if (atomic_fetch_sub(&life->owners, 1) == 1 && life->end != NULL) life->end(life);
 }
 
-/* Keeps abandoned objects within reach, for the sake of tools that look for leaks. */
+/* Keeps abandoned objects reachable, for tools that find leaks. */
 typedef struct abandoned {
   const void *object;
   struct abandoned *next;

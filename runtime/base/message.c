@@ -1,7 +1,7 @@
-/* Messages of errors, thread by thread, and their way from one thread to another: see env.h.
+/* Messages of errors by thread, and their copies to other threads: see env.h.
  *
- * A message belongs to the thread, not to the context: so threads that share a context do not overwrite each
- * other's, and a call that was given NULL instead of an object can leave one all the same. */
+ * A message belongs to a thread, not to a context. So threads that share a context do not overwrite each
+ * other's messages, and a call with NULL instead of an object also has a message. */
 #include <stdarg.h>
 #include <stdio.h>
 
@@ -9,8 +9,8 @@
 
 /* The calling thread's latest error. */
 static _Thread_local struct {
-  uint64_t env;  /* its id; 0: of a call that was given no object, */
-  uint64_t tick; /* which was then */
+  uint64_t env;  /* id of its env; 0: of a call without an object */
+  uint64_t tick; /* tsi_tick() of such a call */
   bool logged;
   char text[TSI_MESSAGE_SIZE];
 } latest;

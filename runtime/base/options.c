@@ -1,7 +1,7 @@
 /* See options.h. */
 #include "runtime/base/options.h"
 
-#define SIZE_MOST 4096 /* No struct has so many bytes: the size is whatever was in memory. */
+#define SIZE_MOST 4096 /* Larger sizes are uninitialized memory: no struct has so many bytes. */
 
 void tsi_options_init(void *options, size_t size, const void *defaults, size_t known) {
   memset(options, 0, size);

@@ -1,8 +1,8 @@
-/* Option structs whose first member is their size: how programs and libraries of different versions agree.
+/* Option structs whose first member is their size, for programs and libraries of different versions.
  *
- * A later version adds fields at the end of a struct, and 0 always is the default of such a field. A program
- * passes the size of the struct that it was compiled with. A smaller struct than that of the library lacks
- * the last fields, which take their defaults. A larger one is accepted if its additional bytes are all 0. */
+ * A later version adds fields at the end of a struct, and 0 is always the default of such a field. A program
+ * passes the size of the struct with which it was compiled. A smaller struct than the library's lacks the
+ * last fields, which get their defaults. A larger struct is accepted if its additional bytes are all 0. */
 #pragma once
 
 #include "runtime/base/env.h"

@@ -1,4 +1,4 @@
-/* Files that replace others when they are complete: see output_file.h. */
+/* Files that replace others once they are complete: see output_file.h. */
 #include "runtime/base/output_file.h"
 
 #include <errno.h>
@@ -9,14 +9,14 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define NAMES_MOST 100 /* tried before one is found that is not taken */
+#define NAMES_MOST 100 /* names to try until one is not taken */
 
 static int open_directly(const char *path, int *descriptor) {
   *descriptor = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
   return *descriptor < 0 ? errno : 0;
 }
 
-/* The path that a new file is to have; false: the file is to be written directly. */
+/* Finds the final path of a new file; false: the file is written directly. */
 static bool find_target(const char *path, char target[PATH_MAX], struct stat *old, bool *exists) {
   *exists = stat(path, old) == 0;
   if (*exists) {
@@ -24,11 +24,11 @@ static bool find_target(const char *path, char target[PATH_MAX], struct stat *ol
     return access(path, W_OK) == 0 && realpath(path, target) != NULL;
   }
   struct stat link;
-  if (lstat(path, &link) == 0) return false; /* a link that leads nowhere yet */
+  if (lstat(path, &link) == 0) return false; /* a link without a target */
   return snprintf(target, PATH_MAX, "%s", path) < PATH_MAX;
 }
 
-/* A name in the folder of the target. */
+/* A temporary name in the folder of the target. */
 static void name_beside(tsi_output_file *file, int attempt) {
   snprintf(file->beside, sizeof file->beside, "%s.%x", file->target,
            (unsigned)getpid() + 977 * (unsigned)attempt);
@@ -72,7 +72,7 @@ int tsi_output_file_begin(tsi_output_file *file, const char *path, int *descript
   return code;
 }
 
-/* Gives a file without a name one beside the target. */
+/* Gives an unnamed file a temporary name in the folder of the target. */
 static int make_name(tsi_output_file *file) {
   char self[64];
   snprintf(self, sizeof self, "/proc/self/fd/%d", file->descriptor);

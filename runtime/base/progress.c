@@ -11,7 +11,7 @@ struct tsi_progress {
   pthread_mutex_t lock;
   tristar_progress_fn call;
   void *arg;
-  _Atomic(double) next[PHASES]; /* by phase: time of tsi_wall_clock from which on it is called */
+  _Atomic(double) next[PHASES]; /* by phase: time of tsi_wall_clock of the next call */
 };
 
 tristar_status tsi_progress_set(tsi_env *env, tristar_progress_fn call, void *arg) {

@@ -1,4 +1,4 @@
-/* Single scalars of a type that is known at run time only: for what is done once, or for few of them. */
+/* Access to single scalars of a type that is known only at run time: for rare operations, or few scalars. */
 #pragma once
 
 #include <stdbool.h>
@@ -6,7 +6,7 @@
 
 #include "tristar.h"
 
-/* Doubles (or floats) that one value takes. */
+/* Number of doubles (or floats) of one value. */
 static inline int tsi_scalar_width(tristar_scalar scalar) {
   return scalar == TRISTAR_COMPLEX_SINGLE || scalar == TRISTAR_COMPLEX_DOUBLE ? 2 : 1;
 }
@@ -32,8 +32,8 @@ static inline void tsi_scalar_write(char scalar, void *array, size_t i, const do
       ((double *)array)[width * i + k] = part[k];
 }
 
-/* Entry i is on the diagonal of a matrix of that symmetry, or of its inverse: real, or zero, but for rounding
- * errors, which are removed. */
+/* Removes rounding errors from entry i, which is on the diagonal of a matrix of this symmetry, or of its
+ * inverse: it is real, or zero. */
 static inline void tsi_scalar_fix_diagonal(tristar_symmetry symmetry, char scalar, void *array, size_t i) {
   double part[2];
   if (symmetry != TRISTAR_HERMITIAN && symmetry != TRISTAR_SKEW_SYMMETRIC) return;

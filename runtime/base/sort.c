@@ -25,8 +25,8 @@ static tsi_index middle_of(tsi_index a, tsi_index b, tsi_index c) {
   return b <= c ? b : a > c ? a : c;
 }
 
-/* Where the second part of a list begins, none of whose entries is below one of the first part: at least one
- * and at most count - 1 (Hoare 1962). */
+/* Begin of the second part of a list, whose entries are not below any entry of the first part: at least 1 and
+ * at most count - 1 (Hoare 1962). */
 static tsi_count part(tsi_index *list, tsi_count count) {
   const tsi_index pivot = middle_of(list[0], list[count / 2], list[count - 1]);
   tsi_count i = -1, j = count;
@@ -42,8 +42,8 @@ static tsi_count part(tsi_index *list, tsi_count count) {
   }
 }
 
-/* By parts, which calls no function for a comparison as qsort does; that has what was badly parted `turns`
- * times. */
+/* Sorts by parts, without a call for each comparison as in qsort. A list that was divided badly `turns` times
+ * is sorted by qsort. */
 static void sort_parts(tsi_index *list, tsi_count count, int turns) {
   for (; count > SHORT && turns > 0; turns--) {
     const tsi_count first = part(list, count);

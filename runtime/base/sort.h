@@ -5,11 +5,11 @@
 
 /* Ascending, in place. */
 void tsi_sort_indices(tsi_index *list, tsi_count count);
-/* The same, each once; returns how many they are. */
+/* The same, and removes duplicates; returns the number of different ones. */
 tsi_count tsi_sort_unique(tsi_index *list, tsi_count count);
 
-/* The first of the ascending numbers index[low .. high - 1] that is at least i: where it stands; high: none.
- */
+/* Position of the first of the ascending numbers index[low .. high - 1] that is at least i; high: there is
+ * none. */
 static inline tsi_count tsi_lower_bound(const tsi_index *index, tsi_count low, tsi_count high, tsi_index i) {
   while (low < high) {
     const tsi_count middle = low + (high - low) / 2;
@@ -21,7 +21,8 @@ static inline tsi_count tsi_lower_bound(const tsi_index *index, tsi_count low, t
   return low;
 }
 
-/* Where i stands among the ascending numbers index[low .. high - 1], often at an end; TSI_NONE: nowhere. */
+/* Position of i among the ascending numbers index[low .. high - 1], often at an end; TSI_NONE: there is none.
+ */
 static inline tsi_count tsi_find_sorted(const tsi_index *index, tsi_count low, tsi_count high, tsi_index i) {
   if (low == high) return TSI_NONE;
   if (index[low] >= i) return index[low] == i ? low : TSI_NONE;
@@ -30,5 +31,6 @@ static inline tsi_count tsi_find_sorted(const tsi_index *index, tsi_count low, t
   return index[at] == i ? at : TSI_NONE;
 }
 
-/* Of count ranges that follow each other, range k from begin[k] on: the one that has i. i >= begin[0]. */
+/* Finds the range with i among count consecutive ranges, of which range k begins at begin[k]. i >= begin[0].
+ */
 tsi_index tsi_find_range(const tsi_index *begin, tsi_index count, tsi_index i);

@@ -1,9 +1,10 @@
-/* Mutexes, conditions and threads of our own, with their failures told.
+/* Mutexes, conditions and threads, with error messages.
  *
- * Reads   nothing.   Writes  what is initialized; on failure nothing is, and nothing has to be destroyed.
+ * Reads   nothing.   Writes  the initialized object; after a failure nothing is initialized, and nothing must
+ * be destroyed.
  * Invariants
- *   - conditions wait by CLOCK_MONOTONIC, which nobody sets
- *   - our threads mask all signals: those are for the threads of the program */
+ *   - conditions use CLOCK_MONOTONIC, which cannot be set
+ *   - threads of the library mask all signals, which are for threads of the program */
 #pragma once
 
 #include <pthread.h>

@@ -1,8 +1,8 @@
-/* Environment variables of TriStar: the one table of their names, defaults and meanings.
+/* Environment variables of TriStar: the only table of their names, defaults and meanings.
  *
  * Reads   the environment, at each call.   Writes  nothing.
- * Invariant: whoever looks at a variable TRISTAR_... names it by its number here (tools/ci/check_variables),
- * so that no list of them can be incomplete. */
+ * Invariant: all code that reads a variable TRISTAR_... uses its number here (tools/ci/check_variables), so
+ * that no list of them can be incomplete. */
 #pragma once
 
 typedef enum tsi_variable_id {
