@@ -105,7 +105,7 @@ tristar_status tsi_oneside_check(const tsi_oneside *port) {
 #define YIELDS 200
 #define NAP_NANOSECONDS 20000
 
-/* Gives the core away, for longer when the wait is long. */
+/* Yields the core; sleeps if the wait is long. */
 static void pause_waiting(int turn) {
   static const struct timespec nap = {0, NAP_NANOSECONDS};
   if (turn < YIELDS)

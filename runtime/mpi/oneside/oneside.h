@@ -1,19 +1,19 @@
 /* One-sided messages between processing elements (PEs) that share memory: put with signal, get, wait, quiet,
  * teams.
  *
- * Job. Give each PE a symmetric heap (codelets/gpu/tables/heap.h) that all PEs write directly. Two kinds of
- * memory: a shared window of MPI-3 between the ranks of one node, and memory that the caller mapped, as
- * between threads or processes after fork().
+ * Job. Give each PE a symmetric heap (codelets/gpu/tables/heap.h) that all PEs write directly. There are two
+ * kinds of memory: a shared window of MPI-3 between the ranks of one node, and memory mapped by the caller,
+ * for threads or processes after fork().
  *
- * Waits. Every wait has a deadline: a PE that was killed or gets no core does not block the others. A wait
- * that fails stops the port on all PEs: their waits return an error that names the PE that waited, its peer
- * and its flag. A stopped port stays so; a late put does no harm, as nobody reads it. While it waits a PE
- * gives its core away.
+ * Waits. Every wait has a deadline, so a PE that was killed or gets no core does not block the others. A wait
+ * that fails stops the port on all PEs: their waits return an error with the waiting PE, its peer and its
+ * flag. A stopped port stays stopped; a late put is harmless, because its data is never read. A waiting PE
+ * yields its core.
  *
  * Reads   the buffers of puts, until the call returns.
  * Writes  the heaps.
  * Invariants
- *   - offsets of data count from the begin of the data of a heap, and mean the same on all PEs
+ *   - offsets of data count from the begin of the data of a heap, and are the same on all PEs
  *   - memory order: see heap.h. tsi_oneside_quiet orders all earlier puts of the thread before later ones
  * Functions are local and may be called from any thread, unless they are collective. */
 #pragma once
@@ -25,22 +25,22 @@
 
 typedef struct tsi_oneside tsi_oneside;
 
-/* Bytes of a heap with so many flags and bytes of data. */
+/* Bytes of a heap with `flags` flags and `data` bytes of data. */
 static inline size_t tsi_oneside_bytes(int32_t flags, size_t data) {
   return tsi_heap_data(flags) + (data + 63) / 64 * 64;
 }
 
-/* Collective. Heaps in a window of the ranks of comm, rank r being PE r; flags and bytes of data are the
- * largest that any rank asks for. seconds: of the deadline of waits. All ranks return the same status.
- * Errors: UNSUPPORTED (the ranks are on several nodes), MEMORY, RUNTIME. */
+/* Collective. Creates heaps in a window of the ranks of comm; rank r is PE r. Each heap has the largest
+ * numbers of flags and bytes of data that any rank requests. seconds: deadline of waits. All ranks return the
+ * same status. Errors: UNSUPPORTED (the ranks are on several nodes), MEMORY, RUNTIME. */
 TRISTAR_CHECKED tristar_status tsi_oneside_create(tsi_env *env, MPI_Comm comm, int32_t flags, size_t data,
                                                   double seconds, tsi_oneside **out);
-/* Local. Heaps in memory of the caller, base[k] of PE k, of tsi_oneside_bytes bytes each, zero before the
- * first PE uses them. The caller keeps the memory, and base is copied. Errors: MEMORY. */
+/* Local. Uses heaps in memory of the caller: base[k] of PE k, of tsi_oneside_bytes bytes each, zero before
+ * the first PE uses them. The caller keeps the memory; base is copied. Errors: MEMORY. */
 TRISTAR_CHECKED tristar_status tsi_oneside_map(tsi_env *env, int32_t pe, int32_t pes, int32_t flags,
                                                char *const *base, double seconds, tsi_oneside **out);
-/* Collective for a window, unless it is stopped: then its memory stays until the process ends. Accepts NULL.
- */
+/* Collective for a window. The window of a stopped port stays allocated until the process ends; then the call
+ * is local. Accepts NULL. */
 void tsi_oneside_destroy(tsi_oneside **port);
 
 const tsi_symmetric_heap *tsi_oneside_heap(const tsi_oneside *port);
@@ -50,35 +50,36 @@ void *tsi_oneside_data(const tsi_oneside *port);
 
 /* Copies bytes to offset `to` of a PE. */
 void tsi_oneside_put(tsi_oneside *port, int32_t pe, size_t to, const void *from, size_t bytes);
-/* The same, then raises a flag of that PE to the epoch. */
+/* The same, then raises a flag of this PE to the epoch. */
 void tsi_oneside_put_signal(tsi_oneside *port, int32_t pe, size_t to, const void *from, size_t bytes,
                             int32_t flag, int32_t epoch);
 void tsi_oneside_signal(tsi_oneside *port, int32_t pe, int32_t flag, int32_t epoch);
 /* Copies bytes from offset `from` of a PE. */
 void tsi_oneside_get(const tsi_oneside *port, int32_t pe, size_t from, void *to, size_t bytes);
-/* All earlier puts of the calling thread come before its later ones on every PE. */
+/* On every PE, all earlier puts of the calling thread become visible before its later ones. */
 void tsi_oneside_quiet(tsi_oneside *port);
 
-/* Has the PE's own flag reached the epoch? If so the data that was put before is visible. */
+/* Whether the PE's own flag has reached the epoch. Then the data of the put is visible. */
 bool tsi_oneside_test(const tsi_oneside *port, int32_t flag, int32_t epoch);
-/* Waits for that. peer: the PE that raises the flag, for messages. Errors: RUNTIME (the deadline has passed,
- * or the port is stopped). */
+/* Waits until the flag has reached the epoch. peer: the PE that raises the flag, for messages. Errors:
+ * RUNTIME (the deadline has passed, or the port is stopped). */
 TRISTAR_CHECKED tristar_status tsi_oneside_wait(tsi_oneside *port, int32_t peer, int32_t flag, int32_t epoch);
 
-/* Stops the port on all PEs: this PE gives up its wait for a flag. */
+/* Stops the port on all PEs, because this PE ends its wait for a flag without success. */
 void tsi_oneside_stop(tsi_oneside *port, int32_t peer, int32_t flag, int32_t epoch);
 bool tsi_oneside_stopped(const tsi_oneside *port);
-/* Errors: RUNTIME, with the failed wait, if the port is stopped. */
+/* Checks that the port is not stopped. Errors: RUNTIME, with the failed wait. */
 TRISTAR_CHECKED tristar_status tsi_oneside_check(const tsi_oneside *port);
 
-/* PEs first, first + stride, ...: as the processes of a row, a column or a grid of a layout. */
+/* A team of PEs first, first + stride, ...: for example the processes of a row, a column or a grid of a
+ * layout. */
 typedef struct tsi_oneside_team {
   int32_t first, stride, count;
 } tsi_oneside_team;
 static inline int32_t tsi_oneside_team_pe(const tsi_oneside_team *team, int32_t member) {
   return team->first + member * team->stride;
 }
-/* Collective in the team: returns when all members have come. flag: the first of `count` flags, member k of
- * which PE k of the team raises; epoch: another one in each call. Errors: as tsi_oneside_wait. */
+/* Collective in the team: returns when all members have called it. flag: the first of `count` flags; member k
+ * raises flag + k on all members. epoch: a new one in each call. Errors: as tsi_oneside_wait. */
 TRISTAR_CHECKED tristar_status tsi_oneside_meet(tsi_oneside *port, const tsi_oneside_team *team, int32_t flag,
                                                 int32_t epoch);

@@ -1,4 +1,4 @@
-/* Runs by one-sided messages: see run_port.h. */
+/* Runs with one-sided messages: see run_port.h. */
 #include "runtime/mpi/oneside/run_port.h"
 
 #include "runtime/base/clock.h"
@@ -12,7 +12,7 @@ int64_t tsi_oneside_list_rows(const tsi_program *program, bool adds, int64_t *ro
   int64_t rows = 0;
   for (tsi_index m = 0; m < program->receives; m++) {
     const tsi_message *now = &program->receive[m], *before = now - (m > 0);
-    /* the parts of a sum are one behind the other */
+    /* the parts of a sum are consecutive messages */
     const bool joins = adds && m > 0 && tsi_oneside_is_sum(now) && now->kind == before->kind &&
                        now->number == before->number;
     row[m] = joins ? row[m - 1] : rows;
@@ -26,7 +26,7 @@ typedef struct place_exchange {
   MPI_Request *request;     /* receives, then sends */
 } place_exchange;
 
-/* Collective. Each receiver informs the sender of a message of its place. */
+/* Collective. Each receiver sends the place of each message to its sender. */
 static tristar_status exchange_places(tsi_run_port *port, MPI_Comm comm, const place_exchange *x) {
   const tsi_program *program = port->program;
   const int bytes = (int)sizeof *port->place;
@@ -149,7 +149,7 @@ static tristar_status port_wait(void *context, tsi_index number) {
   return TRISTAR_OK;
 }
 
-/* Takes the messages that have come, or all; under the lock. */
+/* Handles the messages that have arrived, or all; under the lock. */
 static bool take_arrivals(tsi_run_port *port, bool all) {
   const tsi_index before = port->opens;
   tsi_index kept = 0;
@@ -164,7 +164,7 @@ static bool take_arrivals(tsi_run_port *port, bool all) {
   return kept < before;
 }
 
-/* Each PE that sends to this one may write this inbox again. */
+/* Lets each PE that sends to this one write this inbox again. */
 static void release_inbox(const tsi_run_port *port) {
   const tsi_program *program = port->program;
   const int32_t pe = tsi_oneside_heap(port->oneside)->pe;
@@ -172,8 +172,8 @@ static void release_inbox(const tsi_run_port *port) {
     tsi_oneside_signal(port->oneside, program->receive[m].peer, port->done + pe, port->epoch);
 }
 
-/* Takes what has come; under the lock. When nothing came for too long, or another PE has given up, all
- * messages count as arrived, so that all tasks of the run end. true: something has come. */
+/* Handles arrived messages; under the lock. If none has arrived for too long, or another PE has stopped the
+ * port, all messages count as arrived, so that all tasks of the run end. true: a message has arrived. */
 static bool look(tsi_run_port *port) {
   if (take_arrivals(port, false)) {
     port->waits = false;
@@ -191,10 +191,10 @@ static bool look(tsi_run_port *port) {
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* guards the list and the arrivals of its ports */
 static tsi_run_port *running;
-static _Atomic(int) runs;         /* in the list */
+static _Atomic(int) runs;         /* length of the list */
 static _Atomic(bool) hook_exists; /* set once */
 
-/* A progression hook of StarPU. Gives whether the worker may block. */
+/* A progression hook of StarPU. Returns whether the worker may block. */
 static unsigned advance(void *arg) {
   bool any = false;
   const bool in_flight = atomic_load_explicit(&runs, memory_order_relaxed) > 0;
@@ -233,7 +233,7 @@ bool tsi_run_port_look(tsi_run_port *port) {
   return any;
 }
 
-/* Takes what has come. false: nothing is missing any more. */
+/* Handles arrived messages. false: none is missing any more. */
 static bool take_more(tsi_run_port *port) {
   pthread_mutex_lock(&lock);
   (void)look(port);

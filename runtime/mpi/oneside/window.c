@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-/* Collective: all ranks get the worst status. */
+/* Collective. All ranks get the worst status. */
 static tristar_status agree(tsi_env *env, MPI_Comm comm, tristar_status mine) {
   int worst = (int)mine;
   TSI_TRY(TSI_MPI(env, "MPI_Allreduce", MPI_Allreduce(MPI_IN_PLACE, &worst, 1, MPI_INT, MPI_MAX, comm)));
@@ -13,7 +13,7 @@ static tristar_status agree(tsi_env *env, MPI_Comm comm, tristar_status mine) {
   return mine;
 }
 
-/* Collective. Can all ranks share memory? */
+/* Collective. Checks that all ranks can share memory. */
 static tristar_status check_node(tsi_env *env, MPI_Comm comm) {
   MPI_Comm node;
   int all = 0, here = 0;
@@ -27,7 +27,7 @@ static tristar_status check_node(tsi_env *env, MPI_Comm comm) {
            "one-sided messages need shared memory: %d of %d ranks are on this node", here, all);
 }
 
-/* Collective. The largest of what the ranks ask for. */
+/* Collective. The largest requests of all ranks. */
 static tristar_status unite(tsi_env *env, MPI_Comm comm, int32_t *flags, size_t *data) {
   int64_t most[2] = {*flags, (int64_t)*data};
   TSI_TRY(TSI_MPI(env, "MPI_Allreduce", MPI_Allreduce(MPI_IN_PLACE, most, 2, MPI_INT64_T, MPI_MAX, comm)));
@@ -36,7 +36,7 @@ static tristar_status unite(tsi_env *env, MPI_Comm comm, int32_t *flags, size_t 
   return TRISTAR_OK;
 }
 
-/* Collective. A window of so many bytes on each rank, zero, and where each part is. */
+/* Collective. Opens a window of `bytes` bytes on each rank, all zero, and finds the address of each part. */
 static tristar_status open_window(tsi_env *env, MPI_Comm comm, size_t bytes, char **base, MPI_Win *window) {
   char *own = NULL;
   int pes = 0;
@@ -65,7 +65,7 @@ tristar_status tsi_oneside_create(tsi_env *env, MPI_Comm comm, int32_t flags, si
   TSI_TRY(agree(env, comm, TSI_ALLOC_ZERO(env, base, pes)));
   tristar_status status = open_window(env, comm, tsi_oneside_bytes(flags, data), base, &window);
   if (status == TRISTAR_OK) status = tsi_oneside_map(env, pe, pes, flags, base, seconds, out);
-  status = agree(env, comm, status); /* behind it all heaps are zero */
+  status = agree(env, comm, status); /* afterwards all heaps are zero */
   if (status == TRISTAR_OK)
     (*out)->window = window;
   else {
