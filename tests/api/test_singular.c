@@ -1,6 +1,8 @@
 /* Matrices that are singular to working precision are told: refused by the factorization, or by the
  * condition. Matrices that only look like it, graded ones, are solved. The message names a row that depends
  * on others. */
+#include <float.h>
+
 #include "tests/support/context.h"
 #include "tests/support/subtests.h"
 #include "tests/support/typed.h"
@@ -429,6 +431,35 @@ static void check_no_complement(tristar_t *ts) {
   }
 }
 
+/* Right-hand sides, most without a solution, whose entries differ widely: refinement has converged just where
+ * the backward error is within the tolerance. */
+static void check_stop(tristar_t *ts) {
+  enum { N = 7 };
+  static const double rows[N][N] = {{0, 2, 1, 2, 2, -1, 1},    {-2, 3},           {-2, 0, -3},
+                                    {4, -4, 4, -4, -4, 2, -2}, {-1, 0, 0, 0, -3}, {2, 0, 0, 0, 0, 2.25},
+                                    {3, 0, 0, 0, 0, 0, -2}};
+  CLEANUP(tristar_analysis_destroy) tristar_analysis_t *an;
+  CLEANUP(tristar_factor_destroy) tristar_factor_t *f;
+  CLEANUP(tristar_plan_destroy) tristar_plan_t *p;
+  tristar_analysis_options o = DEFAULTS(tristar_analysis_options);
+  o.singular = TRISTAR_SINGULAR_PERTURB;
+  memset(&m, 0, sizeof m);
+  m.n = N;
+  for (int i = 0; i < N; i++) memcpy(m.a[i], rows[i], sizeof rows[i]);
+  const tristar_view v = make_view(&typed_double, N, TRISTAR_GENERAL);
+  CHECK_OK(tristar_analyze(ts, &v, &o, &an));
+  CHECK_OK(tristar_factor(an, v.values, &f));
+  CHECK_OK(tristar_plan(f, NULL, &p));
+  for (int k = 0; k < 100; k++) {
+    double b[N], x[N];
+    tristar_refine_result result;
+    for (int i = 0; i < N; i++) b[i] = ldexp(i % 2 ? 1 : -1, i * k * 37 % 101 - 50);
+    CHECK_OK(tristar_solve_refined(p, TRISTAR_N, 1, b, N, x, N, NULL, &result));
+    CHECK_MSG((result.stop == TRISTAR_STOP_CONVERGED) == (result.backward_error <= 2 * DBL_EPSILON),
+              "right-hand side %d: stop %d, backward error %g", k, (int)result.stop, result.backward_error);
+  }
+}
+
 int main(int argc, char **argv) {
   subtests_begin(&argc, argv);
   static const tristar_method symmetric[] = {TRISTAR_METHOD_AUTO, TRISTAR_METHOD_LLT, TRISTAR_METHOD_LDLT};
@@ -468,5 +499,6 @@ int main(int argc, char **argv) {
   RUN(check_tiniest(ts));
   RUN(check_perturbed_schur(ts));
   RUN(check_no_complement(ts));
+  RUN(check_stop(ts));
   return 0;
 }
