@@ -1,7 +1,7 @@
 /* Allocation of large arrays in regions of huge pages that arrays share.
  *
  * Job. A solve streams through its arrays. Processors do not prefetch across the borders of pages. Each small
- * page costs a miss of the TLB, and a page fault at its first write, which takes longer than filling the page
+ * page costs a miss of the TLB. Its first write is a page fault, which takes longer than filling the page
  * (under some hypervisors 100 times). So arrays are allocated in huge pages (2 MB). An array of 1 MB with its
  * own pages would waste half of them, which the system clears nevertheless. So arrays share a region, and a
  * new array reuses the space of a freed one without new pages.

@@ -2,8 +2,8 @@
  *
  * Job. The program and every object of a context own a reference to it. It ends when its last owner releases
  * it, so objects and context may be destroyed in any order. After fork() a child has copies of its parent's
- * objects, but none of the threads of StarPU and of MPI that they use, and locks held by other threads stay
- * locked forever. Such objects are *inherited*: public functions refuse them (TSI_ENTER, env.h), and their
+ * objects, but not the threads of StarPU and MPI that they use. Locks held by other threads stay locked
+ * forever. Such objects are *inherited*: public functions refuse them (TSI_ENTER, env.h), and their
  * destruction does nothing.
  *
  * Reads   nothing.   Writes  its members; the count of forks, which is static, as it belongs to the process.

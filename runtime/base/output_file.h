@@ -1,7 +1,7 @@
 /* A file that replaces another one only once it is complete.
  *
- * The new contents are written to a file without a name in the same folder (O_TMPFILE) or, if the file system
- * has none, to a file with a temporary name. The commit gives it the final name. Until then the old file is
+ * The new contents are written to a file without a name in the same folder (O_TMPFILE). If the file system
+ * has none, the file has a temporary name. The commit gives it the final name. Until then the old file is
  * unchanged, and if the process ends early nothing of the new file is left.
  *
  * Some files are written directly, as they cannot be replaced: a file that is not regular (a pipe,

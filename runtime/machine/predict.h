@@ -9,7 +9,8 @@
  *   level sets     sum over levels of max(bytes / all, heaviest task / one) + levels * barrier + start
  *
  * If the kernels of one core are slower than its bandwidth, their rate counts. Data that fit into half of the
- * last cache of the working cores are still in it at the next solve, and are read at the rate of the kernels.
+ * last cache of the working cores are still cached at the next solve. They are read at the rate of the
+ * kernels.
  *
  * Reads   the calibration, steps with bundles or levels.   Writes  nothing. */
 #pragma once

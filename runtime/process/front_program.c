@@ -62,8 +62,7 @@ static void add_fronts(adder *a) {
   }
 }
 
-/* ---- Steps after the fronts -----------------------------------------------------------------------------
- */
+/* ---- Steps after the fronts --------------------------------------------------------------------------- */
 
 static void add_edge(adder *a, tsi_index item, tsi_index before) {
   if (a->edge) a->edge[a->edges] = (tsi_edge){item, before};

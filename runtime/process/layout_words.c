@@ -12,7 +12,7 @@ tristar_status tsi_layout_check_words(tsi_env *env, const tristar_layout *layout
            (int)layout->map, (int)layout->message_tree);
 }
 
-/* Chunks for GPUs. A panel takes a block as long as about 80 KB of factor, but chunks of single panels would
+/* Chunks for GPUs. A panel takes a block as long as about 80 KB of factor. But chunks of single panels would
  * occupy too many blocks at the bottom of the tree. These sizes had the least simulated times for four
  * families of matrices on up to 16 A100. */
 #define GPU_CHUNK_BYTES 512e3

@@ -1,11 +1,10 @@
 /* Subtrees of a process's share on its devices: their choice, and their data.
  *
- * Job. Choose subtrees from the chunks that a process owns as a whole, as a plan does for its factor
- * (device_split_options.h), and assign them to the devices of the process's StarPU. All processes receive the
- * choice of each process, because they have the same layout: a subtree on a device is one chunk of it. The
- * cores solve the chunks that processes of a grid, or grids, share. So messages are sent from and to main
- * memory only (program.h). The handles of border steps copy data from devices to main memory before they are
- * sent.
+ * Job. Choose subtrees from the chunks that a process owns as a whole, and assign them to the devices of its
+ * StarPU. A plan does the same for its factor (device_split_options.h). All processes receive the choice of
+ * each process, because they have the same layout: a subtree on a device is one chunk of it. The cores solve
+ * the chunks that processes of a grid, or grids, share. So messages are sent from and to main memory only
+ * (program.h). The handles of border steps copy data from devices to main memory before they are sent.
  *
  * Reads   the structure of the factor, the options of a process, the calibration, StarPU's devices.
  * Writes  its result; subtrees, interchanges and residents of a process.

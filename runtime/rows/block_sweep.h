@@ -2,10 +2,10 @@
  * reads.
  *
  * Job. Cut a triangular matrix into triangles and rectangles (partition/cut/blocks.h), list their rows in
- * chunks for lanes (partition/cut/block_rows.h), choose the kernel of each chunk
- * (codelets/cpu/rows/block_choice.h), and store the entries in the order in which the kernels read them.
- * Chunks may run in any order that respects their waits. The bits of the result do not depend on this order,
- * nor on lanes or the division into chunks.
+ * chunks for lanes (partition/cut/block_rows.h), and choose the kernel of each chunk
+ * (codelets/cpu/rows/block_choice.h). Store the entries in the order in which the kernels read them. Chunks
+ * may run in any order that respects their waits. The bits of the result do not depend on this order, nor on
+ * lanes or the division into chunks.
  *
  * Reads   lines of the matrix, their values.
  * Writes  a tsi_block_sweep that owns its arrays; it does not change during solves.

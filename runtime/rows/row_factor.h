@@ -7,7 +7,7 @@
  *
  * A stream has the row numbers of the user, and solves in place. Exception: if lanes share supersteps of long
  * vectors, it has the row numbers of the cut, and b is copied to a workspace and x from it. There the rows of
- * a lane are contiguous, even if a level set takes only a few rows from each cache line of b, as for grids in
+ * a lane are contiguous. In b, a level set may take only a few rows from each cache line, as for grids in
  * natural order. Otherwise cache lines would be sent from core to core, and to the common cache and back for
  * each level set. But copying b and x costs too much if one core already uses nearly the whole memory
  * bandwidth.

@@ -181,9 +181,9 @@ CONSTANTS void end_rows(const tsi_row_form *f, const tsi_index *count, tsi_count
 /* Copies the lines, beginning with the entry that a sweep uses last: each given row is filled from its end.
  * If columns are near, writes are near each other, too. Rows of a window are filled in another order than
  * that of memory, so processors do not prefetch the targets of writes. So while a row is filled, the row at
- * the same position in the next window is prefetched, and a window is in the cache when its first row is
- * filled. window: its number of rows, or 0. Returns the bits of distances that do not fit into an offset.
- * Constants: bytes to moved. */
+ * the same position in the next window is prefetched. A window is in the cache when its first row is filled.
+ * window: its number of rows, or 0. Returns the bits of distances that do not fit into an offset. Constants:
+ * bytes to moved. */
 CONSTANTS tsi_index fill_lines(const tsi_row_form *f, tsi_count *end, const tsi_row_arrays *a,
                                tsi_index window, const size_t bytes, const bool near, const bool backward,
                                const bool moved) {

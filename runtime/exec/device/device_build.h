@@ -55,9 +55,9 @@ TRISTAR_CHECKED tristar_status tsi_device_tables_create(tsi_env *env, const tsi_
                                                         tsi_device_tables *tables);
 void tsi_device_tables_destroy(tsi_device_tables *tables);
 
-/* Verifies the invariants of device_tables.h against the source of the tables: each panel is processed once,
- * the target of each update reads it once, and tickets that access the same rows of the workspace are ordered
- * by waits, in the right direction. Errors: INTERNAL, MEMORY. */
+/* Verifies the invariants of device_tables.h against the source of the tables: each panel is processed once;
+ * the target of each update reads it once; tickets that access the same rows of the workspace are ordered by
+ * waits, in the right direction. Errors: INTERNAL, MEMORY. */
 TRISTAR_CHECKED tristar_status tsi_device_tables_check(tsi_env *env, const tsi_device_tables *tables,
                                                        const tsi_tables_source *source);
 

@@ -2,8 +2,8 @@
  * from rows that are listed part by part: the triangles and rectangles of a partition, or the stages of a
  * product.
  *
- * Order. Parts keep the order of the list. The rows of a level, or of a whole part that is not solved, are
- * sorted by their threads (row_choice.h) and by whether they are fresh, else in the order of the list.
+ * Order. Parts keep the order of the list. The rows of a level, or of a part that is not solved, are sorted
+ * by their threads (row_choice.h), then by whether they are fresh. Otherwise they keep the order of the list.
  *
  * Reads   a tsi_device_listing.
  * Writes  the tables and the sources of a tsi_device_row_plan. */

@@ -35,8 +35,8 @@ TRISTAR_CHECKED tristar_status tsi_device_rows_create(tsi_env *env, const tsi_li
 void tsi_device_rows_destroy(tsi_device_row_plan *plan);
 
 /* Verifies the invariants of codelets/gpu/tables/device_rows.h against the lines: each entry is in its row
- * once, each row is solved once after all its updates, and a row reads only rows that were solved in an
- * earlier phase, or in an earlier bundle whose flags it waits for. Errors: INTERNAL, MEMORY. */
+ * once; each row is solved once, after all its updates; a row reads only rows solved in an earlier phase, or
+ * in an earlier bundle for whose flags it waits. Errors: INTERNAL, MEMORY. */
 TRISTAR_CHECKED tristar_status tsi_device_rows_check(tsi_env *env, const tsi_device_row_plan *plan,
                                                      const tsi_lines *lines, bool backward);
 

@@ -39,8 +39,8 @@ typedef struct tsi_spread_options {
 TRISTAR_CHECKED tristar_status tsi_spread_create(tsi_env *env, const tsi_lines *lines,
                                                  const tsi_spread_options *options, tsi_spread_plan *plan);
 void tsi_spread_destroy(tsi_env *env, tsi_spread_plan *plan);
-/* Verifies that each entry of own rows' x is in one item, that the own rows which an item reads are solved in
- * an earlier bundle, and that each slot is written once. Errors: INTERNAL, MEMORY. */
+/* Verifies three properties: each entry of own rows' x is in one item; the own rows which an item reads are
+ * solved in an earlier bundle; each slot is written once. Errors: INTERNAL, MEMORY. */
 TRISTAR_CHECKED tristar_status tsi_spread_check(tsi_env *env, const tsi_lines *lines,
                                                 const tsi_spread_options *options,
                                                 const tsi_spread_plan *plan);

@@ -168,7 +168,7 @@ void tsi_idle_start(tsi_env *env, bool doze) {
   if (!condition_made) TSI_TRY_OUT(tsi_condition_init(env, &roused));
   condition_made = true;
   (void)set_stop(false);
-  /* There are no tasks yet. Else the caller, who continues and solves, would share its core with a polling
+  /* There are no tasks yet. Else the caller, which continues and solves, would share its core with a polling
    * worker until the thread has checked twice, for whole time slices. */
   (void)put_to_sleep(atomic_load(&rouses));
   TSI_TRY_OUT(tsi_thread_start(env, &thread, watch, NULL));

@@ -2,7 +2,7 @@
  *
  * StarPU exists once in a process and counts its users: the first starpu_init starts it, the last
  * starpu_shutdown stops it. Each context that runs tasks holds one such count, from its first call that needs
- * workers to its end. So contexts may be created and destroyed in any number and order, by any threads, and a
+ * workers to its end. So contexts may be created and destroyed in any number and order, by any threads. A
  * context never loses a StarPU that another context, or the program, has started.
  *
  * Reads   the requests of the first context that needs StarPU, STARPU_*.

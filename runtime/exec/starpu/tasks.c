@@ -270,7 +270,7 @@ static tristar_status submit_one(tsi_tasks *tasks, tsi_count k, unsigned context
 /* Submits all tasks except events. The end task comes first: so the run ends in the last of its tasks, on a
  * worker, and not on the stack of the submitting thread. If StarPU refuses a task, this task and those after
  * it are submitted without work, which needs no worker: so the run ends nevertheless. Once the last task is
- * submitted a run with `ended` may be over and the set used by other threads, so it is not read any more.
+ * submitted a run with `ended` may be over, and other threads may use the set. So it is not read any more.
  * Failures: of the end task: nothing is in flight; of others: *failed, and the set keeps the failure. */
 static tristar_status submit(tsi_tasks *tasks, unsigned context, bool *failed) {
   tristar_status status = TRISTAR_OK;

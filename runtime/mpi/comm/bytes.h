@@ -37,8 +37,8 @@ TRISTAR_CHECKED tristar_status tsi_exchange_items(tsi_env *env, MPI_Comm comm, s
 /* Tags of messages: one for panels that change their owner, one for all other messages. */
 enum { TSI_TAG_BYTES, TSI_TAG_PANELS };
 
-/* Sends the items of `gives` to one rank and receives the items of `takes` from another at the same time, at
- * most `most` in a message. Without items there is no message. Errors: RUNTIME. */
+/* Sends the items of `gives` to one rank, and at the same time receives the items of `takes` from another. A
+ * message has at most `most` items. Without items there is no message. Errors: RUNTIME. */
 typedef struct tsi_items_way {
   void *items;
   tsi_count count;

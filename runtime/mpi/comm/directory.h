@@ -1,8 +1,8 @@
 /* A list of n numbers, for example a permutation, that is distributed over all ranks.
  *
  * Job. Each rank stores the numbers of one block of entries. All blocks have the same length, but the last
- * blocks may be shorter. Functions scatter a list from rank 0, and send each rank the numbers of the entries
- * that it requests, in one round of requests and one round of answers.
+ * blocks may be shorter. Functions scatter a list from rank 0, and send each rank the numbers of requested
+ * entries. This takes one round of requests and one of answers.
  *
  * Reads   the list of rank 0, once.   Writes  a tsi_directory that owns its block and is immutable
  * afterwards. Invariant: a rank other than 0 receives only its block and the numbers that it requests. */

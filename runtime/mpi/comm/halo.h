@@ -1,8 +1,8 @@
 /* The halo exchange: entries of vectors that a rank needs from other ranks.
  *
  * Job. Each rank owns some entries of a vector. The rows of its matrix also have columns of other ranks: the
- * entries of these columns are its ghosts. Send the values of the ghosts from the owners to the rank, or add
- * the sums that ranks have computed for their ghosts to the entries of the owners.
+ * entries of these columns are its ghosts. Send the values of the ghosts from the owners to the rank. Or add
+ * the sums that ranks have computed for their ghosts to the owners' entries.
  *
  * Reads   the owner of each ghost.   Writes  a tsi_halo that owns its arrays; the vectors passed to it.
  * Invariants

@@ -2,8 +2,9 @@
  *
  * Job. Each rank counts the items that it has for each rank. Items are stored by the rank that receives them,
  * and arrive by the rank that sends them, in the order of the sender. So other arrays of the same items can
- * follow the same route, values after indices, and answers can return to the ranks that sent the questions.
- * Halos (halo.h), rows of vectors (rows.h), directories (directory.h) and entries of matrices all use routes.
+ * follow the same route, for example values after indices. Answers can return to the ranks that sent the
+ * requests. Halos (halo.h), rows of vectors (rows.h), directories (directory.h) and entries of matrices all
+ * use routes.
  *
  * A pass sends a whole array: with one MPI_Alltoallv if all ranks can count their items with int, else in
  * rounds of messages of at most 2^26 items. In round k each rank sends to the k-th rank after it, and

@@ -23,9 +23,9 @@
  *   - both ends of a message use the same size: a message of another size is an error
  *   - a message that fails counts as sent or arrived, so that nothing waits for it forever. The contents of
  *     its buffer are undefined, and tsi_mailbox_wait returns the failure
- *   - a receive that could not be posted leaves an unreceived message, which a later run would take for its
- *     own: from then on all runs fail. If MPI completes a large send only after its receive is posted, the
- *     sender waits forever: MPI offers no way to end this wait
+ *   - after a receive that could not be posted, a later run would take its message for its own: from then on
+ *     all runs fail. If MPI completes a large send only after its receive is posted, the sender waits
+ *     forever: MPI offers no way to end this wait
  * Not checked: that the peer has the matching channel. The receiver waits forever for a message that no rank
  * sends.
  *

@@ -1,7 +1,7 @@
 /* Matchings of a distributed matrix: see dmatrix_factor.h.
  *
  * All ranks together find out whether a matching is needed, from the sizes of columns and of the diagonal.
- * Then rank 0 gathers the pattern of the nonzero entries, counts them by columns, and stores their sizes by
+ * Then rank 0 gathers the pattern of the nonzero entries and counts them by columns. It stores their sizes by
  * columns, one rank's rows after the other, as tsi_full_columns does. */
 #include "partition/order/matching.h"
 #include "runtime/mpi/comm/bytes.h"

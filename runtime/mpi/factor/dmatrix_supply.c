@@ -1,8 +1,8 @@
 /* Supply of values from all ranks: see dmatrix_factor.h.
  *
  * The line of an entry is the lesser of row and column in the final order. The entry is sent to the rank that
- * factors the front of its line or, if the front is shared, to the rank with the stripe of its other index.
- */
+ * factors the front of its line. If the front is shared, it is sent to the rank with the stripe of its other
+ * index. */
 #include <math.h>
 
 #include "runtime/mpi/factor/dmatrix_factor.h"

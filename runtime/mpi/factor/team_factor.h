@@ -108,9 +108,9 @@ TRISTAR_CHECKED tristar_status tsi_team_factor_take_entries(tristar_distributed_
 /* Frees the lists. Only a factorization reads them. */
 void tsi_team_factor_release_lists(tsi_env *env, tsi_team_factor *team_factor);
 
-/* Collective. Lays out and factors, with the analysis that d->source has on rank 0 or, with PIVOTING_DELAYED,
- * with analyses that d->source gets for other orders of pivots. After a failure the layout is released,
- * except if a row has become zero (part.dependent). Errors: those of tristar_distributed_factor. */
+/* Collective. Lays out and factors with the analysis that d->source has on rank 0. With PIVOTING_DELAYED
+ * d->source may get analyses for other orders of pivots. After a failure the layout is released, except if a
+ * row has become zero (part.dependent). Errors: those of tristar_distributed_factor. */
 TRISTAR_CHECKED tristar_status tsi_team_factor_create(tristar_distributed_t *d, const tsi_supply *supply);
 
 /* Collective, once the part has its columns. Gives the part the options and the pairs of PIVOTING_DELAYED

@@ -30,7 +30,7 @@ typedef struct convoy {
   cursor gives, takes;
 } convoy;
 
-/* ---- Which rows go where ------------------------------------------------------------------------------- */
+/* ---- Receivers of rows --------------------------------------------------------------------------------- */
 
 static tsi_index row_of(const convoy *v, tsi_index i) {
   return v->source->row ? v->source->row[i] : i;

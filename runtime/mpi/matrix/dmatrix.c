@@ -245,7 +245,7 @@ void tristar_dmatrix_destroy(tristar_dmatrix_t **matrix) {
   tsi_env_release(env);
 }
 
-/* ---- What is there ------------------------------------------------------------------------------------- */
+/* ---- Statistics ---------------------------------------------------------------------------------------- */
 
 static size_t matrix_bytes(const tristar_dmatrix_t *d) {
   const size_t entries = (size_t)d->stats.nnz, rows = (size_t)d->n;

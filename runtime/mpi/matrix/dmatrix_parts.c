@@ -1,8 +1,8 @@
 /* Redistributes rows, so that fewer entries couple ranks: see tristar_dmatrix_mpi.h.
  *
- * Job. Rank 0 gathers the pattern, cuts its graph into one part for each rank (partition/order/parts.h), and
- * renumbers the rows part by part, in their old order within a part. Each entry is sent to the owner of its
- * new row. Vectors are sent in the same way, and back.
+ * Job. Rank 0 gathers the pattern and cuts its graph into one part for each rank (partition/order/parts.h).
+ * It renumbers the rows part by part, in their old order within a part. Each entry is sent to the owner of
+ * its new row. Vectors are sent in the same way, and back.
  *
  * Reads   a matrix.   Writes  another matrix, with `origin` and `origins`; vectors.
  * Invariant: origin ascends on each rank. */

@@ -172,8 +172,8 @@ static void release_inbox(const tsi_run_port *port) {
     tsi_oneside_signal(port->oneside, program->receive[m].peer, port->done + pe, port->epoch);
 }
 
-/* Handles arrived messages; under the lock. If none has arrived for too long, or another PE has stopped the
- * port, all messages count as arrived, so that all tasks of the run end. true: a message has arrived. */
+/* Handles arrived messages; under the lock. If none arrives in time, or another PE has stopped the port, all
+ * messages count as arrived. So all tasks of the run end. true: a message has arrived. */
 static bool look(tsi_run_port *port) {
   if (take_arrivals(port, false)) {
     port->waits = false;

@@ -147,8 +147,8 @@ TRISTAR_CHECKED tristar_status tsi_send_matrix(tristar_distributed_t *d, const t
 
 /* Steps that create a distributed factor; all are collective. */
 
-/* Creates an object with only a transport. options may be NULL. wanted: where the user wants the result; must
- * not be NULL. Errors: those of tsi_transport_create. */
+/* Creates an object with only a transport. options may be NULL. wanted: the user's pointer for the result;
+ * must not be NULL. Errors: those of tsi_transport_create. */
 TRISTAR_CHECKED tristar_status tsi_distributed_create(tristar_t *ts, MPI_Comm comm,
                                                       const tristar_distributed_options *options,
                                                       tristar_distributed_t *const *wanted,

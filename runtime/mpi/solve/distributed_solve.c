@@ -2,8 +2,8 @@
  * distributed.h.
  *
  * A solve. All ranks agree on the arguments and gather the lists of rows of all ranks, if there are any. All
- * find the same active chunks (runtime/solve/reach.h). Then, for each block of right-hand sides, they send b
- * to the ranks that read it, run the program of the process, and send x to the ranks that pass it. */
+ * find the same active chunks (runtime/solve/reach.h). For each block of right-hand sides, they then send b
+ * to the ranks that read it, run their programs, and send x to the ranks that pass it. */
 #include <inttypes.h>
 
 #include "runtime/base/clock.h"
@@ -92,7 +92,7 @@ out:
   return tsi_answer(env, status);
 }
 
-/* ---- What a solve is asked for ------------------------------------------------------------------------- */
+/* ---- Arguments of a solve ----------------------------------------------------------------------------- */
 
 enum { B, X };
 

@@ -1,9 +1,9 @@
 /* The queue of a distributed factor, and the thread that runs its items.
  *
  * Job. A distributed solve is collective and waits for other ranks, but a function that inserts or starts a
- * solve must not wait. So a thread of the distributed factor takes the items of this rank in the order of the
- * queue, waits until each is ready, and runs it. All ranks queue the same items in the same order, so their
- * threads meet in the same collective calls.
+ * solve must not wait. So a thread of the distributed factor takes the items in the order of the queue, waits
+ * until each is ready, and runs it. All ranks queue the same items in the same order, so their threads take
+ * part in the same collective calls.
  *
  * Reads   items.   Writes  the results of items.
  * Invariants, under `lock`
