@@ -41,7 +41,8 @@
 typedef struct tsi_memory {
   _Atomic(size_t) current; /* bytes now allocated */
   _Atomic(size_t) peak;    /* largest value of current so far */
-  _Atomic(size_t) recent;  /* the same since the latest tsi_memory_watch; for one watcher at a time */
+  _Atomic(size_t)
+      recent; /* largest value of current since the latest tsi_memory_watch; for one watcher at a time */
   _Atomic(size_t) largest; /* largest block since then */
   _Atomic(int64_t) calls;  /* allocations requested so far */
   _Atomic(size_t) limit;   /* allocations beyond it fail; 0: none do */
@@ -121,7 +122,7 @@ static inline bool tsi_failure_exists(const tsi_failure *failure) {
  * latest message. */
 TRISTAR_CHECKED tristar_status tsi_failure_tell(const tsi_env *env, const tsi_failure *failure);
 
-/* Sends a line to the log callback when level is enabled. */
+/* Passes a line to the log callback if its level is enabled. */
 __attribute__((format(printf, 3, 4))) void tsi_log(tsi_env *env, tristar_log_level level, const char *format,
                                                    ...);
 

@@ -17,7 +17,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Calls of fork() between the process that loaded the library and this one. */
+/* Number of fork() calls between the process that loaded the library and this one. */
 extern _Atomic(uint64_t) tsi_forks;
 
 typedef struct tsi_lifetime tsi_lifetime;

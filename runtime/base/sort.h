@@ -3,7 +3,7 @@
 
 #include "runtime/base/types.h"
 
-/* Ascending, in place. */
+/* Sorts a list in place, ascending. */
 void tsi_sort_indices(tsi_index *list, tsi_count count);
 /* The same, and removes duplicates; returns the number of different ones. */
 tsi_count tsi_sort_unique(tsi_index *list, tsi_count count);

@@ -11,11 +11,11 @@
 
 #include "runtime/base/env.h"
 
-/* Errors: RUNTIME, with the text of the system. */
+/* They return RUNTIME with the text of the system if they fail. */
 TRISTAR_CHECKED tristar_status tsi_mutex_init(const tsi_env *env, pthread_mutex_t *mutex);
 TRISTAR_CHECKED tristar_status tsi_rwlock_init(const tsi_env *env, pthread_rwlock_t *lock);
 TRISTAR_CHECKED tristar_status tsi_condition_init(const tsi_env *env, pthread_cond_t *condition);
-/* Both, or neither. */
+/* Initializes both, or neither. */
 TRISTAR_CHECKED tristar_status tsi_monitor_init(const tsi_env *env, pthread_mutex_t *mutex,
                                                 pthread_cond_t *condition);
 TRISTAR_CHECKED tristar_status tsi_thread_start(const tsi_env *env, pthread_t *thread, void *(*run)(void *),

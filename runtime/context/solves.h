@@ -24,7 +24,7 @@ typedef struct tsi_solves {
   pthread_mutex_t order; /* held while an insertion requests its handles */
 } tsi_solves;
 
-/* Errors: RUNTIME. */
+/* Initializes the fields. Errors: RUNTIME. */
 TRISTAR_CHECKED tristar_status tsi_solves_init(const tsi_env *env, tsi_solves *solves);
 /* Waits for the unfinished solves. */
 void tsi_solves_wait(tsi_solves *solves);

@@ -79,7 +79,7 @@ typedef struct tsi_attempts {
 /* Returns the best figures, and their reliability on a machine with `cores` cores. */
 tsi_calibration_quality tsi_attempts_judge(const tsi_attempts *attempts, int cores, double best[TSI_FIGURES]);
 
-/* Operations per second of one core in products of dense matrices of doubles. Errors: MEMORY. */
+/* Measures the operations per second of one core in products of dense matrices of doubles. Errors: MEMORY. */
 TRISTAR_CHECKED tristar_status tsi_products_measure(tsi_env *env, double *flops_per_second);
 
 /* Fills all measured figures of *calibration. Repeats the measurements until they are reliable, or some

@@ -37,7 +37,7 @@ typedef enum tsi_device_bound {
   TSI_BOUND_ORDER
 } tsi_device_bound;
 
-/* Errors: MEMORY. */
+/* Predicts a sweep. Errors: MEMORY. */
 TRISTAR_CHECKED tristar_status tsi_device_predict(tsi_env *env, const tsi_device_tables *tables,
                                                   bool backward, size_t scalar_bytes,
                                                   const tsi_device_costs *costs,

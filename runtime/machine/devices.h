@@ -18,7 +18,7 @@ typedef struct tsi_device {
   double memory;      /* bytes */
   double bus;         /* bytes per second, in each direction, between it and main memory */
   double flops;       /* per second, in products of matrices in double precision; single: at least this */
-  int per_node;       /* devices of a node */
+  int per_node;       /* number of devices per node */
   double link;        /* bytes per second, in each direction, between a device and the others of its node */
   double network;     /* bytes per second, in each direction, of a device to other nodes */
 } tsi_device;

@@ -16,6 +16,6 @@ typedef struct tsi_machine {
   struct hwloc_topology *topology; /* NULL: not used yet; see topology.h */
 } tsi_machine;
 
-/* calibration: as in tristar_config. Errors: RUNTIME; nothing is held then. */
+/* Loads the calibration. calibration: as in tristar_config. Errors: RUNTIME; nothing is held then. */
 TRISTAR_CHECKED tristar_status tsi_machine_init(tsi_env *env, tsi_machine *machine, const char *calibration);
 void tsi_machine_finish(tsi_machine *machine);

@@ -40,7 +40,7 @@ void tsi_predict_ways(const tsi_costs *costs, double bytes, double critical, tsi
 /* Whether tasks are faster than a plain call. */
 bool tsi_predict_worth_tasks(const tsi_costs *costs, double bytes, double critical, tsi_index tasks);
 
-/* Seconds of a solve. levels, bundles: one of them, or none for a plain call. Errors: MEMORY. */
+/* Predicts the seconds of a solve. levels, bundles: one of them, or none for a plain call. Errors: MEMORY. */
 TRISTAR_CHECKED tristar_status tsi_predict_seconds(tsi_env *env, const tsi_costs *costs,
                                                    const tsi_steps *steps, const tsi_levels *levels,
                                                    const tsi_bundles *bundles, double *seconds);

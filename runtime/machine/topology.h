@@ -10,7 +10,7 @@
 typedef struct tsi_machine_facts {
   int cores, numa_nodes;
   int64_t l2_bytes; /* per core: its part of a shared L2; 0: unknown */
-  int64_t l3_bytes; /* of one L3; 0: unknown, or none */
+  int64_t l3_bytes; /* bytes of one L3; 0: unknown, or none */
   int l3_cores;     /* cores that share it */
 } tsi_machine_facts;
 

@@ -28,11 +28,11 @@ typedef struct tsi_front_program {
   const tsi_factorization *dag;
   const tsi_handing *handing;
   const tsi_front_rates *rates;
-  double agree_seconds; /* of a collective call of all processes */
-  tsi_index grid;       /* processes of a grid */
+  double agree_seconds; /* time of a collective call of all processes */
+  tsi_index grid;       /* number of processes of a grid */
   bool lu, edges;
 } tsi_front_program;
 
-/* Errors: MEMORY. */
+/* Adds the process to the world. Errors: MEMORY. */
 TRISTAR_CHECKED tristar_status tsi_front_program_add(tsi_env *env, const tsi_front_program *program,
                                                      tsi_world *world);

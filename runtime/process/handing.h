@@ -18,7 +18,7 @@
 #include "runtime/process/process.h"
 
 #define TSI_HANDED_BYTES ((tsi_count)2 << 20) /* bytes of a piece, unless it is one panel */
-#define TSI_HANDED_ITEMS (1 << 26)            /* scalars of a message at most */
+#define TSI_HANDED_ITEMS (1 << 26)            /* largest number of scalars in a message */
 #define TSI_HANDED_ROUNDS 64                  /* rounds after one agreement */
 
 typedef struct tsi_handed_piece {
@@ -38,7 +38,7 @@ typedef struct tsi_handing {
 static inline tsi_index tsi_handing_round(const tsi_handing *handing, tsi_index from, tsi_index to) {
   return (to + handing->ranks - from) % handing->ranks;
 }
-/* Errors: MEMORY. */
+/* Lists all pieces. Errors: MEMORY. */
 TRISTAR_CHECKED tristar_status tsi_handing_create(tsi_env *env, const tsi_layout *layout,
                                                   const tsi_panels *panels, const tsi_share_options *options,
                                                   const tsi_index *owner, tsi_handing **out);

@@ -8,7 +8,7 @@
 #include "runtime/machine/calibration.h"
 #include "tristar_layout.h"
 
-/* Errors: ARGUMENT: an unknown enumerator. */
+/* Checks the enumerators. Errors: ARGUMENT (an unknown enumerator). */
 TRISTAR_CHECKED tristar_status tsi_layout_check_words(tsi_env *env, const tristar_layout *layout);
 
 /* The floor for chunks of GPUs, which blocks of threads process, not cores. */

@@ -19,7 +19,7 @@ typedef struct maker {
   tsi_front_weights weights;
   tsi_handing *handing;
   tsi_front_rates rates;
-  double agree_seconds; /* of a collective call of all processes */
+  double agree_seconds; /* time of a collective call of all processes */
   bool edges;
 } maker;
 

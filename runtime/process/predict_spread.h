@@ -29,7 +29,7 @@ typedef struct tsi_spread_predicted {
   tristar_range active; /* seconds during which at least one warp of a GPU works */
 } tsi_spread_predicted;
 
-/* Errors: ARGUMENT (pes is not between 1 and TSI_SPREAD_PES), TOO_LARGE, MEMORY. */
+/* Predicts a solve. Errors: ARGUMENT (pes is not between 1 and TSI_SPREAD_PES), TOO_LARGE, MEMORY. */
 TRISTAR_CHECKED tristar_status tsi_spread_predict(tsi_env *env, const tsi_lines *lines,
                                                   const tsi_spread_model *model, tsi_spread_predicted *out);
 

@@ -129,7 +129,7 @@ const tsi_executor *tsi_process_executor(const tsi_process_run *run);
 /* The message areas: tsi_message.row counts rows of them. */
 void *tsi_process_inbox(tsi_process_run *run);
 void *tsi_process_outbox(tsi_process_run *run);
-/* Must be set before the first solve. */
+/* Sets the port, before the first solve. */
 void tsi_process_connect(tsi_process_run *run, const tsi_port *port);
 /* From now on `sweeps`, on a device, runs the sweeps of a call instead of the recorded steps. It sends and
  * receives all messages of the program itself, between begin and end of the port. */

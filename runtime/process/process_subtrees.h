@@ -21,7 +21,7 @@ typedef struct tsi_process_wishes {
   tristar_place place;
   double device_bytes; /* most bytes on a device; 0: this process's part of nine tenths of its memory, if the
                           memory is known */
-  tsi_index columns;   /* right-hand sides of a block */
+  tsi_index columns;   /* number of right-hand sides in a block */
   int sharers;         /* processes that use the same devices, this one included */
 } tsi_process_wishes;
 

@@ -40,7 +40,7 @@ typedef struct tsi_rank_bytes {
                      complete; most of it is freed in the other stages */
 } tsi_rank_bytes;
 
-/* Errors: MEMORY, TOO_LARGE. */
+/* Computes the forecast. Errors: MEMORY, TOO_LARGE. */
 TRISTAR_CHECKED tristar_status tsi_rank_forecast_make(tsi_env *env, const tsi_rank_source *source,
                                                       tsi_rank_bytes *bytes);
 /* The largest of the three stages. */

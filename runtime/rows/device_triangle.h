@@ -22,7 +22,7 @@
 #include "runtime/rows/row_factor.h"
 
 typedef struct tsi_device_triangle tsi_device_triangle;
-typedef struct tsi_triangle_data tsi_triangle_data; /* of an execution */
+typedef struct tsi_triangle_data tsi_triangle_data; /* data of an execution */
 
 typedef struct tsi_device_triangle_options {
   char scalar;

@@ -58,7 +58,7 @@ typedef struct tsi_row_factor {
   tsi_row_cut *cut;
   tsi_row_cut *alone;       /* cut of the plain stream; NULL: rows as given, or not needed yet */
   tsi_lines lines;          /* as given, ascending, diagonal included */
-  const void *values;       /* of their entries */
+  const void *values;       /* values of their entries */
   tsi_pattern *own_pattern; /* owner of the lines, unless the factor's matrix has them; else NULL */
   void *own_values;
   size_t scalar_bytes;

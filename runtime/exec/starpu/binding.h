@@ -12,8 +12,8 @@
 #include "runtime/base/env.h"
 
 typedef struct tsi_binding {
-  int cores;   /* cores on which the process may run */
-  int units;   /* their processing units */
+  int cores;   /* number of cores on which the process may run */
+  int units;   /* number of their processing units */
   bool masked; /* the machine has more cores */
 } tsi_binding;
 

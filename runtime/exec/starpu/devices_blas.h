@@ -33,8 +33,8 @@ static int close_queue(void *queue) {
   return queue ? blas_error((int)BLAS(Destroy)(queue)) : 0;
 }
 
-/* letter: of the functions; scalar: the BLAS' type; real: that of the factors of Hermitian products; self:
- * those products; alpha and beta of a product. */
+/* letter: of the functions; scalar: type of the BLAS; real: type of the factors in Hermitian products; self:
+ * the function of these products; last argument: converts a factor to scalar. */
 #define DENSE(name, letter, scalar, real, self, ...)                                                         \
   static int multiply_##name(void *queue, tsi_dense_form form, int m, int n, int k, const void *a, int lda,  \
                              const void *b, int ldb, void *c, int ldc) {                                     \

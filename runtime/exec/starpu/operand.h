@@ -31,9 +31,9 @@ typedef struct tsi_operand {
   int64_t count;
   tsi_piece *piece;
   char *buffer; /* rows x columns; NULL: the data is used in place */
-  /* array that the solve uses */
+  /* The array that the solve uses: */
   char *data;
-  int64_t stride; /* scalars from column to column */
+  int64_t stride; /* distance between columns in scalars */
 } tsi_operand;
 
 /* b and x of a system with `rows` rows. Errors: ARGUMENT (also: different numbers of right-hand sides),

@@ -39,7 +39,7 @@ typedef struct tsi_execution {
   const tsi_spmv_rows *product_rows[2];     /* the same with values */
   const tsi_block_program *blocks[2];   /* instead of them for a block cut, for the rows steps; else NULL */
   struct tsi_exchange *exchange;        /* NULL: there are no messages */
-  const tsi_execution_devices *devices; /* NULL: no step works on a device */
+  const tsi_execution_devices *devices; /* NULL: no step runs on a device */
   tsi_solve_call call;
   double *step_start; /* by step: time of its begin (tsi_clock), for traces; NULL: not recorded */
   /* by node of the forward sweep, then of the backward one: processor that ran its task; NULL: not recorded

@@ -30,7 +30,7 @@ typedef struct tsi_lane_run {
   tsi_execution *execution;
   const tsi_steps *steps;
   tsi_lanes *lanes;
-  tsi_lane_state *state;        /* by lane */
+  tsi_lane_state *state;        /* [lanes] */
   _Atomic(uint64_t) generation; /* of the latest run */
 } tsi_lane_run;
 

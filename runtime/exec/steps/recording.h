@@ -25,7 +25,7 @@ typedef struct tsi_recording {
   const tsi_index *item; /* of bundles, levels, or order */
   tsi_index *event;      /* by received message: its task */
   tsi_task_list *list;   /* NULL: not recorded */
-  double bytes;          /* of all steps */
+  double bytes;          /* bytes of all steps */
   double predicted;      /* seconds of a run with one right-hand side; 0: unknown */
 } tsi_recording;
 

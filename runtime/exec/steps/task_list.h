@@ -74,7 +74,7 @@ typedef struct tsi_task_list {
   bool note_here; /* runs on the calling thread record the span of each task; runs on StarPU always do */
 } tsi_task_list;
 
-/* Errors: MEMORY. */
+/* Creates an empty list. Errors: MEMORY. */
 TRISTAR_CHECKED tristar_status tsi_task_list_create(tsi_env *env, tsi_task_list **out);
 
 /* Adds a task; *number counts from 0. name: static text, the kind (host_task.h). priority: tasks with larger

@@ -59,5 +59,5 @@ TRISTAR_CHECKED tristar_status tsi_move_blocks(tsi_env *env, MPI_Comm comm, cons
 /* Collective. Each rank passes its number of items; first[r] becomes the number of items of all ranks before
  * rank r. first has ranks + 1 entries on rank 0 and is not used on other ranks. Errors: RUNTIME. */
 TRISTAR_CHECKED tristar_status tsi_gather_first(tsi_env *env, MPI_Comm comm, int64_t count, int64_t *first);
-/* Collective, from rank 0. Errors: RUNTIME. */
+/* Collective. Broadcasts an array from rank 0. Errors: RUNTIME. */
 TRISTAR_CHECKED tristar_status tsi_broadcast_bytes(tsi_env *env, MPI_Comm comm, void *array, size_t bytes);

@@ -44,7 +44,7 @@ static tristar_status move_columns(tristar_distributed_t *d, tristar_op op, bool
   return TRISTAR_OK;
 }
 
-/* Local. Vectors for nrhs columns each of b and x. */
+/* Local. Allocates vectors for nrhs columns each of b and x. */
 static tristar_status allocate_vectors(const tristar_distributed_t *d, int64_t nrhs, char **b, char **x) {
   tsi_env *env = &d->ts->env;
   const size_t column = (size_t)d->matrix->n * d->process->user_bytes;

@@ -31,7 +31,7 @@ typedef struct tsi_rows_matrix {
 
 /* Source of rows: this rank passes n rows in any order; each row is on one rank. */
 typedef struct tsi_rows_source {
-  tsi_index n;          /* rows here */
+  tsi_index n;          /* number of rows of this rank */
   const tsi_index *row; /* n: row numbers in the final order; NULL: 0 .. n - 1 */
   /* Selects a row, 0 .. n - 1; returns its length. */
   tsi_index (*seek)(void *context, tsi_index row);

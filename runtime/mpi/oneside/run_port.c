@@ -136,7 +136,7 @@ static tristar_status port_send(void *context, tsi_index number) {
   return TRISTAR_OK;
 }
 
-/* On the calling thread of a run without tasks. */
+/* Waits on the calling thread of a run without tasks. */
 static tristar_status port_wait(void *context, tsi_index number) {
   tsi_run_port *port = context;
   TSI_TRY(tsi_oneside_wait(port->oneside, port->program->receive[number].peer, number, port->epoch));

@@ -38,8 +38,8 @@ typedef struct tsi_run_port {
   size_t row_bytes;
   size_t inbox_bytes;       /* bytes of one inbox, the same on all PEs */
   bool adds;                /* all parts of a sum have the same rows, to which senders add; not on the host */
-  int64_t *row;             /* [receives]: first row in the inbox */
-  tsi_oneside_place *place; /* sends */
+  int64_t *row;             /* [receives]: first row of each in the inbox */
+  tsi_oneside_place *place; /* [sends] */
   int32_t done, end;        /* first flag of ended runs; first flag of the ends of solves */
   int32_t epoch;            /* epoch of the latest run */
   _Atomic(bool) *free;      /* [PEs]: their inbox of this run may be written */
@@ -58,7 +58,7 @@ typedef struct tsi_run_port {
  * tsi_oneside_create. */
 TRISTAR_CHECKED tristar_status tsi_run_port_open(tsi_run_port *port, tsi_transport *transport,
                                                  double seconds);
-/* Collective, see tsi_oneside_destroy. */
+/* Collective; see tsi_oneside_destroy. */
 void tsi_run_port_close(tsi_run_port *port);
 tsi_port tsi_run_port_of(tsi_run_port *port);
 /* Offset of the inbox of the present run, in bytes from the begin of the data of a heap. */
