@@ -41,8 +41,7 @@
 typedef struct tsi_memory {
   _Atomic(size_t) current; /* bytes now allocated */
   _Atomic(size_t) peak;    /* largest value of current so far */
-  _Atomic(size_t)
-      recent; /* largest value of current since the latest tsi_memory_watch; for one watcher at a time */
+  _Atomic(size_t) recent;  /* largest current since tsi_memory_watch; for one watcher at a time */
   _Atomic(size_t) largest; /* largest block since then */
   _Atomic(int64_t) calls;  /* allocations requested so far */
   _Atomic(size_t) limit;   /* allocations beyond it fail; 0: none do */

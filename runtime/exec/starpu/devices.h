@@ -79,10 +79,9 @@ int tsi_devices_count(int *worker);
 typedef struct tsi_device_facts {
   char name[64]; /* name of its worker, with the model of the device */
   int worker;
-  double memory; /* bytes of memory that StarPU may use; 0: unknown */
-  double up,
-      down; /* bandwidth of its bus to it and back, in bytes per second, as measured by StarPU; 0: unknown */
-  double seconds; /* latency of a transfer to it; 0: unknown */
+  double memory;   /* bytes of memory that StarPU may use; 0: unknown */
+  double up, down; /* measured bandwidth of its bus to it and back, bytes per second; 0: unknown */
+  double seconds;  /* latency of a transfer to it; 0: unknown */
 } tsi_device_facts;
 /* Properties of a device, numbered from 0. StarPU runs, and has this device. */
 tsi_device_facts tsi_device_describe(int device);

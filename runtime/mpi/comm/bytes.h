@@ -34,7 +34,7 @@ TRISTAR_CHECKED tristar_status tsi_exchange_items(tsi_env *env, MPI_Comm comm, s
 /* Largest number of items in a message: MPI counts with int, and buffers messages. */
 #define TSI_MESSAGE_ITEMS (1 << 26)
 
-/* Tags of messages: one for panels that change their owner, one for all other messages. */
+/* Tags of messages: one for panels that are handed on, one for all other messages. */
 enum { TSI_TAG_BYTES, TSI_TAG_PANELS };
 
 /* Sends the items of `gives` to one rank, and at the same time receives the items of `takes` from another. A

@@ -1,8 +1,8 @@
 /* The graph of A + A^T, without loops, of a matrix whose rows are distributed over all ranks.
  *
  * Job. Each rank gets the neighbours of its vertices, one vertex for each of its rows. Each entry gives an
- * edge, which is sent to the owners of both ends. If A has a symmetric kind, nothing is sent: the rows of
- * each rank have entries of both triangles.
+ * edge, which is sent to the owners of both ends. If A has a symmetric kind and there is no matching, nothing
+ * is sent: the rows of each rank have entries of both triangles.
  *
  * Reads   rows of all ranks, a matching of rows.   Writes  a tsi_rows_graph that owns its arrays.
  * Invariants: neighbours of a vertex ascend, without duplicates and without the vertex itself; u is a
