@@ -173,9 +173,9 @@ TRISTAR_CHECKED tristar_status tsi_distributed_judge_renewed(tristar_distributed
 /* Records memory and time of a factorization in the statistics. */
 void tsi_team_factor_note_costs(tristar_distributed_t *d, size_t memory, double seconds);
 
-/* Collective. Runs a factorization. Afterwards all ranks have the pivots of their parts' columns and the
- * figures of all pivots. Workers are woken only for the run (idle.h). The caller destroys *out, whatever the
- * status. Errors: the first failure, the same on all ranks. */
+/* Collective. Runs a factorization. Afterwards all ranks have the pivots of their parts' columns, rank 0 has
+ * all pivots, and all ranks have the figures of all pivots. Workers are recalled (idle.h) only for the run.
+ * The caller destroys *out, whatever the status. Errors: the first failure, the same on all ranks. */
 TRISTAR_CHECKED tristar_status tsi_team_factor_run(tristar_distributed_t *d, tsi_team_factor *team_factor,
                                                    bool fixed, tsi_numeric **out);
 /* Collective. For a second opinion on dependent rows, as in tsi_factorize: runs a factorization without
