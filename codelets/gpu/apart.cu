@@ -1,5 +1,5 @@
-/* All kernels of a scalar type but those of the sweep, which are what the library links: in one translation
- * unit, as a compiler of devices starts a dozen programs for each, which take as long as these kernels. */
+/* All kernels of a scalar type that the library links, except those of the sweep, in one translation unit.
+ * The compiler starts a dozen programs for each unit, which take as long as compiling these kernels. */
 #include "codelets/gpu/panel.gpu.h" /* first: it marks functions for devices */
 
 #include "codelets/gpu/fsai.cu"

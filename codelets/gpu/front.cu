@@ -1,9 +1,9 @@
-/* The kernels of fronts for one scalar type, and their launch; the build names the type, see host.gpu.h. */
+/* The kernels of fronts for one scalar type, and their launch; the build sets the type, see host.gpu.h. */
 #include "codelets/gpu/front.gpu.h"
 #include "codelets/gpu/host.gpu.h"
 
-/* Few rows have to share the device: small blocks spread them. Two of a processor at least, see GPU_BOUNDS.
- */
+/* There are few rows, so small blocks spread them over the device. At least two per processor, see
+ * GPU_BOUNDS. */
 #define FRONT_THREADS 64
 
 template <class T, tsi_gpu_front_kind KIND>

@@ -1,12 +1,12 @@
-/* What a thread of the kernels of front_launch.h does: one column, or one row. Neighbouring threads have
- * neighbouring rows, so exchanges of columns and D^-1 read and write whole lines of memory; exchanges of rows
- * do not, but what they touch stays in the caches of a device. */
+/* The work of a thread in the kernels of front_launch.h: one column, or one row. Neighbouring threads have
+ * neighbouring rows, so exchanges of columns and D^-1 access whole lines of memory. Exchanges of rows do not,
+ * but their data stays in the caches of the device. */
 #pragma once
 
 #include "codelets/gpu/tables/front_launch.h"
 #include "codelets/gpu/scalar.gpu.h"
 
-/* b entries, `step` scalars apart. */
+/* Exchanges the b entries of a line, which are `step` scalars apart. */
 template <class T>
 __device__ static __forceinline__ void gpu_exchange(const tsi_gpu_front &f, T *x, int64_t step) {
   for (int k = 0; k < f.b; k++) {
@@ -18,7 +18,7 @@ __device__ static __forceinline__ void gpu_exchange(const tsi_gpu_front &f, T *x
   }
 }
 
-/* Row i of W. */
+/* Divides row i of W. */
 template <class T> __device__ static __forceinline__ void gpu_divide(const tsi_gpu_front &f, int64_t i) {
   const int64_t ld = f.ldx;
   const T *inverse = (const T *)f.inverse;
@@ -37,7 +37,7 @@ template <class T> __device__ static __forceinline__ void gpu_divide(const tsi_g
   }
 }
 
-/* One of f.lines; KIND is f.kind. */
+/* Processes one of f.lines lines; KIND is f.kind. */
 template <class T, tsi_gpu_front_kind KIND>
 __device__ static __forceinline__ void gpu_do_line(const tsi_gpu_front &f, int64_t line) {
   if (KIND == TSI_GPU_EXCHANGE_ROWS)

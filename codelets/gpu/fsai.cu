@@ -1,4 +1,4 @@
-/* The kernels of rows of sparse approximate inverses for one scalar type, and their launches; the build names
+/* The kernels of rows of sparse approximate inverses for one scalar type, and their launches; the build sets
  * the type, see host.gpu.h. */
 #include "codelets/gpu/fsai.gpu.h"
 #include "codelets/gpu/fsai_rows.gpu.h"
@@ -26,8 +26,8 @@ template <class T> __global__ void GPU_BOUNDS gpu_adjoint_sort(CONSTANT tsi_gpu_
   gpu_run_adjoint_sort<T, GPU_WARP>(s);
 }
 
-/* Bytes of shared memory that a block asks for; lanes: of a warp of the device, which the host's compiler
- * does not know. */
+/* Returns the bytes of shared memory for a block. lanes: lanes of a warp of the device, queried at run time.
+ */
 static int shared_bytes(const tsi_gpu_fsai *s, unsigned threads, size_t *bytes) {
   int device = 0, lanes = GPU_WARP;
   *bytes = 0;

@@ -1,10 +1,10 @@
 /* The kernel of rows of a sparse approximate inverse, see fsai_launch.h; fsai_reach.gpu.h has the gradient.
  *
- * The system. Columns that join become rows of K in a scratch, several at a time, and lose one column after
- * the other: in step j entry j of each of them becomes one of L, and all entries right of it, in all of the
- * rows, are made less by its products at the same time. Row j of L itself is done with step j - 1: the pivot
- * is then what is left of its diagonal entry. What all lanes read is what they decide by, so that they decide
- * alike. */
+ * The system. Columns that join become rows of K in a scratch, several at a time, which are eliminated column
+ * by column. In step j entry j of each row becomes an entry of L, and its products are subtracted from all
+ * entries right of it in all rows at the same time. Row j of L is complete after step j - 1; its pivot is the
+ * remainder of its diagonal entry. Lanes decide by values that all of them read, so that their decisions
+ * agree. */
 #pragma once
 
 #include "codelets/gpu/fsai_reach.gpu.h"
@@ -17,7 +17,7 @@ template <class T, int W> struct gpu_fsai : gpu_reach<T, W> {
   using reach::space;
 
   tsi_index i; /* the row */
-  int size;    /* of the pattern */
+  int size;    /* size of the pattern */
   double psi, psi_0;
 
   __device__ gpu_fsai(const tsi_gpu_fsai &rows, char *warp_space)
@@ -33,7 +33,7 @@ template <class T, int W> struct gpu_fsai : gpu_reach<T, W> {
   }
   __device__ T *row(int q) const { return rows() + (int64_t)q * s.most; }
 
-  /* A pivot, or what is left of psi: a scalar or its real part. */
+  /* Checks a pivot, or the remainder of psi: a scalar or its real part. */
   template <class X> __device__ static int judge(X pivot) {
     if (!gpu_is_finite(pivot)) return TSI_BREAKDOWN_NOT_FINITE;
     return gpu_real_part(pivot) > 0 ? TSI_BREAKDOWN_NONE : TSI_BREAKDOWN_NOT_POSITIVE;
@@ -42,14 +42,15 @@ template <class T, int W> struct gpu_fsai : gpu_reach<T, W> {
 
   /* ---- The system -------------------------------------------------------------------------------------- */
 
-  /* Columns r .. r + count - 1 of the pattern, with their rows of A opened, become rows of K. */
+  /* Makes rows of K from columns r .. r + count - 1 of the pattern; their rows of A are opened. */
   __device__ void gather(int r, int count) const {
     for (int q = 0; q < count; q++)
       for (int c = lane; c <= r + q; c += W) row(q)[c] = T();
     gpu_warp_barrier();
     for (int q = lane; q < count; q += W) {
       const tsi_index p = this->pattern()[r + q];
-      const tsi_count at = s.a.ptr[i] + this->left_of(i, p); /* of row i: where column p stands, or would */
+      const tsi_count at =
+          s.a.ptr[i] + this->left_of(i, p); /* position of column p in row i, if it is there */
       right()[q] = s.a.index[at] == p ? -((const T *)s.a.values)[at] : T();
     }
     const tsi_count end = this->first()[r + count + 1];
@@ -63,7 +64,7 @@ template <class T, int W> struct gpu_fsai : gpu_reach<T, W> {
     gpu_warp_barrier();
   }
 
-  /* Step j of rows r .. r + count - 1: those from number q on have entries right of column j. */
+  /* Does step j for rows r .. r + count - 1; rows from number q on have entries right of column j. */
   __device__ void eliminate(int j, int r, int q, int count, real scale, T z_j) const {
     const int width = r + count - j; /* columns j + 1 .., and b */
     for (int k = lane; k < (count - q) * width; k += W) {
@@ -81,7 +82,7 @@ template <class T, int W> struct gpu_fsai : gpu_reach<T, W> {
     if (!gpu_fault(GPU_FAULT_BARRIER)) gpu_warp_barrier();
   }
 
-  /* Rows r .. r + count - 1 of K become those of L. Returns a tsi_breakdown_kind. */
+  /* Turns rows r .. r + count - 1 of K into rows of L. Returns a tsi_breakdown_kind. */
   __device__ int factor(int r, int count) {
     for (int j = 0; j < r + count; j++) {
       const int ended = j - r; /* that row of K, if there is one, has become one of L */
@@ -107,7 +108,7 @@ template <class T, int W> struct gpu_fsai : gpu_reach<T, W> {
     return TSI_BREAKDOWN_NONE;
   }
 
-  /* L^H g = z. */
+  /* Solves L^H g = z. */
   __device__ void solve() const {
     T *g = this->g();
     for (int j = lane; j < size; j += W) g[j] = z()[j];
@@ -121,8 +122,8 @@ template <class T, int W> struct gpu_fsai : gpu_reach<T, W> {
     gpu_warp_barrier();
   }
 
-  /* `count` columns, which are in the pattern behind the others already, join. ends: no gradient is needed
-   * any more. Returns a tsi_breakdown_kind, or TSI_FSAI_ROW_LARGE. */
+  /* Adds `count` columns to the system; they are already the last ones of the pattern. ends: the gradient is
+   * no longer needed. Returns a tsi_breakdown_kind, or TSI_FSAI_ROW_LARGE. */
   __device__ int join(int count, bool ends) {
     const int to = size + count;
     this->open_rows(i, size + 1, to + 1);
@@ -140,7 +141,7 @@ template <class T, int W> struct gpu_fsai : gpu_reach<T, W> {
 
   /* ---- A row ------------------------------------------------------------------------------------------- */
 
-  /* The given pattern, whose columns have still to join; ends: it does not grow. */
+  /* Starts with the given pattern and joins its columns. ends: the pattern does not grow. */
   __device__ int start(const tsi_index *given, int count, bool ends) {
     size = 0;
     this->open_rows(i, 0, 1);
@@ -150,7 +151,7 @@ template <class T, int W> struct gpu_fsai : gpu_reach<T, W> {
     if (kind != TSI_BREAKDOWN_NONE) return kind;
     if (!ends && !this->enter_rows(i, 0, 1)) return TSI_FSAI_ROW_LARGE;
     if (count > s.most || !this->has_room(count, i)) return TSI_FSAI_ROW_LARGE;
-    gpu_warp_barrier(); /* all have seen how much room there was */
+    gpu_warp_barrier(); /* all lanes have read the number of slots */
     for (int k = lane; k < count; k += W) {
       this->pattern()[k] = given[k];
       this->position()[this->settle(given[k])] = k;
@@ -159,7 +160,7 @@ template <class T, int W> struct gpu_fsai : gpu_reach<T, W> {
     return TSI_BREAKDOWN_NONE;
   }
 
-  /* Columns for a step, which have still to join. Returns how many. */
+  /* Chooses the columns of a step, which must then join. Returns their number. */
   __device__ int choose() const {
     const int free = s.most - size, room = free < s.limits.per_step ? free : s.limits.per_step;
     int picked = 0;
@@ -169,7 +170,7 @@ template <class T, int W> struct gpu_fsai : gpu_reach<T, W> {
     return picked;
   }
 
-  /* g on a pattern that begins as the given one and grows in so many steps. */
+  /* Computes g on a pattern that begins with the given one and grows in so many steps. */
   __device__ int find_row(const tsi_index *given, int count, int steps) {
     int kind = start(given, count, steps == 0);
     while (kind == TSI_BREAKDOWN_NONE) {
@@ -182,7 +183,7 @@ template <class T, int W> struct gpu_fsai : gpu_reach<T, W> {
     return kind;
   }
 
-  /* Small entries of g leave: the columns of the others, ascending, to the list. Returns how many. */
+  /* Drops small entries of g: lists the columns of the others, ascending. Returns their number. */
   __device__ int list_large(tsi_index *list) const {
     double square = 1;
     int count = 0;
@@ -200,7 +201,7 @@ template <class T, int W> struct gpu_fsai : gpu_reach<T, W> {
     return count;
   }
 
-  /* g / sqrt(psi), columns ascending. */
+  /* Writes g / sqrt(psi), columns ascending. */
   __device__ int write(tsi_index *index, T *values) const {
     const int kind = judge((real)psi);
     if (kind != TSI_BREAKDOWN_NONE) return kind;
@@ -223,7 +224,7 @@ template <class T, int W> struct gpu_fsai : gpu_reach<T, W> {
     return finite ? TSI_BREAKDOWN_NONE : TSI_BREAKDOWN_NOT_FINITE;
   }
 
-  /* The k-th of the rows that are wanted. */
+  /* Computes the k-th of the requested rows. */
   __device__ void run(int k) {
     tsi_index *index = s.index + (int64_t)k * s.stride;
     i = s.row ? s.row[k] : k;
@@ -248,7 +249,7 @@ template <class T, int W> struct gpu_fsai : gpu_reach<T, W> {
   }
 };
 
-/* Warps take rows in turn. */
+/* Distributes the rows over the warps in turn. */
 template <class T, int W> __device__ static __forceinline__ void gpu_run_fsai(const tsi_gpu_fsai &s) {
   GPU_SHARED_ROOM(shared, s.workspace ? 0 : gpu_threads() / W * s.space.bytes);
   const unsigned own = gpu_thread() / W, each = gpu_threads() / W, warp = gpu_block() * each + own;

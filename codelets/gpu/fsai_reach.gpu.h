@@ -1,14 +1,14 @@
-/* What a row of a sparse approximate inverse reaches, in the table of its warp: see fsai_launch.h. The
- * gradient g A by column, and the columns that join.
+/* The columns that a row of a sparse approximate inverse reaches, in the table of its warp (fsai_launch.h):
+ * the gradient g A by column, and the columns that join.
  *
- * Entries of the rows of A that take part are numbered one behind the other: row i first, which is number 0,
- * then the rows of the pattern, numbers 1, 2, ... Lanes take neighbouring ones, so that short rows keep all
- * of them busy. Where two rows have the same column, its entry of the gradient is added up in the order of
- * the numbers: lanes load and multiply at once, and then those of each number add in turn.
+ * The rows of A that take part are numbered: row i is number 0, the rows of the pattern are numbers 1, 2, ...
+ * Their entries are numbered consecutively in this order. Lanes take neighbouring entries, so that short rows
+ * keep all lanes busy. If two rows have the same column, its entry of the gradient is summed in the order of
+ * the row numbers: all lanes load and multiply at once; then the lanes of each row number add in turn.
  *
- * All lanes of the warp come to all functions together, but to those that say `lane`.
+ * All lanes of the warp call all functions together, except functions marked with `lane`.
  *
- * A header of its own because it needs the table of a warp alone, and nothing of a factorization. */
+ * A header of its own because it needs only the table of a warp, and nothing of a factorization. */
 #pragma once
 
 #include "codelets/gpu/tables/fsai_launch.h"
@@ -32,13 +32,13 @@ template <class T, int W> struct gpu_reach {
 
   /* ---- The table --------------------------------------------------------------------------------------- */
 
-  /* Multiplied with a number by the golden ratio, as Knuth has it: neighbours are far from each other. */
+  /* Returns the hash of a column: Knuth's multiplication by the golden ratio, which separates neighbours. */
   __device__ int home_of(tsi_index c) const {
     return (int)((uint64_t)(uint32_t)c * 0x9e3779b97f4a7c15u >> 32 & (uint64_t)(s.homes - 1));
   }
   __device__ int next_home(int home) const { return (home + 1) & (s.homes - 1); }
 
-  /* A lane: the home of a column; TSI_NONE: it has none. */
+  /* A lane: returns the home of a column; TSI_NONE: it has none. */
   __device__ int find(tsi_index c) const {
     for (int home = home_of(c);; home = next_home(home)) {
       const tsi_index there = column()[home];
@@ -46,7 +46,7 @@ template <class T, int W> struct gpu_reach {
       if (there == TSI_NONE) return TSI_NONE;
     }
   }
-  /* A lane: the home of a column, which gets one if it has none yet. */
+  /* A lane: returns the home of a column; gives it one if it has none. */
   __device__ int settle(tsi_index c) const {
     for (int home = home_of(c);; home = next_home(home)) {
       const tsi_index there = gpu_compare_swap(column() + home, TSI_NONE, c, GPU_BLOCK);
@@ -56,13 +56,13 @@ template <class T, int W> struct gpu_reach {
   }
   __device__ int slots() const { return used()[s.slots]; }
 
-  /* Before the first row of the warp. */
+  /* Called before the first row of the warp. */
   __device__ void begin_table() const {
     for (int home = lane; home < s.homes; home += W) column()[home] = position()[home] = TSI_NONE;
     if (lane == 0) used()[s.slots] = 0;
     gpu_warp_barrier();
   }
-  /* All homes are free again. */
+  /* Frees all homes. */
   __device__ void forget() const {
     const int count = slots();
     for (int k = lane; k < count; k += W) column()[used()[k]] = position()[used()[k]] = TSI_NONE;
@@ -73,7 +73,7 @@ template <class T, int W> struct gpu_reach {
 
   /* ---- Rows that take part ----------------------------------------------------------------------------- */
 
-  /* A lane: entries of row p of A that stand left of column i. */
+  /* A lane: returns the number of entries of row p of A left of column i. */
   __device__ tsi_count left_of(tsi_index p, tsi_index i) const {
     const tsi_count begin = s.a.ptr[p];
     tsi_count low = 0, high = s.a.ptr[p + 1] - begin;
@@ -91,7 +91,7 @@ template <class T, int W> struct gpu_reach {
     return number == 0 ? i : pattern()[number - 1];
   }
 
-  /* Rows number .. end - 1 of row i get their numbers of entries. */
+  /* Sets the first entries of rows number .. end - 1 of row i. */
   __device__ void open_rows(tsi_index i, int number, int end) const {
     if (number == 0 && lane == 0) first()[0] = 0;
     for (int k = number + lane; k < end; k += W) first()[k + 1] = left_of(row_of(k, i), i);
@@ -101,7 +101,7 @@ template <class T, int W> struct gpu_reach {
     gpu_warp_barrier();
   }
 
-  /* A lane: which of the rows number .. end - 1 has entry e. */
+  /* A lane: returns which of the rows number .. end - 1 has entry e. */
   __device__ int number_of(tsi_count e, int number, int end) const {
     while (end - number > 1) {
       const int middle = (number + end) / 2;
@@ -112,21 +112,21 @@ template <class T, int W> struct gpu_reach {
     }
     return number;
   }
-  /* A lane: where entry e, of the row with that number, is in A. */
+  /* A lane: returns the position in A of entry e, which belongs to row `number`. */
   __device__ tsi_count entry_of(tsi_count e, int number, tsi_index i) const {
     return s.a.ptr[row_of(number, i)] + (e - first()[number]);
   }
 
-  /* May so many columns more come? There are no more than those left of i. */
+  /* Does the table have space for so many more columns? There are at most i columns. */
   __device__ bool has_room(tsi_count more, tsi_index i) const {
     return i <= s.slots || slots() + more <= s.slots;
   }
 
-  /* The columns of rows number .. end - 1 get homes; false: there is no room. */
+  /* Gives the columns of rows number .. end - 1 homes; returns false if there is no space. */
   __device__ bool enter_rows(tsi_index i, int number, int end) const {
     const tsi_count to = first()[end];
     if (!has_room(to - first()[number], i)) return false;
-    gpu_warp_barrier(); /* all have seen how many there were */
+    gpu_warp_barrier(); /* all lanes have read the number of slots */
     for (tsi_count e = first()[number] + lane; e < to; e += W)
       (void)settle(s.a.index[entry_of(e, number_of(e, number, end), i)]);
     gpu_warp_barrier();
@@ -135,7 +135,7 @@ template <class T, int W> struct gpu_reach {
 
   /* ---- Gradient and selection -------------------------------------------------------------------------- */
 
-  /* g A, of a pattern of `size` columns. */
+  /* Computes g A for a pattern of `size` columns. */
   __device__ void find_gradient(tsi_index i, int size) const {
     const int count = slots();
     for (int k = lane; k < count; k += W) gradient()[used()[k]] = T();
@@ -161,14 +161,14 @@ template <class T, int W> struct gpu_reach {
     gpu_warp_barrier();
   }
 
-  /* What orders entries by magnitude. */
+  /* Returns the key that orders entries by magnitude. */
   __device__ static double size_of(T x) {
     const double re = (double)gpu_real_part(x);
     return gpu_scalar<T>::COMPLEX ? gpu_square(x) : re < 0 ? -re : re;
   }
 
-  /* The column with the largest entry of the gradient that is not in the pattern becomes number `place` of
-   * it; false: all are zero. */
+  /* Makes the column with the largest entry of the gradient outside the pattern number `place` of the
+   * pattern. Returns false if all these entries are zero. */
   __device__ bool pick(int place) const {
     const int count = slots();
     double largest = 0;
@@ -188,7 +188,7 @@ template <class T, int W> struct gpu_reach {
       take_larger(size, c, home, &largest, &best, &best_home);
     }
     if (best == TSI_NONE) return false;
-    gpu_warp_barrier(); /* all have looked at the positions */
+    gpu_warp_barrier(); /* all lanes have read the positions */
     if (lane == 0) {
       pattern()[place] = best;
       position()[best_home] = place;
@@ -196,7 +196,7 @@ template <class T, int W> struct gpu_reach {
     gpu_warp_barrier();
     return true;
   }
-  /* Of equal ones the smaller column; zero and NaN are none. */
+  /* Keeps the larger entry; of equal ones the smaller column. Ignores zero and NaN. */
   __device__ static void take_larger(double size, tsi_index c, int home, double *largest, tsi_index *best,
                                      int *best_home) {
     if (!(size > *largest || (size == *largest && size > 0 && c < *best))) return;

@@ -1,12 +1,12 @@
-/* Rows of a sparse approximate inverse, from lists of a fixed stride to one behind the other, and G^H by
- * rows: see fsai_launch.h. */
+/* Packs rows of a sparse approximate inverse from lists of a fixed stride, and makes G^H by rows: see
+ * fsai_launch.h. */
 #pragma once
 
 #include "codelets/gpu/tables/fsai_launch.h"
 #include "codelets/gpu/scalar.gpu.h"
 #include "codelets/gpu/team.gpu.h"
 
-/* Rows begin .. end - 1: part number `part` of `parts` of them. */
+/* A range of rows: begin .. end - 1. */
 typedef struct gpu_rows_of {
   int begin, end;
 } gpu_rows_of;
@@ -18,7 +18,7 @@ __device__ static __forceinline__ gpu_rows_of gpu_rows_of_block(const tsi_gpu_fs
   return gpu_deal_rows({0, s.count}, gpu_block(), gpu_blocks());
 }
 
-/* Entries of the thread's rows to its place of `sum`, which the block shares. */
+/* Writes the number of entries of the thread's rows to its element of `sum`, which the block shares. */
 __device__ static __forceinline__ gpu_rows_of gpu_sum_rows(const tsi_gpu_fsai_rows &s, tsi_count *sum) {
   const gpu_rows_of rows = gpu_deal_rows(gpu_rows_of_block(s), gpu_thread(), gpu_threads());
   tsi_count own = 0;
@@ -28,7 +28,7 @@ __device__ static __forceinline__ gpu_rows_of gpu_sum_rows(const tsi_gpu_fsai_ro
   return rows;
 }
 
-/* Entries of the block's rows. */
+/* Counts the entries of the block's rows. */
 __device__ static __forceinline__ void gpu_run_fsai_sums(const tsi_gpu_fsai_rows &s) {
   GPU_SHARED(tsi_count, sum, GPU_THREADS_MAX);
   (void)gpu_sum_rows(s, sum);
@@ -38,7 +38,7 @@ __device__ static __forceinline__ void gpu_run_fsai_sums(const tsi_gpu_fsai_rows
   s.sum[gpu_block()] = all;
 }
 
-/* Where rows begin, from the sums of as many blocks. */
+/* Computes the begin of each row from the sums of the blocks; the number of blocks is the same. */
 __device__ static __forceinline__ void gpu_run_fsai_ptr(const tsi_gpu_fsai_rows &s) {
   GPU_SHARED(tsi_count, sum, GPU_THREADS_MAX);
   const gpu_rows_of rows = gpu_sum_rows(s, sum);
@@ -52,7 +52,7 @@ __device__ static __forceinline__ void gpu_run_fsai_ptr(const tsi_gpu_fsai_rows 
   if (gpu_block() + 1 == gpu_blocks() && gpu_thread() + 1 == gpu_threads()) s.ptr[s.count] = at;
 }
 
-/* A warp copies a row. */
+/* Copies rows, one per warp. */
 template <class T, int W>
 __device__ static __forceinline__ void gpu_run_fsai_pack(const tsi_gpu_fsai_rows &s) {
   const int lane = (int)gpu_thread() % W;
@@ -67,14 +67,14 @@ __device__ static __forceinline__ void gpu_run_fsai_pack(const tsi_gpu_fsai_rows
 
 /* ---- G^H ----------------------------------------------------------------------------------------------- */
 
-/* Entries of each column. */
+/* Counts the entries of each column. */
 __device__ static __forceinline__ void gpu_run_adjoint_count(const tsi_gpu_fsai_adjoint &s) {
   const int64_t threads = (int64_t)gpu_blocks() * gpu_threads();
   for (int64_t e = (int64_t)gpu_block() * gpu_threads() + gpu_thread(); e < s.g.ptr[s.n]; e += threads)
     (void)gpu_fetch_add(s.left + s.g.index[e], 1, GPU_DEVICE);
 }
 
-/* A warp takes a row of G to the columns, each of which fills up from behind. */
+/* A warp copies a row of G to the columns; each column is filled from its end. */
 template <class T, int W>
 __device__ static __forceinline__ void gpu_run_adjoint_fill(const tsi_gpu_fsai_adjoint &s) {
   const int64_t warps = (int64_t)gpu_blocks() * (gpu_threads() / W),
@@ -99,8 +99,8 @@ __device__ static __forceinline__ void gpu_order_pair(tsi_index *index, T *value
   values[b] = value;
 }
 
-/* A warp sorts a row by a bitonic network whose comparators all point the same way, so that what it has
- * beyond the last entry can be left out (Knuth, volume 3, 5.3.4). */
+/* A warp sorts a row by a bitonic network. All its comparators have the same direction, so comparators beyond
+ * the last entry can be left out (Knuth, volume 3, 5.3.4). */
 template <class T, int W>
 __device__ static __forceinline__ void gpu_run_adjoint_sort(const tsi_gpu_fsai_adjoint &s) {
   const int64_t warps = (int64_t)gpu_blocks() * (gpu_threads() / W),

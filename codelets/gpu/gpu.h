@@ -1,26 +1,26 @@
-/* What kernels use of a device: one source for nvcc, hipcc and, in tests, the emulator, which gives the same
- * names (tests/gpu/emulator/emulator.h, included before this file).
+/* Functions and macros of a device for kernels: one source for nvcc, hipcc and, in tests, the emulator, which
+ * defines the same names (tests/gpu/emulator/emulator.h, included before this file).
  *
  * - GPU_WARP: lanes of a warp. GPU_SHARED(type, name, count): an array in shared memory;
  *   GPU_SHARED_ROOM(name, bytes): as many words of 8 bytes as the launch asks for, which have so many bytes
  * - gpu_thread, gpu_threads: the thread's number in its block, threads of a block
  * - gpu_block, gpu_blocks: the block's number in the grid, blocks of the grid
- * - gpu_barrier, gpu_warp_barrier: all of the block, of the warp come, and see what the others have written
- * - gpu_shuffle, gpu_shuffle_xor: the value of a lane, of that whose number differs by the bits of a mask
+ * - gpu_barrier, gpu_warp_barrier: barriers of the block and of the warp; writes before are visible after
+ * - gpu_shuffle, gpu_shuffle_xor: return the value of a lane; of the lane whose number differs by a bit mask
  * - gpu_load_acquire, gpu_store_release, gpu_store_relaxed, gpu_fetch_add and gpu_compare_swap (relaxed; they
- *   return what was there), gpu_add_release, gpu_await: atomics in the scope GPU_BLOCK or GPU_DEVICE;
+ *   return the old value), gpu_add_release, gpu_await: atomics in the scope GPU_BLOCK or GPU_DEVICE;
  *   gpu_await returns when it has acquired the value
  * - gpu_store_system, gpu_load_system: release and acquire in the scope of all devices and the host;
  *   gpu_await_system waits for the epoch or a later one (tables/heap.h), or until the word `stopped` is not
- *   zero; gpu_pause: between two looks of a loop that waits for another device
- * - gpu_atomic_add, gpu_atomic_add_system: to a scalar that other blocks, other devices may be adding to;
- *   relaxed
- * - gpu_load_panel: a scalar of a factor, which is read once a sweep; all lanes of a warp call it together,
- *   those that are not active get zero
- * - GPU_MATRIX_UNIT: 1 where a warp has one for doubles, and gpu_multiply_matrices(d, a, b): D += A B, see
+ *   zero; gpu_pause: for loops that poll another device
+ * - gpu_atomic_add, gpu_atomic_add_system: add to a scalar to which other blocks, or other devices, may add
+ *   concurrently; relaxed
+ * - gpu_load_panel: loads a scalar of a factor, which is read once a sweep; all lanes of a warp call it
+ * together, inactive lanes get zero
+ * - GPU_MATRIX_UNIT: 1 if a warp has a matrix unit for doubles; gpu_multiply_matrices(d, a, b): D += A B, see
  *   matrix_unit.gpu.h; all lanes of the warp call it together
- * - gpu_prefetch: asks for a line of GPU_LINE_BYTES bytes of memory, which somebody will read
- * - gpu_fault: false; tests plant faults with it and see that they are found
+ * - gpu_prefetch: prefetches a line of GPU_LINE_BYTES bytes of memory
+ * - gpu_fault: false; tests inject faults with it and verify that they are found
  *
  * A header of its own because only this file differs between nvcc and hipcc. */
 #pragma once
@@ -76,15 +76,16 @@ static __device__ __forceinline__ void gpu_barrier(int = 0) {
 
 #if defined __HIPCC__ /* ---- AMD ---- */
 
-/* Wavefronts of 64 lanes (gfx9) or 32 (gfx10 and later); the host's side has no use for the number. */
+/* Wavefronts have 64 lanes (gfx9) or 32 (gfx10 and later); the host's side does not use the number. */
 #if defined __AMDGCN_WAVEFRONT_SIZE && __AMDGCN_WAVEFRONT_SIZE == 32
 #define GPU_WARP 32
 #else
 #define GPU_WARP 64
 #endif
 
-/* CDNA's (mfma) gain over its ordinary instructions from 16 rows and 16 right-hand sides on: half of what
- * they would do for blocks of 8 and tiles of 8 is wasted, and the rest takes as long. */
+/* The matrix instructions of CDNA (mfma) are faster than ordinary instructions only from 16 rows and 16
+ * right-hand sides on. For blocks of 8 and tiles of 8 half of their work is wasted, and the rest takes as
+ * long. */
 #define GPU_MATRIX_UNIT 0
 
 static __device__ __forceinline__ void gpu_warp_barrier(int = 0) {
@@ -100,7 +101,7 @@ static __device__ __forceinline__ T gpu_shuffle(T value, unsigned lane, unsigned
   return __shfl(value, (int)lane, (int)width);
 }
 static __device__ __forceinline__ void gpu_prefetch(const void *) {} /* gfx90a has no such instruction */
-/* The scope is an argument that the compiler has to see as a constant. */
+/* The scope must be a constant for the compiler. */
 #define GPU_ATOMIC(call, reach, ...)                                                                         \
   ((reach) == GPU_BLOCK ? call(__VA_ARGS__, __HIP_MEMORY_SCOPE_WORKGROUP)                                    \
                         : call(__VA_ARGS__, __HIP_MEMORY_SCOPE_AGENT))

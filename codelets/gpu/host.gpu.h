@@ -1,7 +1,7 @@
-/* What the host's side of kernels has of CUDA and HIP, and the names of one scalar type. The build defines
- *   TSI_GPU_NAME     the letters that end the names: s, d, c, z, sd, cz
+/* CUDA or HIP for the host's side of kernels, and the names for one scalar type. The build defines
+ *   TSI_GPU_NAME     the suffix of the names: s, d, c, z, sd, cz
  *   TSI_GPU_STORED   the scalar type of the factor
- *   TSI_GPU_WORK     that of the workspace */
+ *   TSI_GPU_WORK     the scalar type of the workspace */
 #pragma once
 
 #include "codelets/gpu/team.gpu.h"
@@ -30,12 +30,12 @@ typedef cudaStream_t gpu_stream;
 #define gpu_last_error cudaGetLastError
 #endif
 
-/* Two blocks of a processor at least: with no such number ptxas saves registers for more of them, and spills.
+/* At least two blocks per processor. Without this number ptxas saves registers for more blocks, and spills.
  */
 #define GPU_BOUNDS __launch_bounds__(GPU_THREADS_MAX, 2)
 
-/* *blocks = those of the kernel that are resident at once on the current device, each asking for so many
- * bytes of shared memory. Returns 0, or the error number of the device's runtime. */
+/* *blocks = number of blocks of the kernel that are resident at once on the current device, if each uses so
+ * many bytes of shared memory. Returns 0, or the error number of the device's runtime. */
 template <class KERNEL>
 static int gpu_resident_blocks(KERNEL *kernel, unsigned threads, unsigned *blocks, size_t bytes = 0) {
   int device = 0, processors = 0, each = 0;

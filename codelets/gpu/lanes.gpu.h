@@ -1,4 +1,4 @@
-/* Sums over the lanes of a row: what triangles by rows and products by rows end with. */
+/* Sums over the lanes of a row, for triangles by rows and products by rows. */
 #pragma once
 
 #include "codelets/gpu/team.gpu.h"
@@ -7,7 +7,7 @@ template <class T, int W> __device__ static __forceinline__ T gpu_from_lane(T va
   return gpu_shuffle_xor(value, (unsigned)(gpu_fault(GPU_FAULT_LANE) ? mask / 2 : mask), W);
 }
 
-/* Keeps HALF of the sums, and gives the others away. */
+/* Keeps HALF of the sums, and passes the others to another lane. */
 template <class T, int W, int R, int HALF>
 __device__ static __forceinline__ void gpu_halve_lanes(int q, int threads, gpu_tile<T, R> &sums, int *own,
                                                        int *mine) {
@@ -27,10 +27,10 @@ __device__ static __forceinline__ void gpu_halve_lanes(int q, int threads, gpu_t
   }
 }
 
-/* Adds up over the lanes of a row, q = 0 .. threads-1 in a warp of W, which share the sums: a lane gets
- * `mine` of them from right-hand side `own` of the tile on, as sums.c[0] .. sums.c[mine - 1]. Lanes q and q ^
- * 1 are added first, then pairs of these, whatever the number of right-hand sides is. All lanes of the warp
- * come together. */
+/* Adds over the lanes of a row, q = 0 .. threads-1 in a warp of W. The lanes share the results: a lane gets
+ * `mine` sums, beginning with right-hand side `own` of the tile, as sums.c[0] .. sums.c[mine - 1]. Lanes q
+ * and q ^ 1 are added first, then pairs of these, for any number of right-hand sides. All lanes of the warp
+ * call it together. */
 template <class T, int W, int R>
 __device__ static __forceinline__ void gpu_add_lanes(int q, int threads, gpu_tile<T, R> &sums, int *own,
                                                      int *mine) {

@@ -1,5 +1,5 @@
-/* codelets/cpu/base/panel.h for host and device: its inline functions are marked for the device's compiler
- * here, so that a header of all kernels knows of none. What it includes itself has been seen before. */
+/* codelets/cpu/base/panel.h for host and device. Marks its inline functions for the device's compiler here,
+ * so that panel.h itself needs no marks. The headers that it includes are included before. */
 #pragma once
 
 #include "runtime/base/types.h"

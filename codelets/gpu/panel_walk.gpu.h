@@ -1,8 +1,8 @@
-/* What walks of nodes and of single panels share: rows of the workspace, diagonal blocks, a panel forward and
- * backward.
+/* Common functions of walks of nodes and of single panels: rows of the workspace, diagonal blocks, a panel
+ * forward and backward.
  *
- * A walk takes one tile of right-hand sides, columns first .. first+count-1. The team has to be in step
- * before each call that reads what others have written. */
+ * A walk has one tile of right-hand sides, columns first .. first+count-1. The team must sync before each
+ * call that reads results of other threads. */
 #pragma once
 
 #include "codelets/gpu/products.gpu.h"
@@ -16,7 +16,7 @@ template <class V, class T, int W, int R> struct gpu_panel_walk {
   tsi_inverse inverse;
   const V *values;
   const tsi_index *from; /* interchanges; NULL: none */
-  T *workspace;          /* of the tile */
+  T *workspace;          /* workspace of the tile */
   int first, count;
 
   /* ---- Rows of the workspace -----------------------------------------------------------------------------
@@ -43,8 +43,7 @@ template <class V, class T, int W, int R> struct gpu_panel_walk {
     for (int c = 0; c < R; c++)
       if (c < count) at[c] = at[c] - x.c[c];
   }
-  /* do(r, c) for all entries of `rows` rows, shared out so that neighbours have the same row or the next one.
-   */
+  /* Calls f(r, c) for all entries of `rows` rows; neighbouring threads have the same row or the next one. */
   template <class F> __device__ void for_each(int rows, F f) const {
     const int64_t entries = (int64_t)rows * count;
     for (int64_t e = team.thread; e < entries; e += team.threads) f((int)(e / count), (int)(e % count));
@@ -67,8 +66,8 @@ template <class V, class T, int W, int R> struct gpu_panel_walk {
     for (int k = team.thread; k < p.width; k += team.threads)
       store(x + (from && interchanged ? from[p.column + k] : k), y[k]);
   }
-  /* Rows begin .. end-1, which are all if T is not inverted, of T in, or T^-1 in; returns where the result
-   * is, and all of the team see it. */
+  /* Computes rows begin .. end-1 of T in, or T^-1 in; if T is not inverted these are all rows. Returns the
+   * address of the result, which is visible to the whole team. */
   __device__ const tile *solve(const tsi_panel &p, int begin, int end) const {
     if (inverse == TSI_INVERSE_NONE) {
       gpu_substitute(team, triangle_of(p), p.width, team.in);
@@ -90,7 +89,7 @@ template <class V, class T, int W, int R> struct gpu_panel_walk {
     return team.out;
   }
 
-  /* in := T' in, to be subtracted from. */
+  /* in := T' in, before sums are subtracted. */
   __device__ void solve_in_place(const tsi_panel &p) const {
     const tile *x = solve_transposed(p, 0, p.width);
     for (int k = team.thread; k < p.width; k += team.threads) team.in[k] = x[k];
@@ -99,7 +98,7 @@ template <class V, class T, int W, int R> struct gpu_panel_walk {
   /* ---- A panel -------------------------------------------------------------------------------------------
    */
 
-  /* x := T P x, first row x; sink(i, s) takes row i of R x. */
+  /* x := T P x, first row x; sink(i, s) receives row i of R x. */
   template <class SINK> __device__ void forward_panel(int64_t x, const tsi_panel &p, SINK sink) const {
     team.sync();
     take(x, p, true, team.in);
@@ -125,7 +124,7 @@ template <class V, class T, int W, int R> struct gpu_panel_walk {
                                team.in);
     }
   }
-  /* x := P' T' (x - what `subtract` takes from in); where T' is applied first, P' (T' x - the same). */
+  /* x := P' T' (x - s), or, if T' is applied first, P' (T' x - s); `subtract` subtracts s from in. */
   template <class F> __device__ void backward_triangle(int64_t x, const tsi_panel &p, F subtract) const {
     const bool triangle_first = inverse == TSI_INVERSE_PARTITIONED;
     team.sync();
@@ -144,8 +143,8 @@ template <class V, class T, int W, int R> struct gpu_panel_walk {
   /* ---- The ends of sweeps --------------------------------------------------------------------------------
    */
 
-  /* Before the backward sweep, of `columns` columns from `column` on, whose first row is x: D^-1, conj; R b
-   * where there was no sweep before. */
+  /* Begins the backward sweep for `columns` columns from `column` on, whose first row is x: applies D^-1 and
+   * conj; reads R b if there was no sweep before. */
   __device__ void turn(int64_t x, int column, int columns) const {
     if (call.forward.values == nullptr)
       for_each(columns,
@@ -158,7 +157,7 @@ template <class V, class T, int W, int R> struct gpu_panel_walk {
     team.sync();
     for_each(columns, [&](int k, int c) { row(x + k)[c] = gpu_conj(row(x + k)[c]); });
   }
-  /* The user's x := the same rows. */
+  /* Writes the same rows to the user's x. */
   __device__ void write(int64_t x, int column, int columns) const {
     for_each(columns, [&](int k, int c) { gpu_write_user<V>(call, column + k, first + c, row(x + k)[c]); });
   }

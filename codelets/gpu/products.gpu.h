@@ -1,31 +1,30 @@
 /* Products with the triangle and the rectangle of a panel, by a team. Vectors are tiles in shared memory.
  *
- * - gpu_triangle: y := T x, for rows begin .. end-1; a warp makes the sums of a row block
- * - gpu_rectangle: sink(i, (R x)_i), the same
- * - gpu_triangle_transposed: y := T' x, for columns begin .. end-1; a warp makes the sums of the columns of a
- *   corner
- * - gpu_rectangle_transposed: y := y - R' x; a warp makes the sums of Q columns, where a panel has few
- *   columns of some of the rows
- * - gpu_substitute: y := T^-1 y, row block after row block: its corner, then what it takes from the others
+ * - gpu_triangle: y := T x, for rows begin .. end-1; a warp computes the sums of a row block
+ * - gpu_rectangle: sink(i, (R x)_i), in the same way
+ * - gpu_triangle_transposed: y := T' x, for columns begin .. end-1; a warp computes the sums of the columns
+ * of a corner
+ * - gpu_rectangle_transposed: y := y - R' x; a warp computes the sums of Q columns, or, if a panel has few
+ * columns, of some of the rows
+ * - gpu_substitute: y := T^-1 y, row block by row block: its corner, then its products with the other rows
  * - gpu_substitute_transposed: y := T'^-1 y
  *
- * The team has to be in step before each call, and is not afterwards: what a call writes is there for all
- * after the next sync; the substitutions begin with one. Each sum has its order from the panel alone. */
+ * The team must sync before each call. Results of a call are visible to all after the next sync;
+ * substitutions begin with a sync. The order of each sum depends only on the panel. */
 #pragma once
 
 #include "codelets/gpu/matrix_unit.gpu.h"
 
 #define B TSI_ROW_BLOCK
-/* Panels with fewer columns than this do not fill a warp with the columns of a row block: it takes several.
- */
+/* The columns of a row block of narrower panels do not fill a warp, so the warp takes several row blocks. */
 #define NARROW 4
 
-/* Rows of the row block that begins with row i of m. */
+/* Returns the number of rows of the row block that begins with row i of m. */
 __device__ static __forceinline__ int gpu_block_rows(int m, int i) {
   return m - i < B ? m - i - gpu_fault(GPU_FAULT_TAIL) : B;
 }
 
-/* The tile of another lane of the warp. */
+/* Returns the tile of another lane of the warp. */
 template <int W, class T, int R>
 __device__ static __forceinline__ gpu_tile<T, R> gpu_shuffle_tile(gpu_tile<T, R> s, int lane) {
   GPU_UNROLL_ALL
@@ -33,26 +32,26 @@ __device__ static __forceinline__ gpu_tile<T, R> gpu_shuffle_tile(gpu_tile<T, R>
   return s;
 }
 
-/* Sums of the rows of a row block over its columns. A load takes Q columns, H lanes the rows of each: a lane
- * has entry (row, column) of them. */
+/* Sums of the rows of a row block over its columns. A load has Q columns; H lanes load the rows of each
+ * column, so a lane has entry (row, column). */
 template <class V, class T, int W, int R, int H = B, bool UNIT = gpu_by_matrix_unit<V, T, W, R>>
 struct gpu_row_sums {
   static constexpr int Q = W / H;
   gpu_tile<T, R> s;
 
   __device__ explicit gpu_row_sums(const gpu_team<T, W, R> &) : s(gpu_no_tile<T, R>()) {}
-  /* Lanes take entries `shift` earlier: those of column -1 have none. */
+  /* If lanes load entries `shift` earlier, lanes of column -1 have none. */
   __device__ static int row(int lane) { return lane % H; }
   __device__ static int column(int lane) { return lane / H; }
-  /* + a x: a is the lane's entry, if `active`; x the tile of its column, if there is such a column. */
+  /* Adds a x: a is the lane's entry, if `active`; x the tile of its column, if there is such a column. */
   __device__ void add(V a, bool active, const gpu_tile<T, R> *x, bool) {
     if (active) gpu_add_scaled(s, a, *x);
   }
-  /* What lanes have added up goes to those which have the same rows without a shift. */
+  /* Passes the sums of lanes to the lanes that have the same rows without a shift. */
   __device__ void shift_back(const gpu_team<T, W, R> &team, int shift) {
     s = gpu_shuffle_tile<W>(s, team.lane / B * B + (team.lane + shift) % B);
   }
-  /* Lane r gets row r. */
+  /* Returns the sums; lane r gets row r. */
   __device__ gpu_tile<T, R> all(const gpu_team<T, W, R> &team) {
     team.template add_columns<H>(s);
     return s;
@@ -74,7 +73,7 @@ template <class V, class T, int W, int R, int H> struct gpu_row_sums<V, T, W, R,
 /* sums += the columns 0 .. w-1 of a row block times x.
  *
  * In single precision every other row block of a triangle begins in the middle of a sector of memory. Loads
- * then begin with the sector: lanes take entries `shift` earlier. */
+ * then begin at the start of the sector: lanes load entries `shift` earlier. */
 template <class V, class T, int W, int R, int H>
 __device__ static __forceinline__ void gpu_add_block(const gpu_team<T, W, R> &team, const V *block, int rows,
                                                      int w, const gpu_tile<T, R> *x,
@@ -93,8 +92,8 @@ __device__ static __forceinline__ void gpu_add_block(const gpu_team<T, W, R> &te
     if (shift > 0) sums.shift_back(team, shift);
 }
 
-/* s := the columns 0 .. w-1 of a row block times x: lane r has row r. Without a matrix unit a block of few
- * rows has twice as many columns a load. */
+/* s := the columns 0 .. w-1 of a row block times x: lane r has row r. Without a matrix unit a load of a block
+ * with few rows has twice as many columns. */
 template <class V, class T, int W, int R>
 __device__ static __forceinline__ void gpu_add_rows_of(const gpu_team<T, W, R> &team, const V *block,
                                                        int rows, int w, const gpu_tile<T, R> *x,
@@ -111,8 +110,8 @@ __device__ static __forceinline__ void gpu_add_rows_of(const gpu_team<T, W, R> &
   s = sums.all(team);
 }
 
-/* The entries of a corner, which lie one behind the other, in the lanes of a warp: two loads at most, of
- * which the first ends with a sector of memory. */
+/* The entries of a corner, which are contiguous, in the lanes of a warp: at most two loads; the first one
+ * ends with a sector of memory. */
 template <class V, int W> struct gpu_corner {
   V low, high; /* entry `lane`, entry half + lane */
   int half;
@@ -126,7 +125,7 @@ template <class V, int W> struct gpu_corner {
     high = V();
     if (full) high = gpu_load_panel(corner + half + lane, half + lane < entries);
   }
-  /* All lanes come, each for an entry of its own. */
+  /* All lanes call it together, each for another entry. */
   __device__ V entry(int at, int line = GPU_LINE) const {
     const V a = gpu_shuffle(low, (unsigned)at % W, W, line);
     if (!full) return a;
@@ -173,8 +172,8 @@ __device__ void gpu_triangle(const gpu_team<T, W, R> &team, const V *tri, int be
   }
 }
 
-/* Panels of few columns: each quarter (eighth) of a warp has a row block of its own, and no sums to add up.
- */
+/* Panels of few columns: each quarter (eighth) of a warp has its own row block, so no sums over lanes are
+ * needed. */
 template <class V, class T, int W, int R, class SINK>
 __device__ static __forceinline__ void gpu_rectangle_narrow(const gpu_team<T, W, R> &team, const V *rect,
                                                             int m, int w, const gpu_tile<T, R> *x,
@@ -191,7 +190,7 @@ __device__ static __forceinline__ void gpu_rectangle_narrow(const gpu_team<T, W,
   }
 }
 
-/* sink takes row i of the product from one lane. */
+/* One lane passes row i of the product to sink. */
 template <class V, class T, int W, int R, class SINK>
 __device__ void gpu_rectangle(const gpu_team<T, W, R> &team, const V *rect, int m, int w,
                               const gpu_tile<T, R> *x, SINK sink) {
@@ -212,11 +211,11 @@ template <class V, class T, int W, int R, bool UNIT = gpu_by_matrix_unit<V, T, W
   gpu_tile<T, R> s;
 
   __device__ gpu_column_sums() : s(gpu_no_tile<T, R>()) {}
-  /* + a x: a is entry (team.row, team.q) of a row block, if `active`; x the tiles of its rows. */
+  /* Adds a x: a is entry (team.row, team.q) of a row block, if `active`; x the tiles of its rows. */
   __device__ void add(const gpu_team<T, W, R> &team, V a, bool active, const gpu_tile<T, R> *x, int) {
     if (active) gpu_add_scaled(s, a, x[team.row]);
   }
-  /* Every lane of a column gets them. */
+  /* Returns the sums to every lane of a column. */
   __device__ gpu_tile<T, R> all(const gpu_team<T, W, R> &team) {
     team.add_rows(s);
     return s;
@@ -231,8 +230,8 @@ template <class V, class T, int W, int R> struct gpu_column_sums<V, T, W, R, tru
   __device__ gpu_tile<T, R> all(const gpu_team<T, W, R> &team) const { return product.sums(team); }
 };
 
-/* The sums of columns `column` of one lane each, from the corner that has them and the row blocks below it,
- * which begins with row `first`. */
+/* Returns the sum of column `column`, one per lane, over the corner with this column and the row blocks below
+ * it. The corner begins with row `first`. */
 template <class V, class T, int W, int R>
 __device__ static __forceinline__ gpu_tile<T, R> gpu_triangle_columns(const gpu_team<T, W, R> &team,
                                                                       const V *tri, int w, int first,
@@ -268,8 +267,8 @@ __device__ void gpu_triangle_transposed(const gpu_team<T, W, R> &team, const V *
   }
 }
 
-/* The sums of columns g .. g+Q-1 over the row blocks from row `from` up to `to`, of m: every lane of a column
- * gets them. */
+/* Returns the sums of columns g .. g+Q-1 over the row blocks from row `from` up to `to`, of m, to every lane
+ * of a column. */
 template <class V, class T, int W, int R>
 __device__ static __forceinline__ gpu_tile<T, R> gpu_columns(const gpu_team<T, W, R> &team, const V *rect,
                                                              int m, int w, int g, int from, int to,
@@ -293,8 +292,8 @@ __device__ static __forceinline__ void gpu_subtract(gpu_tile<T, R> &y, const gpu
   for (int c = 0; c < R; c++) y.c[c] = y.c[c] - s.c[c];
 }
 
-/* Panels of few columns: a warp makes the sums of a column; each quarter (eighth) of it has row blocks of its
- * own. */
+/* Panels of few columns: a warp computes the sums of a column; each quarter (eighth) of it has its own row
+ * blocks. */
 template <class V, class T, int W, int R>
 __device__ static __forceinline__ void gpu_rectangle_transposed_narrow(const gpu_team<T, W, R> &team,
                                                                        const V *rect, int m, int w,
@@ -314,7 +313,7 @@ __device__ static __forceinline__ void gpu_rectangle_transposed_narrow(const gpu
   }
 }
 
-/* At most team.width rows. */
+/* y := y - R' x, for at most team.width rows. */
 template <class V, class T, int W, int R>
 __device__ void gpu_rectangle_transposed(const gpu_team<T, W, R> &team, const V *rect, int m, int w,
                                          const gpu_tile<T, R> *x, gpu_tile<T, R> *y) {
@@ -340,7 +339,7 @@ __device__ void gpu_rectangle_transposed(const gpu_team<T, W, R> &team, const V 
     for (int p = 0; p < parts; p++) gpu_subtract(y[k], team.parts[p * groups * Q + k]);
 }
 
-/* The corner of row block i alone, by the first warp. The diagonal has reciprocals. */
+/* Substitutes with the corner of row block i, by the first warp. The diagonal holds reciprocals. */
 template <class V, class T, int W, int R>
 __device__ static __forceinline__ void gpu_substitute_corner(const gpu_team<T, W, R> &team, const V *corner,
                                                              int rows, bool transposed, gpu_tile<T, R> *y) {

@@ -1,9 +1,9 @@
-/* The kernel of a distributed solve for one scalar type, and its launch; the build names the type, see
+/* The kernel of a distributed solve for one scalar type, and its launch; the build sets the type, see
  * host.gpu.h. */
 #include "codelets/gpu/host.gpu.h"
 #include "codelets/gpu/program.gpu.h"
 
-/* Several right-hand sides take more registers than two blocks of a processor have. */
+/* With several right-hand sides two blocks per processor would not have enough registers. */
 template <class V, class T, int R>
 __global__ void __launch_bounds__(GPU_THREADS_MAX, R > 1 ? 1 : 2) gpu_program(CONSTANT tsi_gpu_program s) {
   gpu_run_program<V, T, GPU_WARP, R>(s);

@@ -20,10 +20,10 @@ template <class V, class T, int W, int R> struct gpu_program_walk : gpu_panel_wa
   using walk::team;
 
   const tsi_gpu_program &s;
-  T *inbox; /* of the tile */
+  T *inbox; /* inbox of the tile */
 
   __device__ T received(int64_t r, int c) const { return inbox[r * call.stride + c]; }
-  /* A part of a sum that another PE made, or all parts. */
+  /* Returns a part of a sum that another PE computed, or the sum of all parts. */
   __device__ T received_sum(int64_t r, int c) const {
     const T sum = received(r, c);
     if (s.adds && !gpu_fault(GPU_FAULT_CLEAR)) inbox[r * call.stride + c] = T();
@@ -33,7 +33,7 @@ template <class V, class T, int W, int R> struct gpu_program_walk : gpu_panel_wa
   __device__ T user(const tsi_gpu_chunk &k, int j, int c) const {
     return k.reads || gpu_fault(GPU_FAULT_HOME) ? gpu_read_user<V, T>(call, k.column + j, first + c) : T();
   }
-  /* sum + sign times what has come for entry (j, c) of a chunk. */
+  /* Returns sum plus, or minus if negative, the received sums for entry (j, c) of a chunk. */
   __device__ T with_inbox(const tsi_gpu_chunk &k, int backward, int j, int c, T sum, bool negative) const {
     const int begin = k.inbox[backward];
     for (int m = begin; m < begin + k.inboxes[backward]; m++) {
@@ -205,11 +205,11 @@ __device__ static __forceinline__ bool gpu_has_message(const tsi_gpu_program &s,
 template <class T> __device__ static __forceinline__ T *gpu_inbox_of(const tsi_gpu_program &s, int pe) {
   return (T *)gpu_heap_at(s.heap, pe, s.inbox);
 }
-/* One thread waits for a flag of its PE that another PE raises, unless the run has stopped. */
+/* One thread waits for a flag of its PE that another PE raises, or until the run has stopped. */
 __device__ static __forceinline__ void gpu_await_peer(const tsi_gpu_program &s, int flag, int32_t epoch) {
   gpu_await_system(gpu_heap_flag(s.heap, s.heap.pe, flag), epoch, gpu_heap_stopped(s.heap));
 }
-/* It waits for a message of this run. */
+/* One thread waits for a message of this run. */
 __device__ static __forceinline__ void gpu_await_message(const tsi_gpu_program &s, const tsi_gpu_message &m) {
   if (!gpu_has_message(s, m) || gpu_fault(GPU_FAULT_ARRIVAL)) return;
   gpu_await_peer(s, m.flag, gpu_fault(GPU_FAULT_STALE) ? tsi_heap_epoch(s.epoch, -2) : s.epoch);
@@ -217,7 +217,7 @@ __device__ static __forceinline__ void gpu_await_message(const tsi_gpu_program &
 __device__ static __forceinline__ int gpu_receiver_of(const tsi_gpu_program &s, const tsi_gpu_message &m) {
   return gpu_fault(GPU_FAULT_CHILD) ? (m.peer + 1) % s.heap.pes : m.peer;
 }
-/* It raises the flag of a message. */
+/* One thread raises the flag of a message. */
 __device__ static __forceinline__ void gpu_raise_peer(const tsi_gpu_program &s, const tsi_gpu_message &m) {
   int32_t *flag = gpu_heap_flag(s.heap, gpu_receiver_of(s, m), m.flag);
   if (gpu_fault(GPU_FAULT_LOST) && &m == s.send) return;
@@ -227,7 +227,7 @@ __device__ static __forceinline__ void gpu_raise_peer(const tsi_gpu_program &s, 
     gpu_store_system(flag, s.epoch);
 }
 
-/* The block copies a message into the inbox of its receiver, and raises the flag there. */
+/* The block copies a message to the inbox of its receiver, and raises the flag there. */
 template <class T>
 __device__ static __forceinline__ void gpu_put_message(const tsi_gpu_program &s, const tsi_gpu_message &m) {
   const int thread = (int)gpu_thread(), threads = (int)gpu_threads();
@@ -243,7 +243,7 @@ __device__ static __forceinline__ void gpu_put_message(const tsi_gpu_program &s,
     const T *from =
         (const T *)s.call.workspace + (m.sums ? k.x + k.update + k.off_rows : k.x) * s.call.stride;
     for (int64_t e = thread; e < scalars; e += threads) {
-      if (e % s.call.stride >= s.call.nrhs) continue; /* padding is nobody's */
+      if (e % s.call.stride >= s.call.nrhs) continue; /* skips padding */
       if (m.adds)
         gpu_atomic_add_system(&to[e], from[e]);
       else
@@ -287,7 +287,7 @@ __device__ static __forceinline__ void gpu_run_program(const tsi_gpu_program &s)
     gpu_barrier();
     const int32_t number = *drawn;
     if (number >= s.steps) {
-      /* The last one of all blocks to come here: nobody draws any more. */
+      /* The last block resets the counter: no block draws any more. */
       if (thread == 0 && number == s.steps + (int32_t)gpu_blocks() - 1 - gpu_fault(GPU_FAULT_COUNTER))
         gpu_store_relaxed(s.ticket, 0, GPU_DEVICE);
       return;

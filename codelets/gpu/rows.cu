@@ -1,9 +1,9 @@
-/* The kernels of rows for one scalar type, and their launches; the build names the type, see host.gpu.h. */
+/* The kernels of rows for one scalar type, and their launches; the build sets the type, see host.gpu.h. */
 #include "codelets/gpu/host.gpu.h"
 #include "codelets/gpu/rows.gpu.h"
 
-/* Many blocks of a processor at least: rows wait for memory, and many warps hide that. With one block more
- * of them, several right-hand sides would spill. */
+/* Many blocks per processor, because many warps hide the latency of memory. With one block more, registers of
+ * several right-hand sides would spill. */
 template <class T, int R>
 __global__ void __launch_bounds__(GPU_THREADS_MAX, R == 1 ? 4 : 3) gpu_rows(CONSTANT tsi_gpu_rows s) {
   gpu_run_rows<T, GPU_WARP, R>(s);
@@ -11,7 +11,7 @@ __global__ void __launch_bounds__(GPU_THREADS_MAX, R == 1 ? 4 : 3) gpu_rows(CONS
 
 typedef void gpu_kernel(tsi_gpu_rows);
 
-/* One right-hand side has a kernel of its own. */
+/* One right-hand side has a separate kernel. */
 static gpu_kernel *kernel_of(const tsi_gpu_rows *s) {
   return s->call.nrhs == 1 ? gpu_rows<TSI_GPU_WORK, 1> : gpu_rows<TSI_GPU_WORK, gpu_tile_max<TSI_GPU_WORK>()>;
 }

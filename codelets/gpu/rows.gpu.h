@@ -1,11 +1,10 @@
-/* Solves with triangles by rows: see device_rows.h for what bundles, tickets and phases are, and what each of
- * them computes; rows_launch.h for launches.
+/* Solves with triangles by rows: see device_rows.h for bundles, tickets and phases, and rows_launch.h for
+ * launches.
  *
- * Lane = threads * row + q takes entries q, q + threads, ... of a row of the bundle. All lanes of a warp make
- * the same steps, so that they meet at the shuffles and load entries together, which lie one behind the
- * other; those that have no entry, or no row, stand by. Rows of a bundle do not wait for each other, so that
- * lanes which wait for flags never wait for lanes of their own warp. Lanes of a row share its right-hand
- * sides once they have added up. */
+ * Lane = threads * row + q takes entries q, q + threads, ... of a row of the bundle. All lanes of a warp do
+ * the same steps, so that they shuffle together and load contiguous entries together; lanes without an entry
+ * or a row idle. Rows of a bundle do not depend on each other, so lanes that wait for flags never wait for
+ * lanes of their own warp. After the sums the lanes of a row share its right-hand sides. */
 #pragma once
 
 #include "codelets/gpu/lanes.gpu.h"
@@ -18,11 +17,11 @@ template <class T, int W, int R> struct gpu_bundle {
 
   const tsi_gpu_rows &s;
   const tsi_device_bundle b;
-  int kind;       /* of the phase */
-  int q;          /* of the lane, in its row */
+  int kind;       /* kind of the phase */
+  int q;          /* number of the lane in its row */
   bool active;    /* there is a row for the lane */
-  int row;        /* of the workspace */
-  int begin, end; /* of its entries, from the bundle's first one on */
+  int row;        /* row of the workspace */
+  int begin, end; /* range of its entries, counted from the bundle's first one */
 
   __device__ gpu_bundle(const tsi_gpu_rows &rows, const tsi_device_bundle &bundle, int phase_kind)
       : s(rows), b(bundle), kind(phase_kind) {
@@ -44,7 +43,7 @@ template <class T, int W, int R> struct gpu_bundle {
                     : gpu_load_panel(s.tables.column + b.at + e, has);
   }
 
-  /* The lane's part of the row times x, right-hand sides first .. first+count-1. */
+  /* Returns the lane's part of the row times x, for right-hand sides first .. first+count-1. */
   __device__ tile sum(int first, int count) const {
     tile sums = gpu_no_tile<T, R>();
     for (int step = 0; step < b.steps; step++) {
@@ -62,7 +61,7 @@ template <class T, int W, int R> struct gpu_bundle {
 
   __device__ bool solves() const { return kind == TSI_PHASE_SOLVE || kind == TSI_PHASE_FREE; }
 
-  /* What the row becomes, right-hand sides first .. first+count-1 of it; the user gets x, too. */
+  /* Writes the row, for right-hand sides first .. first+count-1; also the user's x. */
   __device__ void finish(const tile &sums, int first, int count) const {
     T *w = at(row, first);
     T inverse = T();
@@ -100,7 +99,7 @@ template <class T, int W, int R> struct gpu_bundle {
   }
 };
 
-/* Returns when all tickets of the phase before are through, if the launch has that phase. */
+/* Waits until all tickets of the previous phase have ended, if the launch has that phase. */
 __device__ static __forceinline__ void gpu_await_phase(const tsi_gpu_rows &s, int phase) {
   if (phase == s.phase || gpu_fault(GPU_FAULT_FLAG)) return;
   const uint32_t through = (uint32_t)s.epoch * (uint32_t)s.tables.phase[phase - 1].tickets;
@@ -117,7 +116,7 @@ template <class T, int W, int R> __device__ static __forceinline__ void gpu_run_
     gpu_barrier();
     const int32_t number = *drawn;
     if (number >= tickets) {
-      /* The last one of all blocks to come here: nobody draws any more. */
+      /* The last block resets the counter: no block draws any more. */
       if (thread == 0 && number == tickets + (int32_t)gpu_blocks() - 1)
         gpu_store_relaxed(s.ticket, 0, GPU_DEVICE);
       return;

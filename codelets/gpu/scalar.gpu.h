@@ -1,6 +1,6 @@
-/* Scalars of the kernels: float, double, and gpu_complex of either, which lies in memory as C's _Complex
- * does. A factor may be stored in single precision and work on vectors in double: V is the type of what is
- * stored, T that of what is computed. */
+/* Scalars of the kernels: float, double, and gpu_complex of either, which has the layout of C's _Complex. A
+ * factor may be stored in single precision and used with vectors in double: V is the type of stored numbers,
+ * T the type of computed numbers. */
 #pragma once
 
 #include "codelets/gpu/gpu.h"
@@ -38,7 +38,7 @@ template <class R> __host__ __device__ static inline gpu_complex<R> operator*(R 
   return {a * b.re, a * b.im};
 }
 
-/* To another precision. */
+/* Converts a scalar to another precision. */
 template <class T> struct gpu_to {
   template <class V> __host__ __device__ static T from(V v) { return (T)v; }
 };
@@ -85,14 +85,14 @@ template <class R> __host__ __device__ static inline bool gpu_is_finite(R a) {
 template <class R> __host__ __device__ static inline bool gpu_is_finite(gpu_complex<R> a) {
   return gpu_is_finite(a.re) && gpu_is_finite(a.im);
 }
-/* |a|^2, in double. */
+/* Returns |a|^2 in double. */
 template <class R> __host__ __device__ static inline double gpu_square(R a) {
   return (double)a * (double)a;
 }
 template <class R> __host__ __device__ static inline double gpu_square(gpu_complex<R> a) {
   return gpu_square(a.re) + gpu_square(a.im);
 }
-/* first ? a : b, of values: the registers that they are in need no addresses. */
+/* Returns first ? a : b by value, so that a and b can stay in registers. */
 template <class R> __host__ __device__ static inline R gpu_select(bool first, R a, R b) {
   return first ? a : b;
 }
@@ -113,7 +113,7 @@ template <class R>
 __host__ __device__ static inline gpu_complex<R> gpu_scaled(double factor, gpu_complex<R> a) {
   return {(R)(factor * a.re), (R)(factor * a.im)};
 }
-/* factor = real and imaginary part, of which a real number has use for the first. */
+/* factor: real and imaginary part; a real number uses only the first. */
 __host__ __device__ static inline double gpu_times(const double factor[2], double a) {
   return factor[0] * a;
 }
@@ -145,7 +145,7 @@ __device__ static __forceinline__ void gpu_atomic_add_system(gpu_complex<R> *add
 }
 
 #if !defined TSI_GPU_EMULATED
-/* Complex scalars of panels are loaded in one piece: panels begin at multiples of 64 bytes. */
+/* Loads a complex scalar of a panel at once: panels begin at multiples of 64 bytes. */
 template <class R, class PAIR>
 __device__ static __forceinline__ gpu_complex<R> gpu_load_pair(const gpu_complex<R> *address, bool active) {
   gpu_complex<R> v = {0, 0};

@@ -1,6 +1,6 @@
 /* The kernel of products with a sparse matrix by rows, see spmv_launch.h. Lane = threads * row + q. All lanes
- * of a warp make the same steps, so that they meet at the shuffles and load entries together; those that have
- * no entry, or no row, stand by. */
+ * of a warp do the same steps, so that they shuffle and load entries together; lanes without an entry or a
+ * row idle. */
 #pragma once
 
 #include "codelets/gpu/lanes.gpu.h"
@@ -13,13 +13,13 @@ template <class V, class T, int W, int R> struct gpu_product {
   typedef typename gpu_scalar<T>::wide wide;
 
   const tsi_gpu_spmv &s;
-  int q;          /* of the lane, in its row */
+  int q;          /* number of the lane in its row */
   bool active;    /* there is a row for the lane */
-  int64_t row;    /* of the lane */
+  int64_t row;    /* row of the lane */
   tsi_count from; /* its entries */
   int length, steps;
 
-  /* Rows first .. first + W / threads - 1. */
+  /* Begins with rows first .. first + W / threads - 1. */
   __device__ gpu_product(const tsi_gpu_spmv &product, int64_t first) : s(product) {
     const int lane = (int)gpu_thread() % W;
     q = lane % s.threads;
@@ -35,7 +35,7 @@ template <class V, class T, int W, int R> struct gpu_product {
     steps = (int)(((int64_t)longest + s.threads - 1) / s.threads);
   }
 
-  /* The lane's part of the row times x, right-hand sides first .. first + count - 1. */
+  /* Returns the lane's part of the row times x, for right-hand sides first .. first + count - 1. */
   __device__ tile sum(int first, int count) const {
     tile sums = gpu_no_tile<T, R>();
     for (int step = 0; step < steps; step++) {
@@ -52,7 +52,7 @@ template <class V, class T, int W, int R> struct gpu_product {
     return sums;
   }
 
-  /* y of right-hand sides first .. first + count - 1 of the row. */
+  /* Writes y of the row for right-hand sides first .. first + count - 1. */
   __device__ void finish(const tile &sums, int first, int count) const {
     GPU_UNROLL_ALL
     for (int c = 0; c < R; c++) {
@@ -78,7 +78,7 @@ template <class V, class T, int W, int R> struct gpu_product {
 
 template <class V, class T, int W, int R>
 __device__ static __forceinline__ void gpu_run_spmv(const tsi_gpu_spmv &s) {
-  const int rows = W / s.threads; /* of a warp */
+  const int rows = W / s.threads; /* rows of a warp */
   const int64_t warps = (int64_t)gpu_blocks() * (gpu_threads() / W),
                 warp = ((int64_t)gpu_block() * gpu_threads() + gpu_thread()) / W;
   for (int64_t first = warp * rows; first < s.rows; first += warps * rows)

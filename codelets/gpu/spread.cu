@@ -1,4 +1,4 @@
-/* The kernel of triangles that are spread over devices for one scalar type, and its launch; the build names
+/* The kernel of triangles that are spread over devices for one scalar type, and its launch; the build sets
  * the type, see host.gpu.h. */
 #include "codelets/gpu/host.gpu.h"
 #include "codelets/gpu/spread.gpu.h"

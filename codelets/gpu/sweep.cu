@@ -1,5 +1,4 @@
-/* The kernels of a sweep for one scalar type, and their launches; the build names the type, see host.gpu.h.
- */
+/* The kernels of a sweep for one scalar type, and their launches; the build sets the type, see host.gpu.h. */
 #include "codelets/gpu/host.gpu.h"
 #include "codelets/gpu/sweep.gpu.h"
 
@@ -10,7 +9,7 @@ __global__ void GPU_BOUNDS gpu_sweep(CONSTANT tsi_gpu_sweep s) {
 
 typedef void gpu_kernel(tsi_gpu_sweep);
 
-/* One right-hand side has a kernel of its own. */
+/* One right-hand side has a separate kernel. */
 static gpu_kernel *kernel_of(const tsi_gpu_sweep *s) {
   constexpr int R = gpu_tile_max<TSI_GPU_WORK>();
   if (s->call.nrhs == 1)

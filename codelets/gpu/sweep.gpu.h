@@ -1,6 +1,6 @@
-/* One sweep in one launch: resident blocks draw tickets in their order, wait for the flags of those before
- * while the values that they will read first are on their way, walk the ticket's nodes and raise its flag. A
- * block only waits for tickets that were drawn before its own, so any number of blocks comes to an end. */
+/* One sweep in one launch. Resident blocks draw tickets in their order, prefetch the first values of a ticket
+ * while they wait for the flags of the tickets before it, walk its nodes and raise its flag. A block waits
+ * only for tickets that were drawn before its own, so the launch ends with any number of blocks. */
 #pragma once
 
 #include "codelets/gpu/panel_walk.gpu.h"
@@ -8,8 +8,8 @@
 
 /* ---- Nodes --------------------------------------------------------------------------------------------- */
 
-/* The nodes of device tables, walked by a team: see device_tables.h for what each of them computes. A walk
- * begins with a sync of the team, so that the walk before, whose shared memory it uses, is over. */
+/* A walk of the nodes of device tables by a team; device_tables.h defines the work of each node. A walk
+ * begins with a sync of the team, so that the previous walk, whose shared memory it reuses, has ended. */
 template <class V, class T, int W, int R> struct gpu_walk : gpu_panel_walk<V, T, W, R> {
   typedef gpu_panel_walk<V, T, W, R> walk;
   typedef typename walk::tile tile;
@@ -32,7 +32,7 @@ template <class V, class T, int W, int R> struct gpu_walk : gpu_panel_walk<V, T,
 
   const tsi_device_tables &tables;
 
-  /* The user's x := rows that the team has written. */
+  /* Writes rows of the team to the user's x. */
   __device__ void write_columns(int64_t x, int column, int columns) const {
     team.sync();
     write(x, column, columns);
@@ -42,25 +42,26 @@ template <class V, class T, int W, int R> struct gpu_walk : gpu_panel_walk<V, T,
   /* ---- Forward -------------------------------------------------------------------------------------------
    */
 
-  /* The sum of a list, for right-hand side c, on top of `sum`. */
+  /* Returns `sum` plus the sum of a list, for right-hand side c. */
   __device__ T gathered(int list, int c, T sum) const {
     const int end = tables.gather_ptr[list + 1] - gpu_fault(GPU_FAULT_GATHER);
     for (int e = tables.gather_ptr[list]; e < end; e++) sum = sum + row(tables.gather[e])[c];
     return sum;
   }
-  /* What comes together for the columns of a border. */
+  /* Gathers the updates of the columns of a border. */
   __device__ void gather_border(const tsi_device_node &n) const {
     for_each(n.columns, [&](int k, int c) { row(n.x + k)[c] = gathered(n.column + k, c, T()); });
   }
-  /* What others add to the off-rows of the node. */
+  /* Gathers the updates of other chunks for the off-rows of the node. */
   __device__ void gather_off_rows(const tsi_device_node &n) const {
     for_each(n.count, [&](int i, int c) {
       row((int64_t)n.update + n.first + i)[c] = gathered(tables.n + n.off + n.first + i, c, T());
     });
   }
-  /* Where the interchanges of a panel move column k from, forward; to, backward. */
+  /* Returns the column from which the interchanges of a panel move column k, forward; or to which, backward.
+   */
   __device__ int interchanged(const tsi_panel &p, int k) const { return from ? from[p.column + k] : k; }
-  /* in := the first `columns` rows of P y, y being R b and what others add to it. */
+  /* in := the first `columns` rows of P y; y is R b plus the updates of other chunks. */
   __device__ void gather_panel(const tsi_device_node &n, const tsi_panel &p, int columns) const {
     for_each(columns, [&](int k, int c) {
       const int j = gpu_fault(GPU_FAULT_PIVOTS) ? k : interchanged(p, k);
@@ -91,7 +92,7 @@ template <class V, class T, int W, int R> struct gpu_walk : gpu_panel_walk<V, T,
     const tsi_panel &p = tables.panel[n.panel];
     const int64_t to = (int64_t)n.update + n.first;
     gather_off_rows(n);
-    if (tables.inverse == TSI_INVERSE_PARTITIONED) /* R has the triangle in it */
+    if (tables.inverse == TSI_INVERSE_PARTITIONED) /* R contains the factor T */
       gather_panel(n, p, p.width);
     else
       take(n.x, p, false, team.in);
@@ -117,7 +118,7 @@ template <class V, class T, int W, int R> struct gpu_walk : gpu_panel_walk<V, T,
     copy_owners(n);
     for (int p = n.panel + n.panels - 1; p >= n.panel; p--) backward_panel(n, tables.panel[p]);
   }
-  /* y := y - the partial sums that the node adds, row k. */
+  /* y := y - row k of the partial sums that the node adds. */
   __device__ void subtract_sums(const tsi_device_node &n, int k, tile &y) const {
     const int adds = n.adds - (gpu_fault(GPU_FAULT_SLICE) && n.adds > 0);
     for (int s = 0; s < adds; s++) gpu_subtract(y, load((int64_t)n.add + (int64_t)s * n.columns + k));
@@ -162,7 +163,7 @@ template <class V, class T, int W, int R> struct gpu_walk : gpu_panel_walk<V, T,
   /* ---- Both ----------------------------------------------------------------------------------------------
    */
 
-  /* Of a sliced chunk: nobody reads b later, so that x may be in its place. */
+  /* Begins a sliced chunk. b is not read later, so x may overwrite it. */
   __device__ void begin_sliced(const tsi_device_node &n, bool backward) const {
     if (backward)
       turn(n.x, n.column, n.columns);
@@ -196,8 +197,7 @@ template <class V, class T, int W, int R> struct gpu_walk : gpu_panel_walk<V, T,
 
 /* ---- Tickets ------------------------------------------------------------------------------------------- */
 
-/* Where the values that a node reads begin and end, in scalars: those of its panels, or of its rows of one.
- */
+/* The range of values that a node reads, in scalars: its panels, or its rows of one panel. */
 struct gpu_range {
   int64_t begin, end;
 };
@@ -215,9 +215,8 @@ __device__ static __forceinline__ gpu_range gpu_node_values(const tsi_device_tab
   return {first.values, last.values + tsi_panel_size(last.width, last.height)};
 }
 
-/* While a ticket waits, what its first node will read is on its way: a line a thread, from the end where the
- * sweep begins.
- */
+/* Prefetches the values that the first node of a waiting ticket reads: a line per thread, from the end at
+ * which the sweep begins. */
 template <class V, bool BACKWARD>
 __device__ static __forceinline__ void gpu_prefetch_ticket(const tsi_gpu_sweep &s,
                                                            const tsi_device_ticket &ticket) {
@@ -232,7 +231,7 @@ __device__ static __forceinline__ void gpu_prefetch_ticket(const tsi_gpu_sweep &
   if (offset < end - begin) gpu_prefetch(BACKWARD ? end - 1 - offset : begin + offset);
 }
 
-/* All nodes of a ticket, tile after tile of the right-hand sides. */
+/* Walks all nodes of a ticket, for each tile of right-hand sides. */
 template <class V, class T, int W, int R, bool BACKWARD>
 __device__ static __forceinline__ void gpu_walk_ticket(const tsi_gpu_sweep &s,
                                                        const tsi_device_ticket &ticket, gpu_tile<T, R> *in,
@@ -268,7 +267,7 @@ __device__ static __forceinline__ void gpu_run_sweep(const tsi_gpu_sweep &s) {
     gpu_barrier();
     const int32_t number = *drawn;
     if (number >= sweep.tickets) {
-      /* The last one of all blocks to come here: nobody draws any more. */
+      /* The last block resets the counter: no block draws any more. */
       if (thread == 0 && number == sweep.tickets + (int32_t)gpu_blocks() - 1 - gpu_fault(GPU_FAULT_COUNTER))
         gpu_store_relaxed(s.ticket, 0, GPU_DEVICE);
       return;

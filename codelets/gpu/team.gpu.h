@@ -1,12 +1,12 @@
-/* Who walks a node: a block of threads, or one warp of it. Sums do not depend on how many warps a block has:
- * each is made by one warp, or in parts whose number follows from the panel alone.
+/* The threads that walk a node: a block, or one warp of it. Sums do not depend on the number of warps of a
+ * block: each sum is computed by one warp, or in parts whose number depends only on the panel.
  *
- * Lanes. Rows of a factor are stored in row blocks of 8, column by column (codelets/cpu/base/panel.h). Lane =
- * row
- * + 8 q takes columns q, q + Q, ... of a row block, Q = GPU_WARP / 8: a warp loads 8 rows of Q columns at
- * once, which lie one behind the other, forward as backward.
+ * Lanes. Rows of a factor are stored in row blocks of 8, column by column (codelets/cpu/base/panel.h). The
+ * lane with number row + 8 q takes columns q, q + Q, ... of a row block, Q = GPU_WARP / 8. So a warp loads 8
+ * rows of Q columns at once, which are contiguous, forward and backward.
  *
- * Right-hand sides go in tiles of up to R: what is shared of a vector is an array of tiles, one a row. */
+ * Right-hand sides are processed in tiles of up to R. Vectors in shared memory are arrays of tiles, one per
+ * row. */
 #pragma once
 
 #include "codelets/gpu/scalar.gpu.h"
@@ -20,17 +20,17 @@ template <class T, int R> struct alignas(sizeof(T) * R >= 16 ? 16 : sizeof(T) * 
 template <class T, int W, int R> struct gpu_team {
   typedef gpu_tile<T, R> tile;
   static constexpr int Q = W / TSI_ROW_BLOCK;
-  static constexpr int UNITS = GPU_THREADS_MAX / W; /* warps that sums of a block are split for */
+  static constexpr int UNITS = GPU_THREADS_MAX / W; /* number of warps for which sums of a block are split */
 
-  bool whole;          /* a block; else one warp */
-  int thread, threads; /* its number, and how many there are */
+  bool whole;          /* the team is a block; false: one warp */
+  int thread, threads; /* number of the thread; number of threads */
   int warp, warps;
   int lane, row, q;
   int width;      /* rows of in and out */
-  tile *in, *out; /* shared: vectors of a panel, or of as many rows */
-  tile *parts;    /* shared, of a block: GPU_THREADS_MAX / 8 sums in parts */
+  tile *in, *out; /* shared memory: vectors of a panel, or of as many rows */
+  tile *parts;    /* shared memory of a block: GPU_THREADS_MAX / 8 sums in parts */
 
-  /* All of the team come, and see what the others have written. */
+  /* A barrier of the team; writes before it are visible after it. */
   __device__ void sync(int line = GPU_LINE) const {
     if (whole)
       gpu_barrier(line);
@@ -38,14 +38,14 @@ template <class T, int W, int R> struct gpu_team {
       gpu_warp_barrier(line);
   }
   __device__ void sync_warp(int line = GPU_LINE) const { gpu_warp_barrier(line); }
-  /* Adds up over the columns of a row block whose rows H lanes take: every lane of a row gets the sums. */
+  /* Adds over the columns of a row block whose rows H lanes have; every lane of a row gets the sums. */
   template <int H = TSI_ROW_BLOCK> __device__ void add_columns(tile &s) const {
     GPU_UNROLL_ALL
     for (int mask = H; mask < W; mask *= 2) GPU_UNROLL_ALL
     for (int c = 0; c < R; c++)
       s.c[c] = s.c[c] + gpu_shuffle_xor(s.c[c], (unsigned)(gpu_fault(GPU_FAULT_LANE) ? mask / 2 : mask), W);
   }
-  /* Adds up over the rows of a row block: every lane of a column gets the sums. */
+  /* Adds over the rows of a row block; every lane of a column gets the sums. */
   __device__ void add_rows(tile &s) const {
     GPU_UNROLL_ALL
     for (int mask = 1; mask < TSI_ROW_BLOCK; mask *= 2) GPU_UNROLL_ALL
@@ -53,12 +53,15 @@ template <class T, int W, int R> struct gpu_team {
   }
 };
 
-/* Right-hand sides that are solved at once. What a block shares of vectors is then at most 34 KB. */
+/* Number of right-hand sides that are solved at once, so that vectors of a block need at most 34 KB of shared
+ * memory.
+ */
 template <class T> constexpr int gpu_tile_max() {
   return sizeof(T) > 8 ? 4 : 8;
 }
 
-/* The block, or a warp of it for warp nodes, which have narrow panels: it gets its part of what is shared. */
+/* Returns the team: the block, or one of its warps for warp nodes, which have narrow panels. A warp gets its
+ * part of the shared memory. */
 template <class T, int W, int R>
 __device__ static __forceinline__ gpu_team<T, W, R> gpu_team_of(bool whole, gpu_tile<T, R> *in,
                                                                 gpu_tile<T, R> *out, gpu_tile<T, R> *parts) {
@@ -86,7 +89,7 @@ template <class T, int R> __device__ static __forceinline__ gpu_tile<T, R> gpu_n
   return zero;
 }
 
-/* The first `count` scalars of a row of the workspace as a tile. */
+/* Loads the first `count` scalars of a row of the workspace as a tile. */
 template <class T, int R>
 __device__ static __forceinline__ gpu_tile<T, R> gpu_load_tile(const T *at, int count) {
   gpu_tile<T, R> x = gpu_no_tile<T, R>();

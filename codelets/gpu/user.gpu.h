@@ -1,12 +1,12 @@
-/* Rows between the user's arrays and the workspace: permuted, scaled, conjugated, converted; and D^-1. What
- * node.h and user_rows.h of codelets/cpu are for these (device_tables.h tells the formulas). */
+/* Copies rows between the user's arrays and the workspace: permuted, scaled, conjugated, converted; applies
+ * D^-1. The counterpart of node.h and user_rows.h of codelets/cpu (formulas: device_tables.h). */
 #pragma once
 
 #include "codelets/gpu/scalar.gpu.h"
 #include "codelets/gpu/tables/device_tables.h"
 
-/* Row of final column j, right-hand side c, of b. V: the type of the factor, and of b unless the call is
- * wide. */
+/* Returns the value of b for final column j, right-hand side c. V: type of the factor, and of b unless the
+ * call is wide. */
 template <class V, class T>
 __device__ static __forceinline__ T gpu_read_user(const tsi_device_call &call, int j, int c) {
   typedef typename gpu_scalar<V>::wide wide;

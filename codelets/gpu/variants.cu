@@ -1,4 +1,4 @@
-/* The kernels of the published solvers for one scalar type, and their launches; the build names the type, see
+/* The kernels of the published solvers for one scalar type, and their launches; the build sets the type, see
  * host.gpu.h. */
 #include "codelets/gpu/host.gpu.h"
 #include "codelets/gpu/variants.gpu.h"
@@ -12,7 +12,7 @@ __global__ void GPU_BOUNDS gpu_kk20(CONSTANT tsi_gpu_variant s) {
   gpu_run_kk20<V, T, GPU_WARP, R, BACKWARD>(s);
 }
 
-/* The kernel of a sweep and a number of right-hand sides: one has a kernel of its own. */
+/* The kernel for a sweep and a number of right-hand sides; one right-hand side has a separate kernel. */
 #define KERNEL(name, s)                                                                                      \
   ((s)->call.nrhs == 1 ? (s)->backward ? name<TSI_GPU_STORED, TSI_GPU_WORK, 1, true>                         \
                                        : name<TSI_GPU_STORED, TSI_GPU_WORK, 1, false>                        \

@@ -1,5 +1,5 @@
-/* The kernels of the published solvers, see variants.h. A block solves a panel, tile after tile of the
- * right-hand sides. */
+/* The kernels of the published solvers, see variants.h. A block solves a panel, for each tile of right-hand
+ * sides. */
 #pragma once
 
 #include "codelets/gpu/panel_walk.gpu.h"
@@ -18,14 +18,14 @@ template <class V, class T, int W, int R> struct gpu_variant_walk : gpu_panel_wa
 
   const tsi_variant_tables &tables;
 
-  /* Adds s to the sums of column j, which other blocks may be doing, too. */
+  /* Adds s to the sums of column j; other blocks may add concurrently. */
   __device__ void add(int64_t j, const tile &s) const {
     T *at = row(tables.n + j);
     GPU_UNROLL_ALL
     for (int c = 0; c < R; c++)
       if (c < count) gpu_atomic_add(&at[c], s.c[c]);
   }
-  /* The sum of column j, right-hand side c, all of which has come: it is zero again afterwards. */
+  /* Returns the complete sum of column j, right-hand side c, and resets it to zero. */
   __device__ T take_sum(int64_t j, int c) const {
     T *at = row(tables.n + j) + c;
     const T sum = *at;
@@ -47,7 +47,7 @@ template <class V, class T, int W, int R> struct gpu_variant_walk : gpu_panel_wa
     team.sync();
     walk::write(p.column, p.column, p.width);
   }
-  /* Backward, all sums have come. */
+  /* Solves backward; all sums are complete. */
   __device__ void backward_by_sums(const tsi_panel &p) const {
     walk::turn(p.column, p.column, p.width);
     walk::backward_triangle(p.column, p, [&] {
@@ -58,8 +58,8 @@ template <class V, class T, int W, int R> struct gpu_variant_walk : gpu_panel_wa
     team.sync();
     walk::write(p.column, p.column, p.width);
   }
-  /* What the columns of F' of a segment's target, whose x is known, add to the sums of the segment's panel.
-   * Row blocks are whole; rows of them that are not the segment's count as zero. */
+  /* Adds the updates of a segment's target, whose x is known, to the sums of the segment's panel, by columns
+   * of F'. Uses whole row blocks; rows outside the segment count as zero. */
   __device__ void scatter(const tsi_variant_segment &s) const {
     const tsi_panel &p = tables.panel[s.panel];
     const tsi_index *rows = tables.row + p.row;
@@ -81,7 +81,7 @@ template <class V, class T, int W, int R> struct gpu_variant_walk : gpu_panel_wa
   }
 };
 
-/* do(walk) for each tile of the right-hand sides. */
+/* Calls f(walk) for each tile of right-hand sides. */
 template <class V, class T, int W, int R, bool BACKWARD, class F>
 __device__ static __forceinline__ void gpu_for_tiles(const tsi_gpu_variant &s, F f) {
   typedef gpu_tile<T, R> tile;
@@ -99,7 +99,7 @@ __device__ static __forceinline__ void gpu_for_tiles(const tsi_gpu_variant &s, F
   }
 }
 
-/* A block a panel; blocks: panels. */
+/* One block per panel; the grid has `panels` blocks. */
 template <class V, class T, int W, int R, bool BACKWARD>
 __device__ static __forceinline__ void gpu_run_sc23(const tsi_gpu_variant &s) {
   GPU_SHARED(int32_t, drawn, 1);
@@ -133,7 +133,7 @@ __device__ static __forceinline__ void gpu_run_sc23(const tsi_gpu_variant &s) {
       gpu_add_release(&s.left[t.segment[e].target], -1, GPU_DEVICE);
 }
 
-/* A block a panel of one level. */
+/* One block per panel of a level. */
 template <class V, class T, int W, int R, bool BACKWARD>
 __device__ static __forceinline__ void gpu_run_kk20(const tsi_gpu_variant &s) {
   const tsi_panel &p = s.tables.panel[s.tables.level[s.first + (int)gpu_block()]];

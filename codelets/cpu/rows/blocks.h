@@ -1,31 +1,30 @@
-/* The parts of a block cut (partition/cut/blocks.h) at work on the vectors of a solve.
+/* Kernels for the parts of a block cut (partition/cut/blocks.h).
  *
  *   rectangle R   w[i] := w[i] - sum over j of R_ij w[j];               no row is a column
- *   triangle T    w[i] := (w[i] - sum over j of T_ij w[j]) / T_ii;      row by row, so that w[j] is x before
+ *   triangle T    w[i] := (w[i] - sum over j of T_ij w[j]) / T_ii;      row by row: w[j] is already x
  *
- * Formats. Rows of a rectangle are consecutive (CSR), or, where many have no entry, those that have some are
- * listed (DCSR, doubly compressed). Columns are rows of the workspace, or, where the rectangle is not too
- * wide, counted from its first one in 16 bits: half of the bytes of indices.
+ * Formats. Rows of a rectangle are consecutive (CSR). If many rows are empty, the others are listed (DCSR,
+ * doubly compressed). Columns are rows of the workspace. If the rectangle is not too wide, they are 16-bit
+ * offsets from its first column, which halves the bytes of indices.
  *
- * Ways. A row is summed entry by entry, or 8 entries at once, lane by lane, which pays where rows are long;
- * which is better for a rectangle is a question of entries a row (block_choice.h). With several right-hand
- * sides there is one way. Formats do not change what is computed: the order of a sum is that of the entries,
- * given the way.
+ * Ways. A row is summed entry by entry, or 8 entries at once in 8 lanes, which is faster for long rows. The
+ * choice depends on the entries per row of a rectangle (block_choice.h). With several right-hand sides there
+ * is one way. Formats do not change results: for a given way, the order of a sum is the order of the entries.
  *
  * Reads   the rectangle, rows of `stride` scalars (1, 2, 4 or a multiple of 8).   Writes  such rows. */
 #pragma once
 
 #include "runtime/base/types.h"
 
-/* Columns from first_column on that 16 bits can count. */
+/* Maximum width for 16-bit columns. */
 #define TSI_SHORT_COLUMNS 65536
 
-/* Of a rectangle or triangle: row k has the entries ptr[k] .. ptr[k+1]-1, the diagonal left aside. */
+/* A rectangle or triangle. Row k has the entries ptr[k] .. ptr[k+1]-1, without the diagonal. */
 typedef struct tsi_rectangle {
   const tsi_count *ptr;
-  const tsi_index *row;         /* of the workspace; NULL: row k is first_row + k */
-  const tsi_index *column;      /* of the workspace; NULL: there is short_column */
-  const uint16_t *short_column; /* less first_column */
+  const tsi_index *row;         /* rows of the workspace; NULL: row k is first_row + k */
+  const tsi_index *column;      /* rows of the workspace; NULL: short_column is used */
+  const uint16_t *short_column; /* columns minus first_column */
   const void *values;
   tsi_index first_row, first_column;
 } tsi_rectangle;
@@ -40,10 +39,10 @@ typedef struct tsi_block_kernels {
                 const void *inverse, void *workspace);
 } tsi_block_kernels;
 
-/* Rows of a part, from 0 on, that are worked through in one go. */
+/* Rows of a part, from 0 on, that are one unit of work. */
 typedef struct tsi_block_chunk {
   tsi_rectangle rows;
-  tsi_index count; /* of rows */
+  tsi_index count; /* number of rows */
   bool triangle, lanes;
 } tsi_block_chunk;
 
@@ -51,7 +50,7 @@ typedef struct tsi_block_chunk {
 typedef struct tsi_block_program {
   const tsi_block_kernels *kernels;
   const tsi_block_chunk *chunk;
-  const void *inverse; /* 1 over the diagonal entries, by rows of the workspace */
+  const void *inverse; /* inverses of the diagonal entries, by rows of the workspace */
 } tsi_block_program;
 
 static inline void tsi_block_run(const tsi_block_program *program, tsi_index c, tsi_index stride,

@@ -5,14 +5,13 @@
 
 #include "codelets/cpu/rows/sparse.h"
 
-#define TSI_ERRORS_AT_ONCE 8 /* solutions that backward_errors looks at together */
+#define TSI_ERRORS_AT_ONCE 8 /* maximum number of solutions for backward_errors */
 
 typedef struct tsi_error_kernels {
   const char *isa;
-  /* The largest backward error (tsi_sparse_kernels.backward_error) of `count` solutions, at most
-   * TSI_ERRORS_AT_ONCE, in one pass over A for all of them; infinite if one is not finite. b, x: columns of
-   * n. g, row_sum: as there. order: tsi_sizes.n. work: 2 TSI_ERRORS_AT_ONCE n scalars, then as many doubles.
-   */
+  /* Returns the largest backward error (tsi_sparse_kernels.backward_error) of `count` solutions, at most
+   * TSI_ERRORS_AT_ONCE, with one pass over A; infinity if one is not finite. b, x: columns of n. g, row_sum:
+   * as for backward_error. order: tsi_sizes.n. work: 2 TSI_ERRORS_AT_ONCE n scalars, then as many doubles. */
   double (*backward_errors)(const tsi_sparse *a, tristar_op op, tsi_index count, const void *b, const void *x,
                             const double *g, const double *row_sum, int64_t order, void *work);
 } tsi_error_kernels;

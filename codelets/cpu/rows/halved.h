@@ -1,20 +1,20 @@
-/* Products with a Hermitian matrix (real: symmetric) of which the entries below the diagonal are stored, and
- * read once for two products: a x_j for row i, and the image conj(a) x_i for row j.
+/* Products with a Hermitian matrix (real: symmetric). Only its lower triangle is stored. Each entry a is read
+ * once for two products: a x_j for row i, and the image conj(a) x_i for row j.
  *
- * Pieces are consecutive rows of one window, stored in one of two ways. Columns are told by how far they are
- * from the diagonal, in 16 bits.
+ * Pieces are consecutive rows of one window, stored in one of two ways. Columns are stored as 16-bit
+ * distances from the diagonal.
  *
- *   TILES   1 to 4 rows that have the same columns before the first one: these as `count` dense tiles of
- *           consecutive columns, each a distance from the first row and a width of 1 to 8; values tile by
- *           tile, row by row; then the triangle that the rows form, row by row
- *   ROWS    `count` rows of any kind: each the number of its entries before the diagonal and their distances;
- *           values row by row, the diagonal last
+ *   TILES   1 to 4 rows with the same columns left of the first row's diagonal. These columns are `count`
+ * dense tiles of consecutive columns; a tile has a distance from the first row and a width of 1 to 8. Values
+ * are stored tile by tile, row by row; then the triangle of the rows, row by row ROWS    `count` rows of any
+ * kind. A row has the number of its entries left of the diagonal and their distances. Values are stored row
+ * by row, the diagonal last
  *
  * Reads   the entries, x.   Writes  y, to which products are added.
  * Invariants (tsi_halved_check)
  *   - each row is in one piece and has an entry on the diagonal
- *   - rows of a window reach rows of the same stretch (halves.h) alone: what a stretch adds, and in which
- *     order, depends on nothing else */
+ *   - rows of a window have columns only in the same stretch (halves.h): the sums of a stretch, and their
+ * order, depend on nothing else */
 #pragma once
 
 #include "codelets/cpu/rows/sliced.h"
@@ -29,7 +29,7 @@ typedef struct tsi_half_piece {
   uint8_t kind, rows; /* tsi_half_kind; ROWS: 0 */
 } tsi_half_piece;
 
-/* Where the pieces of a window begin, their values, and their words. */
+/* Begin of the pieces of a window, of their values and of their words. */
 typedef struct tsi_half_window {
   tsi_index piece;
   tsi_count value, word;
@@ -37,22 +37,23 @@ typedef struct tsi_half_window {
 
 typedef struct tsi_halved {
   tsi_index rows, windows;
-  size_t bytes;            /* of a scalar */
-  tsi_half_window *window; /* windows + 1; NULL: there is no such matrix */
+  size_t bytes;            /* bytes of a scalar */
+  tsi_half_window *window; /* windows + 1; NULL: the matrix is not stored in this format */
   tsi_half_piece *piece;
   uint16_t *word;
   void *values;
 } tsi_halved;
 
-/* Words that a piece takes. */
+/* Returns the number of words of a piece. */
 static inline tsi_index tsi_half_words(const tsi_half_piece *p) {
   return p->kind == TSI_HALF_TILES ? 2 * p->count : p->values;
 }
 
 typedef struct tsi_halved_kernels {
   const char *isa;
-  /* y[c ldy + i] += what the entries of the rows of a window, and their images, are for row i of any window
-   * and columns c < columns, x_c from x[c ldx] on. Each column has the bits that it has alone. */
+  /* Adds the products of the entries in the rows of a window, and of their images, to y[c ldy + i], for all
+   * rows i and columns c < columns; x_c begins at x[c ldx]. The bits of a column do not depend on the other
+   * columns. */
   void (*add)(const tsi_halved *a, tsi_index window, int64_t columns, const void *x, int64_t ldx, void *y,
               int64_t ldy);
 } tsi_halved_kernels;

@@ -1,9 +1,9 @@
-/* Vectors and matrices by rows, as iterative solvers use them: pieces of vectors, short enough to stay in
- * the nearest cache from one call to the next.
+/* Vectors and matrices by rows for iterative solvers. Kernels work on pieces of vectors that stay in the
+ * nearest cache from one call to the next.
  *
  * Reads   rows of a matrix, pieces of vectors.   Writes  pieces of vectors.
- * Sums are made in double for every scalar type, in an order that depends on the number of entries alone.
- * Factors are complex double: factor[0] + i factor[1]; the imaginary part counts in complex types only. */
+ * Sums are computed in double for every scalar type, in an order that depends only on the number of entries.
+ * Factors are complex double: factor[0] + i factor[1]; real types ignore the imaginary part. */
 #pragma once
 
 #include "runtime/base/types.h"

@@ -1,4 +1,4 @@
-/* What the files of incomplete factorizations share, which are compiled for each scalar type. */
+/* Common functions of the files of incomplete factorizations, which are compiled for each scalar type. */
 #pragma once
 
 #include <float.h>
@@ -30,7 +30,7 @@ INLINE tsi_breakdown_kind tsi_judge_pivot(tsi_scalar pivot) {
   return tsi_abs(pivot) < TSI_TINY ? TSI_BREAKDOWN_ZERO : TSI_BREAKDOWN_NONE;
 }
 
-/* A pivot of ilu, and the other entries of its row: multipliers and those of U. */
+/* Checks a pivot of ilu, and the other entries of its row: multipliers and entries of U. */
 INLINE tsi_breakdown_kind tsi_judge_row(tsi_scalar pivot, tsi_count count, const tsi_scalar *row) {
   const tsi_breakdown_kind kind = tsi_judge_pivot(pivot);
   bool finite = true;
@@ -38,7 +38,8 @@ INLINE tsi_breakdown_kind tsi_judge_row(tsi_scalar pivot, tsi_count count, const
   return kind == TSI_BREAKDOWN_NONE && !finite ? TSI_BREAKDOWN_NOT_FINITE : kind;
 }
 
-/* The root of a pivot of ic: real and positive, or, of a complex symmetric matrix, any that is not zero. */
+/* Computes the root of a pivot of ic. The pivot must be real and positive; in a complex symmetric matrix it
+ * must only be nonzero. */
 INLINE tsi_breakdown_kind tsi_pivot_root(tsi_scalar pivot, bool adjoint, tsi_scalar *root) {
   *root = 1;
   if (!tsi_is_finite(pivot)) return TSI_BREAKDOWN_NOT_FINITE;

@@ -1,5 +1,5 @@
-/* Residuals and their bounds |op(A)| |x|, of one column or of several side by side: for files that are
- * compiled for each scalar type. */
+/* Residuals and their bounds |op(A)| |x|, for one column or several at a time. For files that are compiled
+ * for each scalar type. */
 #pragma once
 
 #include <math.h>
@@ -8,24 +8,24 @@
 #include "codelets/cpu/base/scalar.h"
 #include "codelets/cpu/rows/sparse.h"
 
-#define TSI_COLUMNS_MOST 8 /* side by side */
+#define TSI_COLUMNS_MOST 8 /* maximum number of columns at a time */
 
 INLINE double magnitude(tsi_scalar x) {
   return (double)tsi_abs(x);
 }
 
-/* Mirror image of a stored entry. */
+/* Returns the mirror image of a stored entry. */
 INLINE tsi_scalar mirrored(tristar_symmetry symmetry, tsi_scalar a) {
   return symmetry == TRISTAR_SKEW_SYMMETRIC ? -a : symmetry == TRISTAR_HERMITIAN ? tsi_conj(a) : a;
 }
 
-/* As fmin, without a call: NaN is ignored. */
+/* fmin without a call: ignores NaN. */
 INLINE double smaller(double x, double y) {
   return x < y || isnan(y) ? x : y;
 }
 
-/* r -= op(A) x and y += |op(A)| |x| of `width` columns side by side; size: |x|, which one column does
- * without. All but the arrays are constants. The sums have the order of subtract_product and add_absolute. */
+/* r -= op(A) x and y += |op(A)| |x| for `width` columns at a time; size: |x|, not used for one column. All
+ * arguments except the arrays are constants. The sums have the order of subtract_product and add_absolute. */
 INLINE void subtract_and_bound(const tsi_sparse *a, const int width, const bool dot, const bool mirror,
                                const bool conjugate, const tsi_scalar *x, const double *size,
                                tsi_scalar *restrict r, double *restrict y) {
