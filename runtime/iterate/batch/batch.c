@@ -1,4 +1,4 @@
-/* Batches from their making to their end: see batch.h. */
+/* Creates and destroys batches: see batch.h. */
 #include "runtime/iterate/batch/batch.h"
 
 #include <math.h>
@@ -25,7 +25,7 @@ static tristar_status check_options(const tsi_env *env, const tristar_batch_opti
 
 /* ---- The typical values -------------------------------------------------------------------------------- */
 
-/* scale, by the user's line, as that of row or column line[k]. */
+/* Copies scales from the user's numbering to the order of the factored matrix: (*out)[k] = scale[line[k]]. */
 static tristar_status take_scale(tristar_batch_t *batch, const double *scale, const tsi_index *line,
                                  double **out) {
   if (scale == NULL) return TRISTAR_OK;
@@ -34,7 +34,7 @@ static tristar_status take_scale(tristar_batch_t *batch, const double *scale, co
   return TRISTAR_OK;
 }
 
-/* Are scales further apart than solves can bridge? NULL: ones. */
+/* Do scales differ by more than solves can bridge? NULL: ones. */
 static bool are_apart(const tristar_batch_t *batch, const double *scale) {
   const double limit = tsi_scalar_is_single(batch->pattern->scalar) ? 0x1p9 : 0x1p20;
   double least = INFINITY, most = 0;
@@ -54,7 +54,7 @@ static bool takes_diagonal(const tristar_batch_t *batch) {
   return true;
 }
 
-/* Scales of rows and columns become the same powers of two. */
+/* Replaces the scales of row and column k by one common power of two. */
 static void join_scales(tristar_batch_t *batch) {
   for (tsi_index k = 0; batch->scale != NULL && k < batch->pattern->n; k++) {
     const double both = batch->scale[k] * (batch->row_scale ? batch->row_scale[k] : 1);
@@ -63,7 +63,7 @@ static void join_scales(tristar_batch_t *batch) {
   }
 }
 
-/* Orders and scales of a factor, with the interchanges inside its panels. */
+/* Copies orders and scales of a factor, with the interchanges inside its panels. */
 static tristar_status take_order(tristar_batch_t *batch, const tristar_factor_t *factor) {
   tsi_env *env = &batch->ts->env;
   const tristar_analysis_t *an = factor->analysis;
@@ -105,7 +105,8 @@ static tristar_status factor_as(tristar_t *ts, const tristar_view *a, const tris
   return status;
 }
 
-/* Positive definite values have pivots on the diagonal. Otherwise those of L U may be there, too. */
+/* Factors the typical values. Positive definite values have all pivots on the diagonal; pivots of L U may be
+ * there, too. */
 static tristar_status factor_typical(tristar_t *ts, const tristar_view *a, const tristar_batch_options *o,
                                      tristar_factor_t **factor) {
   const bool symmetric = a->symmetry == TRISTAR_SYMMETRIC || a->symmetry == TRISTAR_HERMITIAN;

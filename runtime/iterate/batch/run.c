@@ -12,38 +12,38 @@
 #include "runtime/context/crew.h"
 #include "tristar_solve.h"
 
-/* What a call works on. Groups leave to the caller's thread the systems that their pivots do not suit. */
+/* State of a call. Systems that do not suit the common pivots are left to the calling thread. */
 typedef struct job {
   tristar_batch_t *batch;
   int64_t count;
   bool factors, solves, keeps;
-  const char *values; /* NULL: of kept groups */
+  const char *values; /* NULL: the values of stored groups */
   int64_t stride;
   tristar_op op;
   int64_t nrhs, ldb, bstride, ldx, xstride;
   const char *b;
   char *x;
-  int64_t *apart; /* count: first right-hand side that the group has not solved, all later ones neither;
-                     NONE_APART: there is none */
+  int64_t *apart; /* count: the first right-hand side that the group has not solved; the later ones are not
+                     solved either. NONE_APART: all solved. */
   double *error;  /* count */
-  tsi_batch_group *room; /* by member: a group, unless groups are kept */
-  char **scratch;        /* by member, see below */
-  size_t user_bytes;     /* of a scalar */
-  tsi_failure failure;   /* the first one of a group */
-  _Atomic(int64_t) done; /* columns of groups, for the share */
+  tsi_batch_group *room; /* for each member: a group, unless groups are stored */
+  char **scratch;        /* for each member, see below */
+  size_t user_bytes;     /* size of a scalar */
+  tsi_failure failure;   /* the first failure of a group */
+  _Atomic(int64_t) done; /* columns of groups done so far, for the progress */
 } job;
 
 #define NONE_APART INT64_MAX
 
-/* Vectors of lane numbers of a member; then, if the user has several entries at one place, values of a group.
- */
+/* Vectors in the scratch of a member. Values of a group follow if the user has several entries at one
+ * place. */
 enum { OF_FACTOR, OF_B, OF_X, OF_R, OF_RESIDUAL, VECTORS = OF_RESIDUAL + 3 };
 
 static void *vector_of(const job *j, int member, int which) {
   return j->scratch[member] + (size_t)which * (size_t)j->batch->structure.n * j->batch->kernels->lane_bytes;
 }
 
-/* The system of lane l of a group; the last one again, where there are no more. */
+/* The system of lane l of a group. Surplus lanes hold the last system. */
 static int64_t system_of(const job *j, tsi_index group, int l) {
   const int64_t s = (int64_t)group * j->batch->kernels->lanes + l;
   return s < j->count ? s : j->count - 1;
@@ -55,8 +55,8 @@ static bool is_spare(const job *j, tsi_index group, int l) {
 
 /* ---- Groups -------------------------------------------------------------------------------------------- */
 
-/* Values of system s in the order of the pattern: the user's, or, where he has several at one place, sums in
- * the room for lane l. */
+/* Values of system s in the order of the pattern: the user's array, or, if the user has several entries at
+ * one place, their sums in the scratch of lane l. */
 static const void *values_of(const job *j, int member, int64_t s, int l) {
   const tsi_pattern *pattern = j->batch->pattern;
   const char *given = j->values + (size_t)(s * j->stride) * j->user_bytes;
@@ -79,7 +79,7 @@ static void factor_group(const job *j, tsi_index group, int member, tsi_batch_gr
     if (bad >> l & 1 && !is_spare(j, group, l)) j->apart[system_of(j, group, l)] = 0;
 }
 
-/* Refines the lanes whose errors are too large. error: of each lane. */
+/* Refines the lanes whose errors are too large. error: of each lane; updated. */
 static void refine(const job *j, int member, const tsi_batch_group *room, double *error) {
   const tristar_batch_t *batch = j->batch;
   const tsi_batch_kernels *k = batch->kernels;
@@ -99,7 +99,7 @@ static void refine(const job *j, int member, const tsi_batch_group *room, double
   }
 }
 
-/* One right-hand side of the systems of a group. */
+/* Solves for one right-hand side of all systems of a group. */
 static void solve_column(const job *j, tsi_index group, int64_t column, int member,
                          const tsi_batch_group *room) {
   const tristar_batch_t *batch = j->batch;
@@ -128,7 +128,7 @@ static void solve_column(const job *j, tsi_index group, int64_t column, int memb
       x[l] = NULL;
     } else if (j->apart[system] != NONE_APART || !(error[l] <= batch->tolerance)) {
       j->apart[system] = tsi_count_min(j->apart[system], column);
-      x[l] = NULL; /* which may be b */
+      x[l] = NULL; /* x may be b, which solve_apart reads */
     } else if (error[l] > j->error[system]) {
       j->error[system] = error[l];
     }
@@ -141,7 +141,7 @@ static tsi_index groups_of(const job *j) {
   return (tsi_index)((j->count + lanes - 1) / lanes);
 }
 
-/* Has no group failed, and does the function that follows the context not cancel? */
+/* Has no group failed, and has the progress function not cancelled? */
 static bool goes_on(job *j) {
   const tsi_env *env = &j->batch->ts->env;
   const double all = (double)groups_of(j) * (double)(j->solves && j->nrhs > 0 ? j->nrhs : 1);
@@ -162,7 +162,7 @@ static void run_group(void *context, tsi_index group, int member) {
 
 /* ---- Systems by themselves ----------------------------------------------------------------------------- */
 
-/* Values of the pattern of a kept system: those of the group without its scales. */
+/* Values of a stored system in the order of the pattern: the lane of its group without the scales. */
 static void restore_values(const job *j, int64_t system, void *values) {
   const tristar_batch_t *batch = j->batch;
   const tsi_batch_kernels *k = batch->kernels;
@@ -172,7 +172,7 @@ static void restore_values(const job *j, int64_t system, void *values) {
   const bool is_single = tsi_scalar_is_single(scalar);
   for (tsi_count e = 0; e < s->a.ptr[s->n]; e++) {
     double part[2] = {0, 0};
-    if (batch->source[e] < 0) continue; /* a mirror image */
+    if (batch->source[e] < 0) continue; /* a mirrored entry */
     for (int i = 0; i < tsi_scalar_width((tristar_scalar)scalar); i++) {
       const char *lane = a + (size_t)e * k->lane_bytes + (size_t)i * TSI_BATCH_BYTES +
                          (size_t)(system % k->lanes) * k->real_bytes;
@@ -201,7 +201,8 @@ static tristar_status factor_apart(const job *j, int64_t system, tsi_batch_syste
                                                                                     : TRISTAR_METHOD_LU;
   options.ordering = batch->options.ordering;
   options.matching = batch->options.matching;
-  if (options.matching == TRISTAR_MATCHING_AUTO) options.matching = TRISTAR_MATCHING_ON; /* small pivots */
+  if (options.matching == TRISTAR_MATCHING_AUTO)
+    options.matching = TRISTAR_MATCHING_ON; /* Without a matching the pivots of this system are small. */
   plan.engine = TRISTAR_ENGINE_SERIAL;
   tristar_status status = tristar_analyze(batch->ts, &view, &options, &analysis);
   if (status == TRISTAR_OK) status = tristar_factor(analysis, values, &out->factor);
@@ -210,7 +211,8 @@ static tristar_status factor_apart(const job *j, int64_t system, tsi_batch_syste
   return status;
 }
 
-/* The right-hand sides from the first one on that the group has not solved; of a copy, if x is b. */
+/* Solves for the right-hand sides from the first one that the group has not solved. If x is b, works on a
+ * copy of b. */
 static tristar_status solve_apart(const job *j, int64_t system, const tsi_batch_system *of) {
   tristar_refine_result result;
   tsi_env *env = &j->batch->ts->env;
@@ -241,13 +243,13 @@ static void fill_nan(const job *j, int64_t system) {
   j->error[system] = INFINITY;
 }
 
-/* Works on a system that its group has left, or that has a plan of its own. kept: where it is kept, or NULL.
- */
+/* Works on a system that its group has not solved, or that has a plan of its own. kept: the stored system, or
+ * NULL. */
 static tristar_status run_apart(const job *j, int64_t system, tsi_batch_system *kept) {
   tsi_batch_system here = {.status = TRISTAR_OK}, *of = kept != NULL ? kept : &here;
   if (of->plan == NULL) of->status = factor_apart(j, system, of);
   tristar_status status = of->status;
-  if (status == TRISTAR_ERR_CANCELLED) { /* the group still has its factors */
+  if (status == TRISTAR_ERR_CANCELLED) { /* its group still stores the factors */
     tristar_factor_destroy(&of->factor);
     of->status = TRISTAR_OK;
   }
@@ -257,8 +259,8 @@ static tristar_status run_apart(const job *j, int64_t system, tsi_batch_system *
   return status;
 }
 
-/* Solves what the groups have left. status: of each system, or NULL. Returns the first one that is not OK.
- * After CANCELLED no further system is solved: all that are left have this status. */
+/* Solves the systems that the groups have left. status: of each system, or NULL. Returns the first status
+ * that is not OK. After CANCELLED no more systems are solved, and the remaining ones get this status. */
 static tristar_status run_rest(const job *j, tristar_status *status) {
   tristar_batch_t *batch = j->batch;
   const tsi_env *env = &batch->ts->env;
@@ -295,7 +297,7 @@ static tristar_status run_rest(const job *j, tristar_status *status) {
 
 /* ---- Calls --------------------------------------------------------------------------------------------- */
 
-/* Bytes that a group reads and writes, about: what a crew's tasks are judged by. */
+/* Bytes that a group reads and writes, approximately. The crew uses them to predict the time of tasks. */
 static double bytes_of_group(const job *j) {
   const tristar_batch_t *batch = j->batch;
   const double lane = (double)batch->kernels->lane_bytes;
@@ -323,8 +325,8 @@ static tristar_status make_room(job *j, int members) {
   return TRISTAR_OK;
 }
 
-/* To start StarPU takes about a tenth of a second. AUTO starts it for a batch whose calls have taken as long.
- */
+/* Starting StarPU takes about a tenth of a second. AUTO starts it once the calls of a batch have taken that
+ * long. */
 #define START_SECONDS 0.1
 
 static tristar_engine engine_of(const tristar_batch_t *batch) {
@@ -355,7 +357,7 @@ static tristar_status run_groups(job *j) {
   return tsi_failure_tell(env, &j->failure);
 }
 
-/* Groups for the systems of a call that keeps factors, in place of those that are kept. */
+/* Allocates groups for the systems of a call that stores factors. They replace the stored ones. */
 static tristar_status keep_systems(const job *j) {
   tristar_batch_t *batch = j->batch;
   tsi_env *env = &batch->ts->env;
@@ -401,7 +403,7 @@ static tristar_status check_vectors(const job *j) {
   return TRISTAR_OK;
 }
 
-/* *each: does status hold the results of all systems? */
+/* *each: does `status` hold the results of all systems? */
 static tristar_status run_job(job *j, double *errors, tristar_status *status, bool *each) {
   tristar_batch_t *batch = j->batch;
   tsi_env *env = &batch->ts->env;
@@ -413,7 +415,7 @@ static tristar_status run_job(job *j, double *errors, tristar_status *status, bo
   j->apart = apart;
   j->error = error;
   if (j->keeps) result = keep_systems(j);
-  if (j->values == NULL) /* kept */
+  if (j->values == NULL) /* stored factors */
     for (int64_t s = 0; s < j->count; s++)
       if (batch->system[s].plan != NULL || batch->system[s].status != TRISTAR_OK) apart[s] = 0;
   const bool nothing = j->count == 0 || (!j->factors && j->nrhs == 0);
@@ -422,11 +424,11 @@ static tristar_status run_job(job *j, double *errors, tristar_status *status, bo
   if (*each) result = run_rest(j, status);
   if (j->keeps && result == TRISTAR_ERR_CANCELLED) *each = false;
   if (errors != NULL && j->count > 0) memcpy(errors, error, (size_t)j->count * sizeof *errors);
-  if (j->keeps && !*each) tsi_batch_drop_systems(batch); /* Groups may lack values or factors. */
+  if (j->keeps && !*each) tsi_batch_drop_systems(batch); /* Some groups may lack values or factors. */
   return result;
 }
 
-/* One call at a time. If it fails as a whole, so does each system. */
+/* Refuses concurrent calls. If the call fails as a whole, all systems get its status. */
 static tristar_status run_alone(job *j, double *errors, tristar_status *status, double *seconds) {
   tristar_batch_t *batch = j->batch;
   const double begin = tsi_clock();

@@ -1,7 +1,8 @@
 /* The structure of the factors of a batch: see batch.h.
  *
- * Column j of L and U has the rows that are reached from those of column j of A through columns of L before j
- * (Gilbert and Peierls 1988). Pivots are on the diagonal, so it is found once. */
+ * The rows of column j of L and U are all rows that can be reached from the rows of column j of A through
+ * columns of L before j (Gilbert and Peierls 1988). Pivots are on the diagonal, so the structure is computed
+ * once. */
 #include "runtime/iterate/batch/batch.h"
 
 #include "runtime/base/sort.h"
@@ -9,7 +10,7 @@
 
 /* ---- The matrix ---------------------------------------------------------------------------------------- */
 
-/* Puts entry p of a line of the pattern, and its mirror image, into columns; count: only counts them. */
+/* Adds entry p of a line of the pattern, and its mirror image, to the columns. count: only counts them. */
 static void put_entry(const tristar_batch_t *batch, const tsi_index *row_place, const tsi_index *column_place,
                       tsi_index line, tsi_count p, bool count, tsi_entries *columns) {
   const tsi_pattern *pattern = batch->pattern;
@@ -46,7 +47,7 @@ static tristar_status permute(const tristar_batch_t *batch, tsi_entries *columns
   return tsi_entries_sort(env, columns);
 }
 
-/* Takes over the arrays of the matrix by columns. */
+/* Takes ownership of the arrays of the matrix by columns. */
 static tristar_status take_matrix(tristar_batch_t *batch, tsi_entries *columns) {
   const tsi_index n = batch->structure.n;
   TSI_TRY(TSI_ALLOC_IN(batch, batch->entry_scale, columns->ptr[n]));
@@ -64,7 +65,7 @@ static tristar_status take_matrix(tristar_batch_t *batch, tsi_entries *columns) 
 
 /* ---- The factors --------------------------------------------------------------------------------------- */
 
-/* Rows of the columns so far. */
+/* Rows of the columns that were computed so far. */
 typedef struct growing {
   tsi_count *ptr;
   tsi_index *index;
@@ -83,7 +84,8 @@ static tristar_status grow(tsi_env *env, growing *columns, tsi_count most) {
   return TRISTAR_OK;
 }
 
-/* Marks what is reached from row `from`, which is not marked, in column j. stack, at: n, scratch. */
+/* Marks the rows that can be reached from row `from`, which is not marked, for column j. stack, at: n,
+ * scratch. */
 static void reach(tsi_index from, tsi_index j, const growing *l, tsi_index *mark, tsi_index *stack,
                   tsi_count *at, tsi_index *found, tsi_index *count) {
   tsi_index depth = 0;
@@ -106,7 +108,7 @@ static void reach(tsi_index from, tsi_index j, const growing *l, tsi_index *mark
   }
 }
 
-/* Column j of both factors. */
+/* Adds column j to both factors. */
 static tristar_status add_column(tsi_env *env, tsi_index j, const tsi_index *found, tsi_index count,
                                  growing *l, growing *u) {
   TSI_TRY(grow(env, l, l->ptr[j] + count));
@@ -155,15 +157,15 @@ static tristar_status find_chains(tristar_batch_t *batch) {
   return TRISTAR_OK;
 }
 
-/* L D L^T: where the entries of row j of L are, which are those of column j of U. */
+/* L D L^T: finds the entries of row j of L, which are the entries of column j of U. */
 static tristar_status find_mirrors(tristar_batch_t *batch) {
   tsi_batch_structure *s = &batch->structure;
-  TSI_SCRATCH_ZERO(&batch->ts->env, tsi_count, next, s->n); /* columns of L: entries that have been seen */
+  TSI_SCRATCH_ZERO(&batch->ts->env, tsi_count, next, s->n); /* for each column of L: entries found so far */
   TSI_TRY(TSI_ALLOC_IN(batch, s->mirror, s->u.ptr[s->n]));
   for (tsi_index j = 0; j < s->n; j++)
     for (tsi_count e = s->u.ptr[j]; e < s->u.ptr[j + 1]; e++) {
       const tsi_index k = s->u.index[e];
-      s->mirror[e] = s->l.ptr[k] + next[k]++; /* rows of a column of L ascend, as j does */
+      s->mirror[e] = s->l.ptr[k] + next[k]++; /* valid because rows of a column of L ascend, and so does j */
     }
   return TRISTAR_OK;
 }

@@ -1,19 +1,20 @@
 /* BiCGSTAB (H. A. van der Vorst, SIAM J. Sci. Stat. Comput. 13 (1992)): see run.h.
  *
  * K is M^-1 A with the preconditioner from the left, and A M^-1 from the right; r is the residual of that
- * system, w its first one.
+ * system, w the initial r.
  *
  *   rho = (w, r);  p = r + beta (p - omega v), beta = rho / rho before * alpha / omega;  v = K p;
  *   alpha = rho / (w, v);  r -= alpha v;  t = K r;  omega = (t, r) / (t, t);  r -= omega t
  *
- * x += alpha p + omega r (before its second step), from the right M^-1 times these, which K has made. It
- * breaks down where rho, (w, v) or omega is nothing but rounding errors. */
+ * x += alpha p + omega r, with r before its second step. From the right p and r are replaced by M^-1 p and
+ * M^-1 r, which the products with K compute. The method breaks down if rho, (w, v) or omega consists of
+ * rounding errors only. */
 #include <float.h>
 #include <math.h>
 
 #include "runtime/iterate/krylov/run.h"
 
-enum { R, W, P, V, T, HAT, VECTORS }; /* of the workspace */
+enum { R, W, P, V, T, HAT, VECTORS }; /* vectors of the workspace */
 
 int tsi_bicgstab_vectors(const tristar_krylov_options *options) {
   (void)options;
@@ -24,13 +25,13 @@ typedef struct bicgstab {
   tsi_krylov_run *run;
   bool right;
   char *r, *w, *p, *v, *t;
-  char *hat;   /* M^-1 p or M^-1 r from the right; A times these from the left */
+  char *hat;   /* from the right: M^-1 p or M^-1 r; from the left: A p or A r */
   double rr;   /* r^H r */
-  double size; /* of w */
+  double size; /* norm of w */
   tsi_complex rho, alpha, omega;
 } bicgstab;
 
-/* y = K p with sums of u and y. *direction: what x moves along for p. */
+/* y = K p with sums of u and y. *direction: the vector to be added to x for p. */
 static tristar_status apply(bicgstab *s, char *p, char *y, const char *u, char **direction, tsi_sums *sums) {
   tsi_krylov_run *run = s->run;
   *direction = p;
@@ -45,7 +46,7 @@ static tristar_status apply(bicgstab *s, char *p, char *y, const char *u, char *
   return tsi_vectors_sums(run->k, u, y, sums);
 }
 
-/* Is x^H y, of vectors of these norms, nothing but rounding errors? */
+/* Does x^H y consist of rounding errors only? x, y: norms of the vectors. */
 static bool vanishes(tsi_complex dot, double x, double y) {
   return cabs(dot) <= DBL_EPSILON * x * y;
 }
@@ -54,7 +55,7 @@ static tsi_complex number(const double pair[2]) {
   return pair[0] + pair[1] * _Complex_I;
 }
 
-/* p for the next product, or the end of the run. rho_before: 0 in the first iteration. */
+/* Computes p for the next product, or ends the run. rho_before: 0 in the first iteration. */
 static tristar_status turn(bicgstab *s, tsi_complex rho_before) {
   tristar_status status = TRISTAR_OK;
   tsi_krylov_run *run = s->run;
@@ -71,7 +72,7 @@ static tristar_status turn(bicgstab *s, tsi_complex rho_before) {
   return tsi_vectors_direction(run->k, beta, s->r, omega, s->v, s->p);
 }
 
-/* Along p. */
+/* The step along p. */
 static tristar_status first_half(bicgstab *s) {
   tsi_krylov_run *run = s->run;
   char *direction;
@@ -93,12 +94,12 @@ static tristar_status first_half(bicgstab *s) {
   return TRISTAR_OK;
 }
 
-/* Along r. */
+/* The step along r. */
 static tristar_status second_half(bicgstab *s) {
   tsi_krylov_run *run = s->run;
   char *direction;
   tsi_sums sums;
-  if (s->rr == 0) { /* the first half was all */
+  if (s->rr == 0) { /* the step along p solved the system */
     (void)tsi_krylov_judge(run, 0);
     return TRISTAR_OK;
   }
@@ -118,7 +119,7 @@ static tristar_status second_half(bicgstab *s) {
   return TRISTAR_OK;
 }
 
-/* r = w, the first residual, of K. */
+/* r = w = the initial residual of the system with K. */
 static tristar_status begin(bicgstab *s) {
   tsi_krylov_run *run = s->run;
   tsi_sums sums;

@@ -6,15 +6,16 @@
  *   P = Z + P beta;  Q = A P;  P, Q := P T, Q T so that P^H Q = 1
  *   alpha = P^H R;  X += P alpha;  R -= Q alpha;  Z = M^-1 R;  beta = -Q^H Z
  *
- * T is made by a Cholesky factorization of P^H A P with diagonal pivoting, of columns scaled to length one in
- * the norm of A. Where the largest pivot left is no more than rounding errors, the columns left depend on
- * those before: they are no directions of this iteration, and the method goes on with fewer. Their part of Z
- * comes back once it counts. (A breakdown-free method with P made orthonormal is that of H. Ji and Y. Li, BIT
- * 57 (2017).) A column that ends leaves R; so does one whose own direction has no positive curvature, and the
- * others go on without that direction. Two sums an iteration, whatever the number of columns.
+ * T comes from a Cholesky factorization of P^H A P with diagonal pivoting, after its columns are scaled to
+ * length one in the norm of A. If the largest remaining pivot is no more than rounding errors, the remaining
+ * columns depend on the previous ones. This iteration then uses fewer directions. The part of Z along the
+ * unused columns reappears in later iterations once it matters. (H. Ji and Y. Li, BIT 57 (2017), describe a
+ * breakdown-free method with an orthonormal P.) A column that ends leaves R. A column whose own direction has
+ * no positive curvature also leaves R, and the others continue without that direction. An iteration has two
+ * sums for any number of columns.
  *
  * Invariants
- *   - columns 0 .. active - 1 of R belong to runs that have not ended: which ones says `column`
+ *   - columns 0 .. active - 1 of R belong to runs that have not ended; column j to run `column[j]`
  *   - direction i is column pivot[i] of P and of Q, i < rank */
 #include <math.h>
 
@@ -22,8 +23,8 @@
 #include "runtime/iterate/krylov/run.h"
 #include "runtime/iterate/krylov/vector_call.h"
 
-enum { R, Z, P, Q, SETS };    /* of the workspace, `block` vectors each */
-enum { RZ, ZZ, RR, NUMBERS }; /* scalar products of a column, pairs */
+enum { R, Z, P, Q, SETS };    /* sets of the workspace, `block` vectors each */
+enum { RZ, ZZ, RR, NUMBERS }; /* scalar products of a column, each a pair of doubles */
 
 int tsi_block_cg_vectors(const tristar_krylov_options *options) {
   return SETS * options->block;
@@ -37,15 +38,15 @@ typedef struct block_cg {
   tristar_krylov_t *k;
   tristar_precond_t *precond;
   tsi_krylov_run *run;
-  int stride; /* rows of the small matrices */
+  int stride; /* leading dimension of the small matrices */
   int active, rank;
   int column[TSI_BLOCK_MOST], pivot[TSI_BLOCK_MOST];
-  int r, z, p, q;               /* the first vectors */
-  tsi_complex *gram;            /* P^H A P, then its factor: rows and columns in the order of pivots */
-  tsi_complex *alpha;           /* P^H R, then alpha */
-  tsi_complex *beta;            /* rank x active */
-  double scale[TSI_BLOCK_MOST]; /* of the columns of P */
-  double rz[TSI_BLOCK_MOST];    /* of the active columns */
+  int r, z, p, q;     /* number of the first vector of each set */
+  tsi_complex *gram;  /* P^H A P, then its Cholesky factor; rows and columns in the order of pivots */
+  tsi_complex *alpha; /* P^H R, then alpha */
+  tsi_complex *beta;  /* rank x active */
+  double scale[TSI_BLOCK_MOST]; /* scale of each column of P */
+  double rz[TSI_BLOCK_MOST];    /* (r, z) of each active column */
 } block_cg;
 
 static tsi_complex *entry(const block_cg *s, tsi_complex *matrix, int i, int j) {
@@ -62,13 +63,13 @@ static int64_t leading(const block_cg *s) {
 
 /* ---- Small matrices ------------------------------------------------------------------------------------ */
 
-/* pair: sums that came one after the other, column by column. */
+/* Copies sums to a small matrix. pair: the sums, column by column. */
 static void take_sums(const block_cg *s, const double *pair, int rows, int columns, tsi_complex *to) {
   for (int j = 0; j < columns; j++)
     for (int i = 0; i < rows; i++, pair += 2) *entry(s, to, i, j) = pair[0] + pair[1] * _Complex_I;
 }
 
-/* Columns t and m change places, in a Hermitian matrix of which both triangles are there. */
+/* Exchanges rows and columns t and m of the Hermitian matrix `gram`, of which both triangles are stored. */
 static void exchange(block_cg *s, int t, int m) {
   const int n = s->active, number = s->pivot[t];
   s->pivot[t] = s->pivot[m];
@@ -85,8 +86,8 @@ static void exchange(block_cg *s, int t, int m) {
   }
 }
 
-/* Those columns of P that have a positive length in the norm of A come first, scaled to length one; the runs
- * of the others end. Returns how many there are. */
+/* Moves the columns of P with positive length in the norm of A to the front and scales them to length one.
+ * Ends the runs of the others. Returns the number of columns at the front. */
 static int scale_columns(block_cg *s) {
   int usable = s->active;
   for (int i = 0; i < s->active; i++) s->pivot[i] = i;
@@ -103,12 +104,12 @@ static int scale_columns(block_cg *s) {
     exchange(s, t, --usable);
   }
   for (int j = 0; j < usable; j++)
-    for (int i = 0; i < usable; i++) /* one by one: the product of two may be out of range */
+    for (int i = 0; i < usable; i++) /* the product of both scales may be out of range */
       *entry(s, s->gram, i, j) = *entry(s, s->gram, i, j) * s->scale[s->pivot[i]] * s->scale[s->pivot[j]];
   return usable;
 }
 
-/* The factor, and the rank. The runs of columns without positive curvature end. */
+/* Computes the Cholesky factor and the rank. Ends the runs of columns without positive curvature. */
 static void factor(block_cg *s) {
   const double least = sqrt(s->k->sparse->epsilon);
   const int usable = scale_columns(s);
@@ -131,7 +132,7 @@ static void factor(block_cg *s) {
       tsi_krylov_end(&s->run[s->column[s->pivot[i]]], TRISTAR_REASON_INDEFINITE);
 }
 
-/* alpha of P T: T^H times what it is of P. */
+/* Turns alpha for P into alpha for P T: multiplies by T^H. */
 static void solve_alpha(const block_cg *s) {
   tsi_complex column[TSI_BLOCK_MOST];
   for (int j = 0; j < s->active; j++) {
@@ -163,7 +164,7 @@ static void directions_block(const tristar_krylov_t *k, const tsi_vector_call *c
       add(s, first, end - first, *entry(s, s->beta, i, j), vector(s, s->p, s->pivot[i]), vector(s, s->z, j));
 }
 
-/* Products of all columns of a set with all of another, pairs. */
+/* Adds the products of all columns of set a with all of set b to the share, as pairs. */
 static double *leave_products(const block_cg *s, tsi_index first, tsi_index count, int rows, const int *row,
                               int a, int b, double *share) {
   const tristar_krylov_t *k = s->k;
@@ -174,7 +175,7 @@ static double *leave_products(const block_cg *s, tsi_index first, tsi_index coun
   return share;
 }
 
-/* Q = A P is there; P^H Q and P^H R. */
+/* After Q = A P: P^H Q and P^H R. */
 static void product_block(const tristar_krylov_t *k, const tsi_vector_call *call, tsi_index first,
                           tsi_index end, double *share) {
   const block_cg *s = call->a;
@@ -183,7 +184,7 @@ static void product_block(const tristar_krylov_t *k, const tsi_vector_call *call
   leave_products(s, first, end - first, s->active, NULL, s->p, s->r, share);
 }
 
-/* A set := the set T, direction by direction. */
+/* Multiplies a set by T, direction by direction. */
 static void transform(const block_cg *s, tsi_index first, tsi_index count, int set) {
   const tristar_krylov_t *k = s->k;
   for (int t = 0; t < s->rank; t++) {
@@ -213,7 +214,7 @@ static void step_block(const tristar_krylov_t *k, const tsi_vector_call *call, t
     }
 }
 
-/* Numbers of each column; Q^H Z. */
+/* The scalar products of each column, and Q^H Z. */
 static void numbers_block(const tristar_krylov_t *k, const tsi_vector_call *call, tsi_index first,
                           tsi_index end, double *share) {
   const block_cg *s = call->a;
@@ -236,7 +237,7 @@ static tristar_status operate(block_cg *s,
 
 /* ---- Products and preconditioner ----------------------------------------------------------------------- */
 
-/* Of the active columns, in equal parts: a product, or an application. */
+/* Divides the time of a product or an application equally among the active columns. */
 static void account(const block_cg *s, double seconds, bool product) {
   for (int j = 0; j < s->active; j++) {
     tristar_krylov_result *result = &s->run[s->column[j]].result;
@@ -245,7 +246,7 @@ static void account(const block_cg *s, double seconds, bool product) {
   }
 }
 
-/* Q = A P by a function, or one by one. */
+/* Q = A P by a function: all columns at once, or one by one. */
 static tristar_status call_function(const block_cg *s) {
   const tsi_krylov_operator *matrix = &s->k->matrix;
   if (matrix->columns != NULL && s->k->scales.matrix == 1)
@@ -255,7 +256,7 @@ static tristar_status call_function(const block_cg *s) {
   return TRISTAR_OK;
 }
 
-/* Q = A P with the small matrices. */
+/* Q = A P, P^H Q and P^H R. */
 static tristar_status multiply(block_cg *s) {
   tristar_krylov_t *k = s->k;
   const int entries = s->active * s->active;
@@ -299,7 +300,7 @@ static tristar_status precondition(block_cg *s) {
 
 /* ---- Columns ------------------------------------------------------------------------------------------- */
 
-/* Column j leaves, the last one takes its place. */
+/* Removes column j; the last column takes its index. */
 static void drop(block_cg *s, int j) {
   const int last = --s->active;
   const size_t bytes = (size_t)s->k->n * s->k->bytes;
@@ -319,7 +320,7 @@ static void drop_ended(block_cg *s) {
     if (s->run[s->column[j]].ended) drop(s, j);
 }
 
-/* Z, beta and the tests of the columns; initial: those before the first iteration. */
+/* Computes Z and beta, and tests the columns. initial: before the first iteration. */
 static tristar_status test(block_cg *s, bool initial) {
   const tristar_krylov_t *k = s->k;
   const bool residual = k->options.norm == TRISTAR_NORM_RESIDUAL;
@@ -358,7 +359,7 @@ static tristar_status iterate(block_cg *s) {
   TSI_TRY(multiply(s));
   factor(s);
   solve_alpha(s);
-  drop_ended(s); /* their last iterate stays as it is */
+  drop_ended(s); /* the last iterate of an ended column is its result */
   if (s->active == 0) return TRISTAR_OK;
   TSI_TRY(operate(s, step_block, 0));
   return test(s, false);

@@ -3,16 +3,16 @@
  *   z = M^-1 r;  p = z + beta p, beta = (r, z) / (r, z) before;  alpha = (r, z) / (p, A p);
  *   x += alpha p;  r -= alpha A p
  *
- * What a diagonal M does goes with the steps of x and r, row by row: no vector is read again for it.
+ * A diagonal M is applied in the same pass as the steps of x and r, so it needs no further pass over vectors.
  *
- * Both scalar products are positive numbers if A and M are positive definite; where one is not, that is what
- * is told. */
+ * Both scalar products are positive if A and M are positive definite. If one is not positive, the reason of
+ * the run names it. */
 #include <math.h>
 
 #include "runtime/iterate/krylov/run.h"
 #include "runtime/iterate/precond/precond.h"
 
-enum { R, P, Q, Z, VECTORS }; /* of the workspace */
+enum { R, P, Q, Z, VECTORS }; /* vectors of the workspace */
 
 int tsi_cg_vectors(const tristar_krylov_options *options) {
   (void)options;
@@ -21,12 +21,12 @@ int tsi_cg_vectors(const tristar_krylov_options *options) {
 
 typedef struct cg {
   tsi_krylov_run *run;
-  char *r, *p, *q, *z;  /* z is r without a preconditioner */
-  const void *diagonal; /* of M^-1; NULL: it is no diagonal */
+  char *r, *p, *q, *z;  /* without a preconditioner z is r */
+  const void *diagonal; /* the diagonal of M^-1; NULL: M is not diagonal */
   double rr, rz, zz;    /* r^H r, r^H z, z^H z */
 } cg;
 
-/* z and the numbers of the test, r being there. */
+/* Computes z and the sums of the test from r. */
 static tristar_status precondition(cg *s) {
   tristar_status status = TRISTAR_OK;
   tsi_sums sums;
@@ -43,7 +43,7 @@ static double norm(const cg *s) {
   return sqrt(s->run->k->options.norm == TRISTAR_NORM_RESIDUAL ? s->rr : s->zz);
 }
 
-/* The next x, r and z. */
+/* Computes the next x, r and z. */
 static tristar_status step(cg *s, double alpha) {
   tsi_krylov_run *run = s->run;
   tsi_sums sums;
@@ -59,7 +59,7 @@ static tristar_status step(cg *s, double alpha) {
   return precondition(s);
 }
 
-/* rz_before: of the iteration before; 0: there was none. */
+/* rz_before: (r, z) of the iteration before; 0 in the first iteration. */
 static tristar_status iterate(cg *s, double rz_before) {
   tsi_krylov_run *run = s->run;
   tsi_sums sums;
@@ -93,8 +93,8 @@ tristar_status tsi_cg(tsi_krylov_run *run) {
           .z = tsi_krylov_vector(k, run->precond ? Z : R),
           .diagonal = run->precond && k->scales.precond == 1 ? tsi_precond_diagonal(run->precond) : NULL};
   double before = 0;
-  /* Ranks have preconditioners of their own kinds. With a diagonal a step has one sum less: all take it, or
-   * none. */
+  /* Ranks may have preconditioners of different kinds. A step with a diagonal has one sum less, so all ranks
+   * use the diagonal, or none. */
   if (run->precond != NULL && !tsi_krylov_is_alone(k) && tsi_team_any(k->team, s.diagonal == NULL))
     s.diagonal = NULL;
   TSI_TRY(tsi_krylov_residual(run, s.r, &s.rr));

@@ -1,21 +1,21 @@
 /* GMRES and flexible GMRES with restarts: see run.h.
  *
- * Arnoldi's process makes an orthonormal basis V of the Krylov space: the next vector is K v_j without its
- * parts along those before, by classical Gram-Schmidt. K is M^-1 A from the left and A M^-1 from the right.
- * At the end of a cycle x moves along V y, from the right along M^-1 V y, where y minimizes the residual
- * (hessenberg.h). FGMRES keeps Z = M^-1 V, as M may change, and moves along Z y.
+ * Arnoldi's process computes an orthonormal basis V of the Krylov space. The next vector is K v_j without its
+ * components along the previous vectors, by classical Gram-Schmidt. K is M^-1 A from the left and A M^-1 from
+ * the right. At the end of a cycle V y is added to x, from the right M^-1 V y. y minimizes the residual
+ * (hessenberg.h). FGMRES stores Z = M^-1 V, as M may change, and adds Z y.
  *
- * A cycle ends early where nothing new is left of K v_j: the space has the solution, unless the matrix or the
- * preconditioner is singular. */
+ * A cycle ends early if K v_j has no component orthogonal to the basis. Then the space contains the solution,
+ * unless the matrix or the preconditioner is singular. */
 #include <math.h>
 
 #include "runtime/iterate/krylov/run.h"
 
-#define CANCELLED 1e-3 /* of a vector is left: its direction has lost three digits */
-#define STALLED 1e-6   /* a cycle that lowers the norm by less has not lowered it */
-#define STALLS 2       /* such cycles, one after the other, are enough */
+#define CANCELLED 1e-3 /* share of a vector that is left if its direction has lost three digits */
+#define STALLED 1e-6   /* a cycle that reduces the norm by a smaller share stalls */
+#define STALLS 2       /* consecutive stalled cycles that end the run */
 
-enum { HAT, BASIS }; /* of the workspace: a vector, then V, and Z of FGMRES behind it */
+enum { HAT, BASIS }; /* vectors of the workspace: one, then V, then Z for FGMRES */
 
 int tsi_gmres_vectors(const tristar_krylov_options *options) {
   const bool flexible = options->method == TRISTAR_KRYLOV_FGMRES;
@@ -25,7 +25,7 @@ int tsi_gmres_vectors(const tristar_krylov_options *options) {
 typedef struct gmres {
   tsi_krylov_run *run;
   tristar_krylov_t *k;
-  bool left, flexible; /* neither: from the right, or no preconditioner */
+  bool left, flexible; /* both false: from the right, or no preconditioner */
   int m;
   char *hat;
 } gmres;
@@ -37,7 +37,7 @@ static int first_z(const gmres *s) {
   return BASIS + s->m + 1;
 }
 
-/* V's first vector, not yet scaled: the residual of K. */
+/* Computes the first vector of V, not yet scaled: the residual of the system with K. */
 static tristar_status begin(gmres *s, double *norm) {
   tsi_sums sums;
   double square;
@@ -65,7 +65,8 @@ static tristar_status apply(gmres *s, int j, char *w) {
   return TRISTAR_OK;
 }
 
-/* Takes from w its parts along v_0 .. v_j, which are added to column j of H. *before, *after: norms. */
+/* Removes from w its components along v_0 .. v_j and adds them to column j of H. *before, *after: norms of
+ * w. */
 static tristar_status orthogonalize(gmres *s, int j, char *w, double *before, double *after) {
   tsi_complex *h = tsi_hessenberg_column(&s->k->work.small, j), *part = s->k->work.small.y;
   const tristar_krylov_passes passes = s->k->options.passes;
@@ -85,7 +86,7 @@ static tristar_status orthogonalize(gmres *s, int j, char *w, double *before, do
   return TRISTAR_OK;
 }
 
-/* Iteration j of a cycle, 0 the first. *columns: those of H that count. *over: nothing new is left. */
+/* Iteration j of a cycle, from 0. *columns: number of valid columns of H. *over: the space cannot grow. */
 static tristar_status iterate(gmres *s, int j, int *columns, bool *over) {
   char *w = basis(s, j + 1);
   double before = 0, after = 0;
@@ -104,7 +105,7 @@ static tristar_status iterate(gmres *s, int j, int *columns, bool *over) {
   return TRISTAR_OK;
 }
 
-/* x moves to the minimum over the first `columns` vectors. */
+/* Moves x to the minimum over the first `columns` vectors. */
 static tristar_status move(gmres *s, int columns) {
   tsi_krylov_run *run = s->run;
   double square;
@@ -119,7 +120,7 @@ static tristar_status move(gmres *s, int columns) {
   return tsi_vectors_combine(s->k, HAT, 1, 1, &one, run->x, &square);
 }
 
-/* From the residual, of that norm, in V's first vector. */
+/* One cycle. norm: of the residual in the first vector of V. */
 static tristar_status cycle(gmres *s, double norm, bool *over) {
   int columns = 0;
   *over = false;
@@ -130,7 +131,7 @@ static tristar_status cycle(gmres *s, double norm, bool *over) {
   return TRISTAR_OK;
 }
 
-/* Looks at the norm of the residual that a cycle has left. */
+/* Decides whether the run ends after a cycle with these norms of the residual. */
 static void judge_cycle(gmres *s, double before, double after, bool over, int *stalls) {
   tsi_krylov_run *run = s->run;
   *stalls = after < (1 - STALLED) * before ? 0 : *stalls + 1;

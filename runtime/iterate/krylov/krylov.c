@@ -1,4 +1,4 @@
-/* The life of a solver: options, matrix, workspace. See krylov.h. */
+/* Creates, updates and destroys solvers: options, matrix, workspace. See krylov.h. */
 #include "runtime/iterate/krylov/krylov.h"
 
 #include <inttypes.h>
@@ -11,8 +11,8 @@
 #include "runtime/matrix/view.h"
 
 #define RESTART_MOST 10000
-#define SUMS_LEAST 6 /* doubles that a block leaves: see vectors.c */
-#define OFFSET 5 /* cache lines between vectors: those of one place are not to compete for the same sets */
+#define SUMS_LEAST 6 /* least number of doubles that a block adds to sums: see vectors.c */
+#define OFFSET 5     /* cache lines between vectors, so that their equal rows are in different cache sets */
 
 void tristar_krylov_options_init_sized(tristar_krylov_options *options, size_t size) {
   const tristar_krylov_options defaults = {.method = TRISTAR_KRYLOV_AUTO,
@@ -92,7 +92,7 @@ static tristar_status resolve(tristar_krylov_t *k, tristar_krylov_options *o) {
     o->method = suits_cg && o->side != TRISTAR_SIDE_RIGHT ? TRISTAR_KRYLOV_CG : TRISTAR_KRYLOV_GMRES;
   const bool cg = tsi_krylov_is_cg(o), flexible = o->method == TRISTAR_KRYLOV_FGMRES;
   const bool of_residual =
-      automatic && !cg && o->norm == TRISTAR_NORM_RESIDUAL; /* GMRES from the right has it */
+      automatic && !cg && o->norm == TRISTAR_NORM_RESIDUAL; /* GMRES from the right uses this norm */
   if (o->side == TRISTAR_SIDE_DEFAULT)
     o->side = flexible || of_residual ? TRISTAR_SIDE_RIGHT : TRISTAR_SIDE_LEFT;
   const bool right = o->side == TRISTAR_SIDE_RIGHT;
@@ -110,7 +110,7 @@ static tristar_status resolve(tristar_krylov_t *k, tristar_krylov_options *o) {
 /* ---- Workspace ----------------------------------------------------------------------------------------- */
 
 static int count_vectors(const tristar_krylov_options *options) {
-  const int own = tsi_krylov_group(options); /* scaled copies of b */
+  const int own = tsi_krylov_group(options); /* copies of b */
   switch (options->method) {
   case TRISTAR_KRYLOV_CG:
     return own + tsi_cg_vectors(options);
@@ -120,7 +120,7 @@ static int count_vectors(const tristar_krylov_options *options) {
     return own + tsi_pipelined_cg_vectors(options);
   case TRISTAR_KRYLOV_BLOCK_CG:
     return own + tsi_block_cg_vectors(options);
-  case TRISTAR_KRYLOV_AUTO: /* replaced by resolve */
+  case TRISTAR_KRYLOV_AUTO: /* resolve has replaced it */
   case TRISTAR_KRYLOV_GMRES:
   case TRISTAR_KRYLOV_FGMRES:
     break;
@@ -151,7 +151,7 @@ static tristar_status allocate(const tristar_krylov_t *k, const tristar_krylov_o
   work->runs = tsi_krylov_group(options);
   const size_t sums = (size_t)work->sums * sizeof *work->shares;
   TSI_TRY(TSI_ALLOC_SIZED(env, work->vector, work->vectors, work->stride));
-  /* a product that fails leaves none */
+  /* zero, because a product that fails writes no shares */
   TSI_TRY(TSI_ALLOC_SIZED_ZERO(env, work->shares, blocks, sums));
   TSI_TRY(TSI_ALLOC(env, work->total, work->sums + TSI_SIGNALS));
   if (!tsi_krylov_is_alone(k))
@@ -173,11 +173,11 @@ static void release(tsi_env *env, tsi_workspace *work) {
   tsi_hessenberg_finish(env, &work->small);
 }
 
-/* A workspace for these options in the place of the one that is there, unless that is enough. */
+/* Replaces the workspace by one that is large enough for these options, unless the old one is. */
 static tristar_status enlarge(tristar_krylov_t *k, const tristar_krylov_options *options) {
   tristar_status status = TRISTAR_OK;
   tsi_env *env = &k->ts->env;
-  tsi_workspace larger = {.vector = NULL}; /* then the one that it replaces */
+  tsi_workspace larger = {.vector = NULL}; /* after the exchange: the old workspace */
   if (k->work.vector != NULL && count_vectors(options) <= k->work.vectors &&
       count_sums(options) <= k->work.sums && count_columns(options) <= k->work.small.m &&
       tsi_krylov_group(options) <= k->work.runs)
@@ -192,7 +192,7 @@ out:
   return status;
 }
 
-/* Bytes that a product reads and writes; with a function those of the vectors. */
+/* Bytes that a product reads and writes. For a function: the bytes of the vectors. */
 static double product_bytes(const tristar_krylov_t *k) {
   return (double)tsi_halves_bytes(&k->stored) + 3 * (double)k->n * (double)k->bytes;
 }
@@ -219,7 +219,7 @@ tristar_status tsi_krylov_alike(tristar_krylov_t *k, const char *name, double va
   return TRISTAR_OK;
 }
 
-/* Otherwise they would take different decisions. */
+/* Members with different options would take different decisions. */
 static tristar_status check_alike(tristar_krylov_t *k, const tristar_krylov_options *o) {
   const struct {
     const char *name;
@@ -325,7 +325,8 @@ tristar_status tsi_krylov_create(tristar_t *ts, const tsi_krylov_operator *matri
   TSI_TRY_OUT(tsi_team_agree(matrix->team, status));
   TSI_TRY_OUT(check_alike(*krylov, &(*krylov)->options));
 out:
-  if (status != TRISTAR_OK) tristar_krylov_destroy(krylov); /* another rank may have failed */
+  if (status != TRISTAR_OK)
+    tristar_krylov_destroy(krylov); /* the status may be the failure of another rank */
   return status;
 }
 
@@ -385,7 +386,7 @@ out:
   return tsi_answer(env, status);
 }
 
-/* New values of a matrix on all ranks may be stored in another way. */
+/* With new values, a distributed matrix may be stored in another form. */
 static tristar_krylov_stats stats_now(const tristar_krylov_t *k) {
   tristar_krylov_stats stats = k->stats;
   stats.method = k->options.method;

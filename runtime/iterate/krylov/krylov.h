@@ -1,17 +1,17 @@
-/* A solver by Krylov methods: the matrix, the vectors of a method, and those who work on them.
+/* A Krylov solver: the matrix, the workspace of a method, and the threads and ranks that share the work.
  *
- * Job. Hold what solves need, so that they allocate nothing; say what a method can do with the matrix and
- * with vectors (vectors.h) and when it is to end (run.h).
+ * Job. Store all that solves need, so that a solve allocates nothing. Declare what a method can do with the
+ * matrix and with vectors (vectors.h), and when it ends (run.h).
  *
- * Vectors are cut into blocks of TSI_BLOCK_ROWS rows. An operation on vectors goes block by block, so that
- * what several of its parts read comes from memory once; workers share the blocks. Each block leaves its
- * share of a sum in a place of its own, and these are added up in the order of the blocks: sums do not depend
- * on who made them.
+ * Vectors are divided into blocks of TSI_BLOCK_ROWS rows. An operation on vectors runs block by block, so its
+ * parts read a shared operand from memory once. Workers share the blocks. Each block writes its share of a
+ * sum to an own entry, and the shares are added in the order of the blocks. So sums do not depend on which
+ * thread computed them.
  *
- * Of a matrix whose rows lie on many ranks, each has its entries of all vectors; sums go over the members of
- * a team, in their order. A rank on which something fails goes on with whatever it has, so that none waits
- * for it for ever: the failure travels with the next sum, and all end there, with its status. So does the
- * wish to cancel.
+ * If the rows of a matrix are distributed, each rank stores its entries of all vectors. Sums run over the
+ * members of a team, in their order. A rank on which something fails continues, with whatever its vectors
+ * contain, so that no rank waits for it for ever. The next sum also carries the failure. Then all ranks end,
+ * with its status. A request to cancel is sent in the same way.
  *
  * Reads   the user's matrix and vectors.   Writes  its own members, x.
  * Invariants
@@ -28,58 +28,58 @@
 #include "tristar_krylov.h"
 
 #define TSI_BLOCK_ROWS TSI_WINDOW_ROWS
-#define TSI_BLOCK_MOST 32 /* columns that block CG takes together */
-#define TSI_SIGNALS 2     /* that travel with sums: who has failed, who wants to end */
+#define TSI_BLOCK_MOST 32 /* columns that block CG solves for together */
+#define TSI_SIGNALS 2     /* numbers sent with each sum: has a member failed, does one cancel */
 
 typedef struct tsi_vector_call tsi_vector_call;
 typedef struct tsi_krylov_run tsi_krylov_run; /* run.h */
 
 /* A matrix that this room does not store. */
 typedef struct tsi_krylov_operator {
-  tsi_index n;                      /* rows here */
-  int64_t first;                    /* the number of the first of them */
-  int64_t nnz;                      /* 0: not known */
-  size_t (*bytes)(const void *arg); /* that a product has to read here; NULL: not known */
+  tsi_index n;                      /* number of rows on this rank */
+  int64_t first;                    /* global number of the first of these rows */
+  int64_t nnz;                      /* entries of the matrix; 0: unknown */
+  size_t (*bytes)(const void *arg); /* of the matrix that a product reads here; NULL: unknown */
   tristar_scalar scalar;
   tristar_operator_fn function; /* NULL: the matrix is stored here */
-  /* Y = A X of many vectors, both with this leading dimension; NULL: one by one. */
+  /* Y = A X for `count` vectors, both with leading dimension ld. NULL: products are computed one by one. */
   tristar_status (*columns)(void *arg, int count, const void *x, void *y, int64_t ld);
-  /* y = A x, and calls a function with each block of TSI_BLOCK_ROWS rows when these are there; NULL: the
-   * operator cannot. */
+  /* y = A x; calls `done` for each block of TSI_BLOCK_ROWS rows as soon as these rows of y are computed.
+   * NULL: not supported. */
   tristar_status (*blocks)(void *arg, const void *x, void *y, tsi_crew_function done, void *context);
   void *arg;
-  void (*share)(void *arg);   /* the solver begins to need arg; NULL: it is the program's */
-  void (*release)(void *arg); /* it does not need it any more; collective if that is the end of arg */
+  void (*share)(void *arg);   /* called when the solver starts to use arg; NULL: the caller owns arg */
+  void (*release)(void *arg); /* called when the solver no longer uses arg; collective if this frees arg */
   bool suits_cg;              /* Hermitian with a positive diagonal, on all ranks */
-  tsi_team *team;             /* who has the rows; NULL: they are all here */
-  /* Of a team: the system, for residuals. Collective. Errors: MEMORY. */
+  tsi_team *team;             /* The ranks that store the rows. NULL: all rows are on this rank. */
+  /* The system, for residuals. Only with a team; collective. Errors: MEMORY. */
   tristar_status (*get_system)(void *arg, const tsi_system **system);
-  double (*square)(void *arg); /* the sum of |a_ij|^2 over the rows here */
+  double (*square)(void *arg); /* sum of |a_ij|^2 over the rows of this rank */
 } tsi_krylov_operator;
 
-/* As tristar_krylov_create_operator, of a matrix with a team: collective, and so are all calls with the
- * solver then. */
+/* Like tristar_krylov_create_operator. With a team, this call and all calls with the solver are
+ * collective. */
 TRISTAR_CHECKED tristar_status tsi_krylov_create(tristar_t *ts, const tsi_krylov_operator *matrix,
                                                  const tristar_krylov_options *options,
                                                  tristar_krylov_t **krylov);
 
-/* What a method writes to, beside x. */
+/* The memory that a method writes, besides x. */
 typedef struct tsi_workspace {
-  int vectors;      /* how many there are; the last `runs` are for copies of b */
-  size_t stride;    /* bytes from one to the next */
-  char *vector;     /* theirs */
-  int sums;         /* doubles that a block may leave */
-  double *shares;   /* of the blocks, `sums` each */
-  double *total;    /* sums, and TSI_SIGNALS */
-  double *gathered; /* the same of all members of a team of many; NULL: alone */
+  int vectors;      /* number of vectors; the last `runs` are for copies of b */
+  size_t stride;    /* bytes between two vectors */
+  char *vector;     /* their memory */
+  int sums;         /* most doubles that a block adds to sums */
+  double *shares;   /* shares of sums: `sums` doubles for each block */
+  double *total;    /* the sums, then TSI_SIGNALS numbers */
+  double *gathered; /* `total` of each member of a team; NULL: one process */
   tsi_hessenberg small;
-  int runs;            /* columns that are solved for together */
-  tsi_krylov_run *run; /* runs */
-  tsi_complex *square; /* block CG: three matrices of that order */
-  size_t bytes;        /* of vectors and sums */
+  int runs;            /* number of columns that are solved for together */
+  tsi_krylov_run *run; /* one for each of these columns */
+  tsi_complex *square; /* block CG: three square matrices of order `runs` */
+  size_t bytes;        /* size of vectors and sums */
 } tsi_workspace;
 
-/* Powers of two: methods see matrix^2 A and precond^2 M^-1 (range.c). */
+/* Powers of two: methods use matrix^2 A and precond^2 M^-1 in place of A and M^-1 (range.c). */
 typedef struct tsi_scales {
   double matrix, precond;
 } tsi_scales;
@@ -90,35 +90,36 @@ struct tristar_krylov_s {
   tristar_krylov_options options; /* the method is not AUTO, side and norm are not DEFAULT */
   tristar_scalar scalar;
   tsi_index n;
-  size_t bytes; /* of a scalar */
+  size_t bytes; /* size of a scalar */
   const tsi_sparse_kernels *sparse;
   const tsi_krylov_kernels *kernels;
   tsi_halves_kernels products;
-  bool valid;           /* the rows have values, or there is a function */
+  bool valid;           /* the rows have values, or the matrix is a function */
   tsi_pattern *pattern; /* the user's matrix */
-  void *taken;          /* the values of its entries */
-  tsi_entries rows;     /* in full, or the rest beside the lower half: where each value is from; no indices */
-  tsi_entries lower;    /* of a matrix that is halved, the same of its lower half; else ptr is NULL */
-  tsi_halves stored;    /* both, with values */
-  void *window_values;  /* room for those of a window */
-  double square;        /* the sum of |a_ij|^2 over `taken`; 0: not known yet */
-  tsi_scales scales;    /* mostly 1 */
+  void *taken;          /* values of the pattern's entries */
+  tsi_entries rows;  /* All rows in full; with `lower`, all but the lower half. They hold where each value is
+                        in `taken`; they have no indices. */
+  tsi_entries lower; /* the same for the lower half; ptr NULL: not stored in halves */
+  tsi_halves stored; /* rows and lower half, with values */
+  void *window_values; /* scratch for the values of one window */
+  double square;       /* sum of |a_ij|^2 over `taken`; 0: not computed yet */
+  tsi_scales scales;   /* usually 1 */
   tsi_krylov_operator matrix;
   tsi_team *team, alone;
-  tsi_failure failure;     /* of this member, until all know of it */
-  bool wants_end, all_end; /* progress was told to end here; at any member */
-  int64_t written;         /* points in the history */
-  double told;             /* when the log was told of the latest norm */
+  tsi_failure failure;     /* of this member, until a sum has sent it to all */
+  bool wants_end, all_end; /* the progress function cancelled: on this rank; on any rank */
+  int64_t written;         /* number of points in the history */
+  double told;             /* time of the latest line in the log */
   tsi_workspace work;
   tsi_crew crew;
-  tsi_index unit;              /* windows that a product takes together */
-  tsi_crew units;              /* who multiplies, if that is more than one */
-  const tsi_vector_call *call; /* the operation that runs */
+  tsi_index unit;              /* number of windows that a product multiplies at a time */
+  tsi_crew units;              /* the crew for products if `unit` is more than one */
+  const tsi_vector_call *call; /* the operation in progress */
   tristar_krylov_stats stats;
   atomic_bool busy;
 };
 
-/* Columns that are solved for together. */
+/* Number of columns that are solved for together. */
 static inline int tsi_krylov_group(const tristar_krylov_options *options) {
   return options->method == TRISTAR_KRYLOV_BLOCK_CG ? options->block : 1;
 }
@@ -133,32 +134,32 @@ static inline bool tsi_krylov_is_cg(const tristar_krylov_options *o) {
          o->method == TRISTAR_KRYLOV_BLOCK_CG;
 }
 
-/* stored.c. The matrix, with values; new values, which are of no use after a failure. Errors: those of
- * tsi_pattern_create, tsi_pattern_check_values; ARGUMENT, MEMORY. */
+/* stored.c. Stores the matrix with its values; stores new values. After a failure the values must not be
+ * used. Errors: those of tsi_pattern_create, tsi_pattern_check_values; ARGUMENT, MEMORY. */
 TRISTAR_CHECKED tristar_status tsi_krylov_take_matrix(tristar_krylov_t *k, const tristar_view *view);
 TRISTAR_CHECKED tristar_status tsi_krylov_take_values(tristar_krylov_t *k, const void *values);
 /* Is the stored matrix Hermitian (real: symmetric) with a positive diagonal? Errors: MEMORY. */
 TRISTAR_CHECKED tristar_status tsi_krylov_suits_cg(const tristar_krylov_t *k, bool *suits);
-/* Has each of n rows or columns a diagonal entry with a positive real part? */
+/* Does each of n rows or columns have a diagonal entry with a positive real part? */
 bool tsi_diagonal_is_positive(tristar_scalar scalar, tsi_index n, const tsi_count *ptr,
                               const tsi_index *index, const void *values);
 void tsi_krylov_release_matrix(tristar_krylov_t *k);
 
-/* Are the entries of the matrix known, and not only its products? */
+/* Are the entries of the matrix available, and not only products with it? */
 static inline bool tsi_krylov_has_entries(const tristar_krylov_t *k) {
   return k->matrix.function == NULL || k->matrix.team != NULL;
 }
-/* The system of a matrix whose entries are known. alone, team: room for it. Of a team collective. Errors:
- * MEMORY. */
+/* The system of a matrix whose entries are available. alone, team: memory for it. Collective for a team.
+ * Errors: MEMORY. */
 TRISTAR_CHECKED tristar_status tsi_krylov_system(const tristar_krylov_t *k, tsi_system *alone, tsi_team *team,
                                                  const tsi_system **system);
 /* The sum of the squares of magnitudes. */
 double tsi_sum_of_squares(const tsi_krylov_kernels *kernels, size_t bytes, tsi_count count,
                           const void *values);
-/* The Frobenius norm of such a matrix, to a factor of 2. Of a team collective. */
+/* The Frobenius norm of such a matrix, accurate to a factor of 2. Collective for a team. */
 double tsi_krylov_norm(tristar_krylov_t *k);
 
-/* STALE: the matrix has no values. */
+/* Errors: STALE (the matrix has no values). */
 TRISTAR_CHECKED tristar_status tsi_krylov_need_values(const tristar_krylov_t *k);
 /* Errors: BUSY. */
 TRISTAR_CHECKED tristar_status tsi_krylov_take(tristar_krylov_t *k);
@@ -167,13 +168,14 @@ void tsi_krylov_give(tristar_krylov_t *k);
 static inline bool tsi_krylov_is_alone(const tristar_krylov_t *k) {
   return k->team->members == 1;
 }
-/* Does progress want the solve to end, as far as all members know? */
+/* Has a progress function cancelled the solve? For a team: as of the latest sum. */
 static inline bool tsi_krylov_is_cancelled(const tristar_krylov_t *k) {
   return tsi_krylov_is_alone(k) ? k->wants_end : k->all_end;
 }
-/* Alone: the status. Of many: OK; a failure is kept until the next sum, or tsi_krylov_agree. */
+/* On one process: returns the status. In a team: returns OK; a failure is kept until the next sum, or
+ * tsi_krylov_agree. */
 TRISTAR_CHECKED tristar_status tsi_krylov_defer(tristar_krylov_t *k, tristar_status status);
-/* Collective: the worst status of all members, their failures kept so far included. */
+/* Collective: the worst status of all members, including failures kept so far. */
 TRISTAR_CHECKED tristar_status tsi_krylov_agree(tristar_krylov_t *k, tristar_status status);
-/* Collective: do all members ask for the same? Errors: ARGUMENT, on all of them. */
+/* Collective: do all members pass the same value? Errors: ARGUMENT, on all of them. */
 TRISTAR_CHECKED tristar_status tsi_krylov_alike(tristar_krylov_t *k, const char *name, double value);

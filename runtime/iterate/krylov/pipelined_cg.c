@@ -1,28 +1,30 @@
 /* Pipelined conjugate gradients (P. Ghysels and W. Vanroose, Parallel Computing 40 (2014), algorithm 4): see
  * run.h, and tristar_krylov.h for the tests.
  *
- *   gamma = (r, u);  delta = (w, u)                  u = M^-1 r, w = A u; while these sums travel:
+ *   gamma = (r, u);  delta = (w, u)                  u = M^-1 r, w = A u; while these sums are computed:
  *   m = M^-1 w;  n = A m
  *   beta = gamma / gamma before;  alpha = gamma / (delta - beta gamma / alpha before)
  *   z = n + beta z;  q = m + beta q;  s = w + beta s;  p = u + beta p
  *   x += alpha p;  r -= alpha s;  u -= alpha q;  w -= alpha z
  *
- * All of an iteration's sums travel in one message of each member. What is paid for that: s, q, z, u and w
- * come of recurrences, whose rounding errors the later ones amplify. The norms that travel along bound these
- * errors as S. Cools, E. F. Yetkin, E. Agullo, L. Giraud and W. Vanroose do (SIAM J. Matrix Anal. Appl. 39
- * (2018)), and where what is amplified outgrows the errors that plain CG has, and matters, all six vectors
- * are computed anew. So are the four directions where the curvature (p, A p), a difference here, comes out as
- * not positive: that alone does not show an indefinite matrix. Where r is smaller than its errors, the method
- * starts again from x. Near the accuracy that can be attained none of this helps: plain CG goes on there. */
+ * All sums of an iteration are sent in one message of each member. The price is rounding errors: recurrences
+ * compute s, q, z, u and w, and later recurrences amplify their errors. Norms in the same message bound these
+ * errors (S. Cools, E. F. Yetkin, E. Agullo, L. Giraud and W. Vanroose, SIAM J. Matrix Anal. Appl. 39
+ * (2018)).
+ *
+ * If the amplified errors matter and exceed the errors of plain CG, all six vectors are recomputed. The
+ * curvature (p, A p) is a difference here, so a result that is not positive does not prove A indefinite. Then
+ * the four directions are recomputed. If r is smaller than its errors, the method restarts from x. Near the
+ * attainable accuracy recomputing does not help; there plain CG continues. */
 #include <math.h>
 
 #include "runtime/iterate/krylov/run.h"
 #include "runtime/iterate/krylov/vector_call.h"
 
-#define OUTGROWN 10 /* times the errors of plain CG */
+#define OUTGROWN 10 /* ratio to the errors of plain CG */
 
-enum { R, W, P, S, Z, N, U, M, Q, VECTORS };       /* of the workspace */
-enum { RR, XX, PP, SS, ZZ, WU, RU, UU, QQ, SUMS }; /* scalar products, pairs */
+enum { R, W, P, S, Z, N, U, M, Q, VECTORS };       /* vectors of the workspace */
+enum { RR, XX, PP, SS, ZZ, WU, RU, UU, QQ, SUMS }; /* scalar products, each a pair of doubles */
 
 int tsi_pipelined_cg_vectors(const tristar_krylov_options *options) {
   (void)options;
@@ -33,21 +35,21 @@ int tsi_pipelined_cg_sums(void) {
   return 2 * SUMS;
 }
 
-/* Bounds of norms, as rounding errors make them grow: b - A x - r, A p - s, A u - w, A q - z. */
+/* Upper bounds of the norms of b - A x - r, A p - s, A u - w, A q - z, with rounding errors. */
 typedef struct gaps {
   double r, s, w, z;
-  double plain;  /* the part of r that plain CG has as well */
-  double fresh;  /* of r, if it were computed anew */
-  double a;      /* the norm of A: the largest quotient that was seen */
-  int64_t steps; /* since the vectors were computed */
+  double plain;  /* the share of r that plain CG has as well */
+  double fresh;  /* r after recomputing it */
+  double a;      /* estimate of the norm of A: the largest quotient so far */
+  int64_t steps; /* steps since the vectors were recomputed */
 } gaps;
 
 typedef struct pipelined {
   tsi_krylov_run *run;
-  bool preconditioned; /* otherwise u is r, m is w, q is s */
+  bool preconditioned; /* if false, u is r, m is w, q is s */
   char *r, *u, *w, *m, *n, *p, *s, *q, *z;
   double sum[SUMS];
-  double gamma_before, alpha, beta; /* of the latest iteration; alpha 0: there was none */
+  double gamma_before, alpha, beta; /* of the latest iteration; alpha 0 before the first */
   gaps gap;
 } pipelined;
 
@@ -75,7 +77,7 @@ static void sums_block(const tristar_krylov_t *k, const tsi_vector_call *call, t
   leave_sums(k, call->a, first, end - first, share);
 }
 
-/* The directions, unless they are there already (count 0), and the step along them. */
+/* Computes the directions, unless count is 0, and makes the step along them. */
 static void step_block(const tristar_krylov_t *k, const tsi_vector_call *call, tsi_index first, tsi_index end,
                        double *share) {
   const pipelined *c = call->a;
@@ -89,7 +91,7 @@ static void step_block(const tristar_krylov_t *k, const tsi_vector_call *call, t
                {c->w, c->s, -c->alpha, c->r},
                {c->m, c->q, -c->alpha, c->u},
                {c->n, c->z, -c->alpha, c->w}};
-  for (int i = 0; i < 4; i++) { /* the directions first: u and w are changed afterwards */
+  for (int i = 0; i < 4; i++) { /* directions first, because the step changes u and w */
     if (call->count == 0 || (i == 2 && !c->preconditioned)) continue;
     k->kernels->xpay(count, call->beta, tsi_vector_from(k, lines[i].add, first),
                      tsi_vector_to(k, lines[i].direction, first));
@@ -103,7 +105,7 @@ static void step_block(const tristar_krylov_t *k, const tsi_vector_call *call, t
   leave_sums(k, c, first, count, share);
 }
 
-/* y = M^-1 x, nothing without a preconditioner; z = A y. */
+/* y = M^-1 x, skipped without a preconditioner; z = A y. */
 static tristar_status apply(const pipelined *c, const char *x, char *y, char *z) {
   if (c->preconditioned) TSI_TRY(tsi_krylov_precondition(c->run, x, y));
   return tsi_krylov_multiply(c->run, y, z, NULL, NULL);
@@ -115,7 +117,7 @@ static double norm_of(const pipelined *c, int sum) {
   return sqrt(c->sum[sum]);
 }
 
-/* Vectors that were just computed have these. */
+/* Sets the bounds for vectors that were just recomputed. */
 static void reset_gaps(pipelined *c) {
   const double unit = c->run->k->sparse->epsilon * c->gap.a;
   c->gap.r = c->gap.plain = c->gap.fresh = unit * norm_of(c, XX);
@@ -125,7 +127,7 @@ static void reset_gaps(pipelined *c) {
   c->gap.z = unit * norm_of(c, QQ);
 }
 
-/* Of the step that has led to the sums. */
+/* Adds the rounding errors of the step whose sums were just computed. */
 static void grow_gaps(pipelined *c) {
   gaps *g = &c->gap;
   const double p = norm_of(c, PP), q = norm_of(c, QQ), u = norm_of(c, UU);
@@ -142,14 +144,13 @@ static void grow_gaps(pipelined *c) {
   g->steps++;
 }
 
-/* Would vectors that are computed anew be better than r itself? Near the accuracy that can be attained
- * nothing more is gained. */
+/* Would recomputed vectors be more accurate than r? Not near the attainable accuracy. */
 static bool can_improve(const pipelined *c) {
   return OUTGROWN * c->gap.fresh < norm_of(c, RR);
 }
 
-/* LOST: r is smaller than its errors, which were amplified or are of an x that was much larger than it is
- * now, as from a far guess. */
+/* LOST: r is smaller than its errors. They were amplified, or remain from an earlier, much larger x (a poor
+ * initial guess). */
 typedef enum verdict { GOOD, ASTRAY, LOST } verdict;
 
 static verdict judge_vectors(const pipelined *c) {
@@ -162,7 +163,7 @@ static verdict judge_vectors(const pipelined *c) {
   return amplified && g->r > sqrt(c->run->k->sparse->epsilon) * r ? ASTRAY : GOOD;
 }
 
-/* All that recurrences keep, anew. */
+/* Recomputes all vectors of the recurrences. */
 static tristar_status replace(pipelined *c) {
   double square;
   TSI_TRY(tsi_krylov_residual(c->run, c->r, &square));
@@ -177,7 +178,8 @@ static void clear_directions(const pipelined *c) {
   for (int i = 0; i < 4; i++) memset(directions[i], 0, (size_t)k->n * k->bytes);
 }
 
-/* All that recurrences keep, anew, without directions: those of a lost r do not suit the next one. */
+/* Recomputes all vectors of the recurrences, without directions: directions of a lost r do not suit the new
+ * one. */
 static tristar_status restart(pipelined *c) {
   double square;
   TSI_TRY(tsi_krylov_residual(c->run, c->r, &square));
@@ -193,7 +195,7 @@ static double norm(const pipelined *c) {
   return norm_of(c, c->run->k->options.norm == TRISTAR_NORM_RESIDUAL ? RR : UU);
 }
 
-/* m and n, while the sums are on their way. */
+/* Computes m and n while the sums are in progress. */
 static tristar_status overlap(pipelined *c) {
   const tristar_krylov_t *k = c->run->k;
   TSI_TRY(apply(c, c->w, c->m, c->n));
@@ -207,7 +209,7 @@ static tristar_status start_sums(const pipelined *c) {
                            tsi_pipelined_cg_sums());
 }
 
-/* m, n and the sums of the step before. */
+/* Computes m and n, completes the sums of the step before, and corrects vectors if necessary. */
 static tristar_status look(pipelined *c) {
   TSI_TRY(overlap(c));
   if (c->alpha == 0) return TRISTAR_OK;
@@ -221,7 +223,7 @@ static tristar_status look(pipelined *c) {
   return TRISTAR_OK;
 }
 
-/* p and what is made of it, by products; *curvature is that of p. */
+/* Computes p, s, q and z by products. *curvature: the curvature of p. */
 static tristar_status make_directions(pipelined *c, double *curvature) {
   const double beta[2] = {c->beta, 0};
   tsi_sums sums;
@@ -232,7 +234,7 @@ static tristar_status make_directions(pipelined *c, double *curvature) {
   return TRISTAR_OK;
 }
 
-/* beta of the next direction, and its curvature by recurrence. */
+/* beta of the next direction; below, its curvature by recurrence. */
 static double next_beta(const pipelined *c) {
   return c->alpha == 0 ? 0 : c->sum[RU] / c->gamma_before;
 }
@@ -240,8 +242,8 @@ static double next_curvature(const pipelined *c) {
   return c->alpha == 0 ? c->sum[WU] : c->sum[WU] - next_beta(c) * c->sum[RU] / c->alpha;
 }
 
-/* Recurrences no longer give a curvature, and vectors that are computed anew do not help. Plain CG has fewer
- * recurrences, and so fewer errors. */
+/* The recurrences no longer yield a curvature, and recomputing does not help. Plain CG has fewer recurrences,
+ * and so smaller errors. */
 static bool is_for_plain_cg(const pipelined *c) {
   return c->alpha != 0 && c->sum[RU] > 0 && next_curvature(c) <= 0 && !can_improve(c);
 }
@@ -270,7 +272,7 @@ static tristar_status iterate(pipelined *c) {
   return tsi_vectors_start(run->k, &call, tsi_pipelined_cg_sums());
 }
 
-/* r, u, w and the reference; there are no directions yet. */
+/* Computes r, u, w and the reference. There are no directions yet. */
 static tristar_status begin(pipelined *c) {
   tsi_krylov_run *run = c->run;
   tristar_krylov_t *k = run->k;

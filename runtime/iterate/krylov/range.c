@@ -1,20 +1,20 @@
-/* Matrices whose entries are so small or so large that squares of products would leave the range of numbers.
+/* Scaling for matrices with entries so small or so large that squares of products would leave the range of
+ * numbers.
  *
- * Job. Let methods see powers of two times A, M^-1 and x, such that A and M^-1 are near one. Such a scaling
- * costs no accuracy, but passes through vectors. A and M^-1 have scales of their own: M need not resemble A.
- * Half of an exponent goes before a product or an application, and half behind.
+ * Job. Give methods A, M^-1 and x multiplied by powers of two, so that A and M^-1 are near one. Such a
+ * scaling costs no accuracy, but passes over vectors. A and M^-1 have separate scales, since M need not
+ * resemble A. Half of an exponent is applied before a product or an application, and half after it.
  *
- * Reads   the norm of A.   Writes  the scales in k, x, and what runs measure in units of M^-1 r. */
+ * Reads   the norm of A.   Writes  the scales in k, x, and norms that runs measure in units of M^-1 r. */
 #include <math.h>
 
 #include "runtime/iterate/krylov/run.h"
 
-/* Norms of A between these and their reciprocals are left as they are: of double types, and of single ones.
- */
+/* Norms of A between these numbers and their reciprocals need no scaling, in double and in single types. */
 #define DOUBLE_NORM 1e-60
 #define SINGLE_NORM 1e-12
 
-/* The scale of what makes a vector of this size of one whose size is near one. */
+/* The scale of an operator that turns a vector of size one into a vector of this size. */
 static double scale_for(double size) {
   return size <= 0 ? 1 : ldexp(1, -ilogb(fmin(size, 0x1p1000)) / 2);
 }
@@ -32,7 +32,7 @@ tristar_status tsi_krylov_choose_scales(tsi_krylov_run *run, tsi_scales *scales)
   const double norm = tsi_krylov_norm(k);
   TSI_TRY(k->team->failure);
   if (norm > least && norm < 1 / least) return TRISTAR_OK;
-  /* the norm itself may be beyond the range: b has a size near one, so A b and M^-1 b show the sizes */
+  /* The norm of A itself may be out of range. b has a size near one, so A b and M^-1 b show the sizes. */
   TSI_TRY(tsi_vectors_multiply(k, run->b, vector, NULL, NULL));
   scales->matrix = scale_for(size_of(k, vector));
   if (run->precond != NULL) {
@@ -42,13 +42,13 @@ tristar_status tsi_krylov_choose_scales(tsi_krylov_run *run, tsi_scales *scales)
   return k->team->failure;
 }
 
-/* x *= scale^2, in two steps: the square may be out of range. */
+/* x *= scale^2 in two steps, since the square may be out of range. */
 static tristar_status scale_twice(tristar_krylov_t *k, double scale, void *x) {
   TSI_TRY(tsi_vectors_scale(k, scale, x, x));
   return tsi_vectors_scale(k, scale, x, x);
 }
 
-/* What the norm of the test is multiplied with in this scaling. */
+/* Factor by which this scaling multiplies the norm of the test. */
 static double norm_scale(const tsi_krylov_run *run, const tsi_scales *scales) {
   const bool of_m = run->precond != NULL && run->k->options.norm == TRISTAR_NORM_PRECONDITIONED;
   return of_m ? scales->precond * scales->precond : 1;

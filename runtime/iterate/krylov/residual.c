@@ -1,4 +1,4 @@
-/* tristar_krylov_residual: the residual of given columns, by the system of the user's matrix. */
+/* tristar_krylov_residual: the residual of given columns, computed with the system of the user's matrix. */
 #include "runtime/iterate/refine/residual.h"
 
 #include <inttypes.h>

@@ -1,11 +1,11 @@
-/* What methods have in common: see run.h. */
+/* Functions that all methods share: see run.h. */
 #include "runtime/iterate/krylov/run.h"
 
 #include <math.h>
 
 #include "runtime/base/clock.h"
 
-#define TOLD_SECONDS 0.2 /* between lines of progress in the log */
+#define TOLD_SECONDS 0.2 /* least seconds between two lines of progress in the log */
 
 static size_t column_bytes(const tristar_krylov_t *k) {
   return (size_t)k->n * k->bytes;
@@ -85,7 +85,7 @@ tristar_status tsi_krylov_refer(tsi_krylov_run *run, double norm, void *work) {
   return TRISTAR_OK;
 }
 
-/* A line now and then: more than these nobody reads. */
+/* Writes a line to the log, at most one every TOLD_SECONDS. */
 static void tell_log(tsi_krylov_run *run, double residual) {
   tsi_env *env = &run->k->ts->env;
   if (env->log == NULL || env->log_level < TRISTAR_LOG_PROGRESS || run->k->team->own > 0) return;

@@ -1,7 +1,7 @@
-/* tristar_krylov_solve: columns, one after the other or in groups, and what each of them comes to.
+/* tristar_krylov_solve: solves for columns, one by one or in groups, and decides the result of each.
  *
- * A column whose norm is far from one is solved for a multiple of it by a power of two: squares of norms are
- * to be in range. */
+ * If the norm of a column is far from one, the column is multiplied by a power of two during the solve, so
+ * that squares of norms are in range. */
 #include <float.h>
 #include <inttypes.h>
 #include <math.h>
@@ -11,22 +11,22 @@
 #include "runtime/iterate/precond/precond.h"
 #include "runtime/solve/request.h"
 
-/* Squares of norms of b between these and their reciprocals are left as they are: of double types, and of
- * single ones. */
+/* Squares of norms of b between these numbers and their reciprocals need no scaling, in double and in single
+ * types. */
 #define DOUBLE_SQUARE 1e-40
 #define SINGLE_SQUARE 1e-16
 
-#define EXPONENT_MOST 1023 /* of a double */
+#define EXPONENT_MOST 1023 /* largest exponent of a double */
 
-/* A true residual this many times the tolerance contradicts a run that has converged by its recurrences. So
- * does one above the root of the tolerance, which is less for tolerances above 1e-4. */
+/* A true residual of this many times the tolerance contradicts convergence of the recurrences. So does one
+ * above the square root of the tolerance, the smaller limit for tolerances above 1e-4. */
 #define CONFIRM_TOLERANCE 100
-/* ... unless it is this many times the precision: rounding errors leave no less. */
+/* A true residual below this multiple of the precision never does: it may be rounding errors. */
 #define CONFIRM_PRECISION 1e3
-#define ROUNDED 0.1       /* of a true residual: rounding errors that are too much of it */
-#define RESUMED_MOST 4    /* times that such a run is resumed */
-#define RESUMED_AIM 0.1   /* of what the true residual may be, by the new threshold */
-#define RESUMED_LEAST 0.5 /* of the true residual is to be gone each time */
+#define ROUNDED 0.1       /* limit for rounding errors, relative to a true residual */
+#define RESUMED_MOST 4    /* most times that such a run is resumed */
+#define RESUMED_AIM 0.1   /* true residual that the new threshold aims at, relative to its limit */
+#define RESUMED_LEAST 0.5 /* least reduction of the true residual by each of these runs */
 
 /* ---- A column ------------------------------------------------------------------------------------------ */
 
@@ -40,14 +40,14 @@ static tristar_status check_finite(const tristar_krylov_t *k, const void *vector
   return TRISTAR_OK;
 }
 
-/* A power of two that brings the size near one. It is in range where the size is subnormal, or the magnitude
- * of a complex number beyond the largest one. */
+/* A power of two that brings the size near one. The power is in range even if the size is subnormal, or if
+ * the magnitude of a complex number exceeds the largest number. */
 static double scale_of(double size) {
   const int exponent = ilogb(fmin(size, DBL_MAX));
   return ldexp(1, exponent < -EXPONENT_MOST ? EXPONENT_MOST : -exponent);
 }
 
-/* Finds the norm of b, and a factor if it needs one. */
+/* Computes the norm of b, and the factor if b needs one. */
 static tristar_status measure(tsi_krylov_run *run) {
   tristar_krylov_t *k = run->k;
   const double least = k->sparse->epsilon > 1e-10 ? SINGLE_SQUARE : DOUBLE_SQUARE;
@@ -70,8 +70,8 @@ static tristar_status measure(tsi_krylov_run *run) {
   return TRISTAR_OK;
 }
 
-/* The largest true residual, relative to b, that confirms a run which has converged by its relative
- * tolerance; by either tolerance. */
+/* The largest true residual, relative to b, that confirms convergence: by the relative tolerance; below, by
+ * either tolerance. */
 static double confirmed_relative(const tsi_krylov_run *run) {
   const double tolerance = run->k->options.tolerance;
   const double most = fmax(tolerance, fmin(CONFIRM_TOLERANCE * tolerance, sqrt(tolerance)));
@@ -81,15 +81,15 @@ static double confirmed(const tsi_krylov_run *run) {
   return fmax(confirmed_relative(run), CONFIRM_TOLERANCE * run->absolute / run->reference);
 }
 
-/* The norm of the test is within the tolerance, though it may be above the tighter one of a resumed run. */
+/* Is the norm of the test within the tolerance? It may exceed the smaller threshold of a resumed run. */
 static bool is_within_tolerance(const tsi_krylov_run *run) {
   const tristar_krylov_result *result = &run->result;
   const double most = fmax(run->k->options.tolerance * run->reference, run->absolute);
   return result->residual * run->reference <= most;
 }
 
-/* Can rounding errors of a product with x be as large as `most` times b? A function's entries are not known.
- */
+/* Can rounding errors of a product with x be as large as `most` times b? Not for a function, whose entries
+ * are not available. */
 static tristar_status can_hide(const tsi_krylov_run *run, double most, bool *can) {
   tristar_krylov_t *k = run->k;
   tsi_sums sums;
@@ -100,8 +100,8 @@ static tristar_status can_hide(const tsi_krylov_run *run, double most, bool *can
   return k->team->failure;
 }
 
-/* The true residual with sums of the next wider precision, but at least the rounding errors that these leave.
- */
+/* The true residual with sums of the next wider precision. The result is at least the rounding errors of
+ * these sums. */
 static tristar_status find_precise_residual(tsi_krylov_run *run) {
   tristar_krylov_t *k = run->k;
   char *r = tsi_krylov_vector(k, 0);
@@ -123,13 +123,13 @@ static tristar_status find_precise_residual(tsi_krylov_run *run) {
   return system->team->failure;
 }
 
-/* The residual of x, computed anew, in any vector of the workspace. Where terms of A x are so much larger
- * than b that rounding errors could hide a residual that the relative tolerance does not allow, or be much of
- * a larger one, it is computed with more digits. */
+/* Computes the residual of x anew, in any vector of the workspace. If terms of A x are much larger than b,
+ * rounding errors can hide a residual that is too large, or be much of a larger one. Then it is computed with
+ * more digits. */
 static tristar_status find_true_residual(tsi_krylov_run *run) {
   double square;
   bool can = false;
-  run->guess = true; /* x is what came out */
+  run->guess = true; /* x is the result of the method */
   TSI_TRY(tsi_krylov_residual(run, tsi_krylov_vector(run->k, 0), &square));
   run->result.true_residual = sqrt(square) / run->b_norm;
   if (isfinite(square))
@@ -137,8 +137,8 @@ static tristar_status find_true_residual(tsi_krylov_run *run) {
   return can ? find_precise_residual(run) : TRISTAR_OK;
 }
 
-/* What is not finite is no solution, whatever the recurrences and the residual tell of it: no product
- * multiplies an unknown that is in no equation. */
+/* A vector that is not finite is no solution, even if recurrences and residual are small: a product skips an
+ * unknown that is in no equation. */
 static void judge_range(tsi_krylov_run *run) {
   tristar_krylov_result *result = &run->result;
   const tristar_krylov_t *k = run->k;
@@ -149,7 +149,7 @@ static void judge_range(tsi_krylov_run *run) {
   result->converged = 0;
 }
 
-/* A run that has ended afterwards needs no method. */
+/* Prepares a column. If the run has ended afterwards, no method is called. */
 static tristar_status open_column(tsi_krylov_run *run) {
   tristar_status status = TRISTAR_OK;
   tristar_krylov_t *k = run->k;
@@ -172,8 +172,8 @@ out:
   return status;
 }
 
-/* Has x, no longer multiplied by the factor, lost digits because it is below the range? What is left of it is
- * judged. */
+/* Has x lost digits below the range of numbers, after it was divided by the factor? Then its true residual
+ * decides. */
 static tristar_status judge_smallness(tsi_krylov_run *run) {
   tristar_krylov_t *k = run->k;
   tristar_krylov_result *result = &run->result;
@@ -189,7 +189,7 @@ static tristar_status judge_smallness(tsi_krylov_run *run) {
   return TRISTAR_OK;
 }
 
-/* After a method that has left its iterate in x, of which the true residual is known; its status. */
+/* Finishes a column after its method, with the method's status. The true residual of x was computed. */
 static tristar_status close_column(tsi_krylov_run *run, tristar_status status) {
   tristar_krylov_t *k = run->k;
   const double begin = tsi_clock();
@@ -217,7 +217,7 @@ static tristar_status call_method(tsi_krylov_run *run, int count) {
     return tsi_pipelined_cg(run);
   case TRISTAR_KRYLOV_BLOCK_CG:
     return tsi_block_cg(run, count);
-  case TRISTAR_KRYLOV_AUTO: /* replaced by a method when the solver was made */
+  case TRISTAR_KRYLOV_AUTO: /* resolve has replaced it */
   case TRISTAR_KRYLOV_GMRES:
   case TRISTAR_KRYLOV_FGMRES:
     break;
@@ -225,7 +225,7 @@ static tristar_status call_method(tsi_krylov_run *run, int count) {
   return tsi_gmres(run);
 }
 
-/* The method, with a matrix whose products are in range. */
+/* Calls the method, with scales that keep products in range. */
 static tristar_status iterate(tsi_krylov_run *run, int count) {
   tsi_krylov_run *running = run;
   tsi_scales scales;
@@ -238,7 +238,7 @@ static tristar_status iterate(tsi_krylov_run *run, int count) {
   return status == TRISTAR_OK ? left : status;
 }
 
-/* The method's time, in equal parts. open: those columns that it had to do with. */
+/* Divides the time of the method equally. open: columns that the method worked on. */
 static void share_time(tsi_krylov_run *run, int count, const bool *open, int shares, double seconds) {
   for (int c = 0; c < count; c++) {
     tristar_krylov_result *result = &run[c].result;
@@ -249,10 +249,9 @@ static void share_time(tsi_krylov_run *run, int count, const bool *open, int sha
   }
 }
 
-/* The methods, and the true residuals of what they leave. Recurrences drift away from the truth, and a nearly
- * singular preconditioner hides a residual. So a run that has converged by the norm of its test, but whose
- * true residual contradicts that, is resumed from its x while this brings the true residual down; else it has
- * failed. */
+/* Calls the methods and tests the true residuals of their results. Recurrences drift away from the true
+ * residual, and a nearly singular preconditioner hides it. If the true residual contradicts a convergence,
+ * the run is resumed from its x, as long as this reduces the true residual. Otherwise it has failed. */
 static tristar_status iterate_confirmed(tsi_krylov_run *run, int count, const bool *open) {
   bool doubtful[TSI_BLOCK_MOST] = {false};
   for (int round = 0;; round++) {
@@ -384,7 +383,7 @@ tristar_status tristar_krylov_solve(tristar_krylov_t *krylov, tristar_precond_t 
   krylov->told = 0;
   TSI_TRY_OUT(check_all(krylov, precond, nrhs, b, ldb, x, ldx));
   if (result != NULL && nrhs > 0) memset(result, 0, (size_t)nrhs * sizeof *result);
-  if (krylov->n == 0) b = x = krylov->work.vector; /* without rows they may be NULL */
+  if (krylov->n == 0) b = x = krylov->work.vector; /* they may be NULL if there are no rows */
   TSI_TRY_OUT(solve(krylov, precond, nrhs, b, ldb, x, ldx, result));
   status = tsi_krylov_agree(krylov, TRISTAR_OK);
 out:

@@ -1,7 +1,7 @@
 /* The matrix that a solver stores: see krylov.h.
  *
- * Job. Find where each value of the rows, or of their rest and lower half, is among the user's; put values
- * there, again and again.
+ * Job. Find the index in the user's values of each value of the rows, or of their rest and lower half. Copy
+ * values there, as often as values change.
  *
  * Reads   the user's matrix.   Writes  the solver's members that hold it. */
 #include "runtime/iterate/krylov/krylov.h"
@@ -17,7 +17,7 @@ static bool is_hermitian(const tristar_krylov_t *k) {
          (k->pattern->symmetry == TRISTAR_SYMMETRIC && !k->sparse->is_complex);
 }
 
-/* CG would go astray without a word. */
+/* CG would give wrong results without a message. */
 static tristar_status warn_of_symmetry(tristar_krylov_t *k) {
   tristar_status status = TRISTAR_OK;
   tsi_env *env = &k->ts->env;
@@ -41,7 +41,8 @@ bool tsi_diagonal_is_positive(tristar_scalar scalar, tsi_index n, const tsi_coun
                               const tsi_index *index, const void *values) {
   const tristar_view view = {.scalar = scalar, .values = values};
   for (tsi_index j = 0; j < n; j++) {
-    tsi_count e = ptr[j] + (ptr[j + 1] - ptr[j]) / 2; /* as a rule, of both triangles */
+    tsi_count e =
+        ptr[j] + (ptr[j + 1] - ptr[j]) / 2; /* the middle entry: usually both triangles are compared */
     double value[2];
     if (e == ptr[j + 1] || index[e] != j) e = tsi_find_sorted(index, ptr[j], ptr[j + 1], j);
     if (e == TSI_NONE) return false;
@@ -62,7 +63,7 @@ tristar_status tsi_krylov_suits_cg(const tristar_krylov_t *k, bool *suits) {
   return TRISTAR_OK;
 }
 
-/* The lower half leaves the rows. */
+/* Moves the lower half out of the rows. */
 static tristar_status halve(tristar_krylov_t *k) {
   tsi_env *env = &k->ts->env;
   TSI_CLEANUP(tsi_entries_finish) tsi_entries rest = {.ptr = NULL};
@@ -76,13 +77,13 @@ static tristar_status halve(tristar_krylov_t *k) {
   return TRISTAR_OK;
 }
 
-/* Bytes of where values are from. */
+/* Bytes of the indices of values. */
 static size_t places_bytes(const tsi_entries *rows) {
   if (rows->ptr == NULL) return 0;
   return ((size_t)rows->n + 1) * sizeof *rows->ptr + (size_t)rows->ptr[rows->n] * rows->bytes;
 }
 
-/* The rows, which need no indices from then on, and room for values. */
+/* Makes the rows and allocates values. The rows need no indices afterwards. */
 static tristar_status make_rows(tristar_krylov_t *k) {
   tsi_env *env = &k->ts->env;
   const size_t scalar = k->sparse->scalar_bytes;
@@ -114,7 +115,7 @@ static tristar_status make_rows(tristar_krylov_t *k) {
   return TRISTAR_OK;
 }
 
-/* The values of a window's entries, in their order. */
+/* The values of the entries of a window, in their order. */
 static const void *window_values(const tristar_krylov_t *k, const tsi_entries *rows, tsi_index w) {
   const tsi_count first = rows->ptr[w * TSI_WINDOW_ROWS];
   if (rows->item == NULL) return (const char *)k->taken + (size_t)first * k->sparse->scalar_bytes;
@@ -123,7 +124,7 @@ static const void *window_values(const tristar_krylov_t *k, const tsi_entries *r
   return k->window_values;
 }
 
-/* The values that were taken, as products read them. */
+/* Copies the values to the form that products read. */
 static void fill(tristar_krylov_t *k) {
   for (tsi_index w = 0; w < k->stored.rest.windows; w++) {
     tsi_slices_fill(&k->stored.rest, w, k->rows.ptr, window_values(k, &k->rows, w));
@@ -132,8 +133,8 @@ static void fill(tristar_krylov_t *k) {
   }
 }
 
-/* The same of rows whose values are the user's: window by window, so that each is read from memory once. Are
- * they finite? */
+/* The same for rows with the user's values in the user's order. Works window by window, so that memory is
+ * read once. Returns whether all values are finite. */
 static bool take_windows(tristar_krylov_t *k, const void *values) {
   const size_t bytes = k->sparse->scalar_bytes;
   bool finite = true;
@@ -160,7 +161,7 @@ tristar_status tsi_krylov_take_values(tristar_krylov_t *k, const void *values) {
 tristar_status tsi_krylov_take_matrix(tristar_krylov_t *k, const tristar_view *view) {
   tsi_env *env = &k->ts->env;
   tristar_view places = *view;
-  places.values = NULL; /* they are verified when they are taken */
+  places.values = NULL; /* tsi_krylov_take_values verifies them */
   TSI_TRY(tsi_pattern_create(env, &places, &k->pattern));
   k->scalar = view->scalar;
   k->n = k->pattern->n;
@@ -171,7 +172,7 @@ tristar_status tsi_krylov_take_matrix(tristar_krylov_t *k, const tristar_view *v
   k->sparse = tsi_sparse_kernels_select((char)k->scalar);
   TSI_TRY(make_rows(k));
   const tristar_status status = tsi_krylov_take_values(k, view->values);
-  if (status != TRISTAR_OK) TSI_TRY(tsi_view_check(env, view)); /* which names the user's entry */
+  if (status != TRISTAR_OK) TSI_TRY(tsi_view_check(env, view)); /* names the entry in the user's arrays */
   TSI_TRY(status);
   return warn_of_symmetry(k);
 }
@@ -206,13 +207,14 @@ double tsi_krylov_norm(tristar_krylov_t *k) {
   if (k->matrix.team != NULL) return sqrt(tsi_team_sum(k->team, k->matrix.square(k->matrix.arg)));
   if (k->square == 0)
     k->square = tsi_sum_of_squares(k->kernels, k->sparse->scalar_bytes, k->pattern->ptr[k->n], k->taken);
-  /* of a symmetric kind, one of each two entries is stored */
+  /* a symmetric kind stores one of each two entries */
   return sqrt(k->square * (k->pattern->symmetry != TRISTAR_GENERAL ? 2 : 1));
 }
 
 void tsi_krylov_release_matrix(tristar_krylov_t *k) {
   tsi_env *env = &k->ts->env;
-  if (k->pattern != NULL && k->rows.ptr == k->pattern->ptr) k->rows = (tsi_entries){.n = 0}; /* lent */
+  if (k->pattern != NULL && k->rows.ptr == k->pattern->ptr)
+    k->rows = (tsi_entries){.n = 0}; /* borrowed from the pattern */
   TSI_FREE(env, k->pattern);
   tsi_entries_finish(&k->rows);
   tsi_entries_finish(&k->lower);

@@ -22,7 +22,7 @@ static void run_block(void *context, tsi_index block, int member) {
   k->call->run(k, k->call, first, end, k->work.shares + (size_t)block * (size_t)k->work.sums);
 }
 
-/* The product, and the operation for the blocks that it has then. */
+/* Multiplies a unit of windows, then runs the operation on its blocks. */
 static void run_unit(void *context, tsi_index unit, int member) {
   const tristar_krylov_t *k = context;
   const tsi_vector_call *call = k->call;
@@ -32,13 +32,13 @@ static void run_unit(void *context, tsi_index unit, int member) {
   for (tsi_index b = first; b < end; b++) run_block(context, b, member);
 }
 
-/* What travels behind so many sums of this member: see TSI_SIGNALS. */
+/* Writes the signals of this member behind its sums: see TSI_SIGNALS. */
 static void put_signals(tristar_krylov_t *k, int sums) {
   k->work.total[sums] = tsi_failure_exists(&k->failure);
   k->work.total[sums + 1] = k->wants_end;
 }
 
-/* Adds up what all members have put into k->work.gathered. Errors: what one of them has failed with. */
+/* Adds up k->work.gathered of all members. Errors: the failure of any member. */
 static tristar_status add_members(tristar_krylov_t *k, int sums) {
   double *total = k->work.total;
   const int count = sums + TSI_SIGNALS;
@@ -49,7 +49,7 @@ static tristar_status add_members(tristar_krylov_t *k, int sums) {
   return total[sums] > 0 ? tsi_krylov_agree(k, TRISTAR_OK) : TRISTAR_OK;
 }
 
-/* Blocks of rows, each once. */
+/* Runs the operation once for each block of rows. */
 static tristar_status run_blocks(tristar_krylov_t *k, const tsi_vector_call *call) {
   const bool product = call->vectors == 0;
   const double vectors = (double)call->vectors * (double)k->n * (double)k->bytes;
@@ -62,7 +62,7 @@ static tristar_status run_blocks(tristar_krylov_t *k, const tsi_vector_call *cal
   return tsi_crew_run(units, TSI_CREW_MATRIX, units->bytes, run_unit, k);
 }
 
-/* k->work.total[i] = the sum over the blocks here of their share i < sums. */
+/* k->work.total[i] = the sum of share i < sums over the blocks of this rank. */
 static tristar_status run_here(tristar_krylov_t *k, const tsi_vector_call *call, int sums) {
   TSI_TRY(tsi_krylov_defer(k, run_blocks(k, call)));
   for (int i = 0; i < sums; i++) k->work.total[i] = 0;
@@ -96,7 +96,7 @@ tristar_status tsi_vectors_finish(tristar_krylov_t *k, int sums) {
   return add_members(k, sums);
 }
 
-enum { SUMS = 4 }; /* of tsi_sums: x^H y, y^H y, each a pair */
+enum { SUMS = 4 }; /* doubles for tsi_sums: x^H y, y^H y, each a pair */
 
 /* y^H y, and x^H y unless x is NULL. */
 static void leave_sums(const tristar_krylov_t *k, const void *x, const void *y, tsi_index first,
@@ -112,7 +112,7 @@ static tsi_sums total_sums(const tristar_krylov_t *k) {
 
 /* ---- Products ------------------------------------------------------------------------------------------ */
 
-/* x = A a is there. x = b - x where b is not NULL; count > 0: sums of c and x. */
+/* After x = A a: x = b - x unless b is NULL; if count > 0, sums of c and x. */
 static void product_block(const tristar_krylov_t *k, const tsi_vector_call *call, tsi_index first,
                           tsi_index end, double *share) {
   if (call->b != NULL)
