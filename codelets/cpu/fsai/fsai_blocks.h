@@ -1,5 +1,5 @@
-/* The blocks of A, and what is left of them, that a node of a sparse approximate inverse has on the diagonal
- * (fsai_nodes.h): small and dense, in double precision, for the file's scalar type. */
+/* The diagonal block of A of a node of a sparse approximate inverse, and its Schur complement (fsai_nodes.h):
+ * small and dense, in double precision, for the file's scalar type. */
 #pragma once
 
 #include "codelets/cpu/fsai/fsai_nodes.h"
@@ -18,15 +18,15 @@ INLINE void add_wide(tsi_wide *y, tsi_wide a, tsi_wide x) {
 #endif
 }
 
-/* The entries of a row of A from place e on, in columns first .. row. */
+/* Copies the entries of a row of A from position e on, in columns first .. row. */
 INLINE void take_block_row(const tsi_matrix_rows *a, tsi_index row, tsi_count e, tsi_index first,
                            tsi_wide *block) {
   for (; e < a->ptr[row + 1] && a->index[e] <= row; e++)
     block[a->index[e] - first] = (tsi_wide)((const tsi_scalar *)a->values)[e];
 }
 
-/* S = D D^H, of which the lower triangle is there; down = D^-1; pivot: squares of D's diagonal entries.
- * failed: the row that the breakdown is in. */
+/* Factors S = D D^H; only the lower triangle of S is given. down = D^-1; pivot: squares of D's diagonal
+ * entries. *failed: the row of a breakdown. */
 INLINE tsi_breakdown_kind invert_root(tsi_index size, tsi_wide s[MOST][MOST], tsi_wide down[MOST][MOST],
                                       double pivot[MOST], tsi_index *failed) {
   tsi_wide d[MOST][MOST];

@@ -1,10 +1,10 @@
 /* Systems of nodes: K = L L^H, L z = b, L^H x = z for all rows of a node at the same time (fsai_nodes.h), for
  * the file's scalar type.
  *
- * A cell is `vecs` times FOUR real parts and then, of complex numbers, as many imaginary ones; lane q is that
- * of the node's row q. Rows of L that belong to a node of P are cells likewise. Sums over columns of L go
- * through memory in its order, for up to FOUR results at a time; functions that need constants for vecs and
- * the number of results are expanded for each of them (CHOOSE). */
+ * A cell has `vecs` times FOUR real parts and then, for complex numbers, as many imaginary parts; lane q
+ * belongs to row q of the node. Rows of L that belong to a node of P are also cells. Sums over columns of L
+ * read memory in ascending order, for up to FOUR results at a time. Functions that need constants for vecs
+ * and the number of results are expanded for each pair (CHOOSE). */
 #pragma once
 
 #include "codelets/cpu/fsai/fsai_nodes.h"
@@ -15,7 +15,7 @@
 typedef tsi_real four
     __attribute__((vector_size(FOUR * sizeof(tsi_real)), aligned(sizeof(tsi_real)), may_alias));
 
-/* Results of sums: as many cells. */
+/* Results of sums: FOUR cells. */
 typedef struct results {
   four v[FOUR][2][PARTS];
 } results;
@@ -37,9 +37,9 @@ typedef struct results {
       CHOOSE_COUNT(f, 2, count, __VA_ARGS__);                                                                \
   } while (0)
 
-/* Vectors of a cell. */
+/* Number of vectors of a cell. */
 #define STEP(vecs) ((vecs)*PARTS)
-/* Where lane q is in a cell. */
+/* Position of lane q in a cell. */
 #define LANE(q) ((q) / FOUR * FOUR * PARTS + (q) % FOUR)
 
 INLINE tsi_scalar lane_of(const tsi_real *cell, tsi_index q) {
@@ -64,7 +64,7 @@ INLINE four *cell_at(const void *cells, const int vecs, tsi_count c) {
   return (four *)cells + c * STEP(vecs);
 }
 
-/* Row k of L's nodes. */
+/* Returns row k of L, by nodes. */
 INLINE four *rows_of_l(const tsi_fsai_node_work *w, const int vecs, tsi_index k) {
   return cell_at(w->l, vecs, (tsi_count)k * w->most);
 }
@@ -110,8 +110,9 @@ INLINE void subtract_sums(const int vecs, const int count, bool adjoint, tsi_ind
     EACH_RESULT(c) subtract_entry(vecs, adjoint, x, c, y, l + c);
 }
 
-/* Columns first .. first + count - 1 of the rows of L of node k: those of node m, whose lanes from q on they
- * are. own: these are the node's own columns: pivots are found; returns what the first is that is none. */
+/* Computes columns first .. first + count - 1 of the rows of L of node k. The columns belong to node m, from
+ * lane q on. own: they are the node's own columns, so pivots are computed; returns the breakdown of the first
+ * bad pivot. */
 INLINE tsi_breakdown_kind eliminate(const int vecs, const int count, const tsi_fsai_node_work *w, tsi_index k,
                                     tsi_index m, tsi_index q) {
   four *row = rows_of_l(w, vecs, k);
@@ -138,7 +139,7 @@ INLINE tsi_breakdown_kind eliminate(const int vecs, const int count, const tsi_f
   return TSI_BREAKDOWN_NONE;
 }
 
-/* z at these columns, where b was. */
+/* Computes z at these columns, in place of b. */
 INLINE void forward(const int vecs, const int count, const tsi_fsai_node_work *w, tsi_index k, tsi_index q) {
   const four *l = rows_of_l(w, vecs, k);
   const tsi_index first = w->begin[k] + q;
@@ -155,7 +156,7 @@ INLINE void forward(const int vecs, const int count, const tsi_fsai_node_work *w
   }
 }
 
-/* The last node of P: its rows of K become those of L, and its b becomes z. */
+/* Turns the rows of K of the last node of P into rows of L, and its b into z. */
 static tsi_breakdown_kind factor_last(const tsi_fsai_node_work *w, int vecs) {
   const tsi_index k = w->joined - 1;
   for (tsi_index m = 0; m <= k; m++) {
@@ -178,7 +179,7 @@ static tsi_breakdown_kind factor_last(const tsi_fsai_node_work *w, int vecs) {
 
 /* ---- Solving ------------------------------------------------------------------------------------------- */
 
-/* x at these columns, whose share leaves all before. */
+/* Computes x at these columns, and subtracts their products from all columns before. */
 INLINE void backward(const int vecs, const int count, const tsi_fsai_node_work *w, tsi_index k, tsi_index q) {
   const four *l = rows_of_l(w, vecs, k);
   const tsi_index first = w->begin[k] + q;
@@ -202,7 +203,7 @@ INLINE void backward(const int vecs, const int count, const tsi_fsai_node_work *
   }
 }
 
-/* L^H x = z. */
+/* Solves L^H x = z. */
 static void solve(const tsi_fsai_node_work *w, int vecs) {
   const tsi_index size = w->begin[w->joined];
   memcpy(w->x, w->z, (size_t)size * (size_t)STEP(vecs) * sizeof(four));

@@ -1,7 +1,7 @@
-/* Systems of rows side by side: K = L L^H, L z = b, L^H g = z for as many rows of a sparse approximate
- * inverse as a register has lanes (tsi_fsai_group of fsai.h), for the file's scalar type.
+/* Systems of a group of rows: K = L L^H, L z = b, L^H g = z for as many rows of a sparse approximate inverse
+ * as a register has lanes (tsi_fsai_group of fsai.h), for the file's scalar type.
  *
- * No lane knows of another one: its numbers are the same whatever stands beside it. */
+ * Lanes are independent: the numbers of a lane do not depend on the other lanes. */
 #pragma once
 
 #include <math.h>
@@ -9,7 +9,7 @@
 #include "codelets/cpu/fsai/fsai.h"
 #include "codelets/cpu/base/vector.h"
 
-#define BESIDE 4 /* rows of L that are computed at the same time, at most */
+#define BESIDE 4 /* maximum number of rows of L that are computed at the same time */
 
 typedef struct cell {
   reg part[PARTS];
@@ -49,7 +49,7 @@ INLINE cell *row_of(const tsi_fsai_group *w, tsi_index r) {
 
 /* ---- Factoring ----------------------------------------------------------------------------------------- */
 
-/* Rows r .. end - 1 of K are those of the identity, b is zero there. */
+/* Sets rows r .. end - 1 of K to the identity, and b to zero there. */
 static void open_rows(const tsi_fsai_group *w, tsi_index r, tsi_index end) {
   for (; r < end; r++) {
     cell *row = row_of(w, r);
@@ -59,13 +59,13 @@ static void open_rows(const tsi_fsai_group *w, tsi_index r, tsi_index end) {
   }
 }
 
-/* Rows of K that become those of L, and what is left of their diagonal and of b. */
+/* Rows of K that become rows of L, and the remainders of their diagonal and of b. */
 typedef struct rows_of_k {
   cell *row[BESIDE], right[BESIDE];
   reg pivot[BESIDE];
 } rows_of_k;
 
-/* Columns j .. j + columns - 1 of these rows, 1 or 2. */
+/* Eliminates columns j .. j + columns - 1 of these rows; columns is 1 or 2. */
 INLINE void eliminate_columns(const tsi_fsai_group *w, const int rows, const int columns, tsi_index j,
                               rows_of_k *x) {
   const cell *known[2];
@@ -92,7 +92,7 @@ INLINE void eliminate_columns(const tsi_fsai_group *w, const int rows, const int
   }
 }
 
-/* Columns from .. to - 1 of rows r .. r + rows - 1. */
+/* Eliminates columns from .. to - 1 of rows r .. r + rows - 1. */
 INLINE void eliminate_rows(const tsi_fsai_group *w, const int rows, tsi_index r, tsi_index from,
                            tsi_index to) {
   rows_of_k x;
@@ -110,7 +110,7 @@ INLINE void eliminate_rows(const tsi_fsai_group *w, const int rows, tsi_index r,
   }
 }
 
-/* Row r has all of its entries but the diagonal one. Returns whether all lanes have a pivot. */
+/* Finishes row r, which lacks only its diagonal entry. Returns whether all lanes have a pivot. */
 INLINE bool finish_row(const tsi_fsai_group *w, tsi_index r, tsi_real pivot[LANES]) {
   tsi_real inverse[LANES], part[PARTS * LANES];
   bool good = true;
@@ -131,7 +131,7 @@ INLINE bool finish_row(const tsi_fsai_group *w, tsi_index r, tsi_real pivot[LANE
   return good;
 }
 
-/* The columns of rows r .. end - 1, at most BESIDE, that stand before row r. */
+/* Eliminates the columns before r of rows r .. end - 1, at most BESIDE rows. */
 static void eliminate_before(const tsi_fsai_group *w, tsi_index r, tsi_index end) {
   if (end - r == 4) eliminate_rows(w, 4, r, 0, r);
   if (end - r == 3) eliminate_rows(w, 3, r, 0, r);
@@ -141,7 +141,7 @@ static void eliminate_before(const tsi_fsai_group *w, tsi_index r, tsi_index end
 
 /* ---- Solving ------------------------------------------------------------------------------------------- */
 
-/* L^H g = z, for the first `size` rows. */
+/* Solves L^H g = z for the first `size` rows. */
 static void solve_lanes(const tsi_fsai_group *w, tsi_index size) {
   const reg *inverse = w->inverse;
   const cell *z = w->z;

@@ -1,5 +1,5 @@
-/* What rows of a sparse approximate inverse, alone and side by side (fsai.h), do with their patterns: choose
- * the largest entries, and write what has become of a row. For the file's scalar type. */
+/* Operations on patterns of rows of a sparse approximate inverse, single or in groups (fsai.h): choose the
+ * largest entries, and write the result of a row. For the file's scalar type. */
 #pragma once
 
 #include "codelets/cpu/fsai/fsai.h"
@@ -7,13 +7,12 @@
 #include "codelets/cpu/base/scalar.h"
 
 #define TSI_FSAI_ALONE TSI_PASTE(TSI_TYPED(tsi_fsai_alone), TSI_ISA)
-/* kernel_fsai.c: a row alone, of any size. */
+/* kernel_fsai.c: computes a single row of any size. */
 void TSI_FSAI_ALONE(const tsi_matrix_rows *a, const tsi_fsai_limits *limits, tsi_fsai_row *row,
                     tsi_fsai_work *work);
 
-/* The entry of slot s, whose size is not below the least that counts, takes its place among the `count`
- * largest so far, the largest first; of equal ones the smaller column. Returns how many there are then, at
- * most `most`. column: by slot. */
+/* Inserts the entry of slot s among the `count` largest so far, the largest first; of equal ones the smaller
+ * column first. Its size is not below the minimum. Returns the new count, at most `most`. column: by slot. */
 INLINE tsi_index tsi_fsai_keep(tsi_index s, double size, tsi_index count, tsi_index most,
                                const tsi_index *column, tsi_index *picked, double *magnitude) {
   tsi_index at = count;
@@ -31,13 +30,13 @@ INLINE tsi_index tsi_fsai_keep(tsi_index s, double size, tsi_index count, tsi_in
   return count;
 }
 
-/* What orders entries by magnitude: its square, of complex numbers. */
+/* Returns the key that orders entries by magnitude: for complex numbers the square of the magnitude. */
 INLINE double tsi_fsai_size(tsi_scalar x) {
   const double re = (double)tsi_re(x), im = (double)tsi_im(x);
   return TSI_COMPLEX ? re * re + im * im : fabs(re);
 }
 
-/* The columns of the pattern, ascending, whose entries of g are worth it. */
+/* Lists the columns of the pattern, ascending, whose entries of g are large enough. */
 INLINE tsi_index tsi_fsai_list_large(tsi_index size, const tsi_index *pattern, const tsi_scalar *g,
                                      double share, tsi_index *list) {
   double square = 1;
@@ -54,7 +53,7 @@ INLINE tsi_index tsi_fsai_list_large(tsi_index size, const tsi_index *pattern, c
   return count;
 }
 
-/* The pattern of a row that has broken down: the columns so far, or, if they are more, those given. */
+/* Writes the pattern of a row that broke down: the columns so far, or the given columns, if they are more. */
 INLINE void tsi_fsai_list(tsi_index size, const tsi_index *pattern, tsi_fsai_row *row) {
   tsi_index *index = row->index;
   if (size < row->count) {
@@ -70,7 +69,7 @@ INLINE void tsi_fsai_list(tsi_index size, const tsi_index *pattern, tsi_fsai_row
   row->entries = size + 1;
 }
 
-/* g / sqrt(psi), columns ascending. */
+/* Writes g / sqrt(psi), columns ascending. */
 INLINE void tsi_fsai_write(tsi_index size, const tsi_index *pattern, const tsi_scalar *g, double psi,
                            tsi_fsai_row *row) {
   tsi_index *index = row->index;
