@@ -127,35 +127,69 @@ static tristar_status begin_step(tsi_simulation *s, tsi_index r, tsi_index core,
   return begin_work(s, r, core, &work);
 }
 
+/* With `drawn`, an ARRIVAL without overhead takes no core: the steps behind it poll for the message. */
+static bool takes_core(const tsi_simulation *s, tsi_index r, tsi_index step) {
+  const tsi_world_rank *program = &s->world->rank[r];
+  const tsi_index receive = program->step[step].receive;
+  return receive == TSI_NONE || overhead(s, program->receive[receive].peer, r) > 0;
+}
+
+static tristar_status release(tsi_simulation *s, tsi_index r, tsi_index step, tsi_index cause);
+
+/* What waits for a step of the process may go on. */
+static tristar_status release_after(tsi_simulation *s, tsi_index r, tsi_index step) {
+  const tsi_adjacency *after = s->world->rank[r].after;
+  for (tsi_count e = after->ptr[step]; e < after->ptr[step + 1]; e++)
+    TSI_TRY(release(s, r, after->list[e], step));
+  return TRISTAR_OK;
+}
+
 /* One of the events that the step waits for has happened. */
 static tristar_status release(tsi_simulation *s, tsi_index r, tsi_index step, tsi_index cause) {
   tsi_simulated_rank *own = &s->rank[r];
   if (--own->waits[step] > 0) return TRISTAR_OK;
   if (!draws(s))
     tsi_heap_push(&own->ready, s->world->rank[r].step[step].priority, step);
-  else if (own->drawn_by[step] != TSI_NONE)
+  else if (!takes_core(s, r, step)) {
+    own->begin[step] = own->end[step] = s->now;
+    own->work[step] = 0;
+    own->cause[step] = cause;
+    own->done++;
+    return release_after(s, r, step);
+  } else if (own->drawn_by[step] != TSI_NONE)
     return begin_step(s, r, own->drawn_by[step], step, cause);
   return TRISTAR_OK;
 }
 
+/* The step that is drawn next; TSI_NONE: all have been. */
+static tsi_index next_draw(const tsi_simulation *s, tsi_index r) {
+  const tsi_world_rank *program = &s->world->rank[r];
+  for (tsi_index *next = &s->rank[r].next; *next < program->steps; ++*next) {
+    const tsi_index step = program->draw ? program->draw[*next] : *next;
+    if (takes_core(s, r, step)) return step;
+  }
+  return TSI_NONE;
+}
+
 static tristar_status draw(tsi_simulation *s, tsi_index r, tsi_index core, tsi_index cause) {
   tsi_simulated_rank *own = &s->rank[r];
-  const tsi_index turn = own->next++, *order = s->world->rank[r].draw;
-  const tsi_index step = order ? order[turn] : turn;
+  const tsi_index step = next_draw(s, r);
+  own->next++;
   own->drawn_by[step] = core;
   s->core[core].step = step;
   return own->waits[step] == 0 ? begin_step(s, r, core, step, cause) : TRISTAR_OK;
 }
 
-/* Free cores begin ready steps, or draw. */
+/* Free cores begin ready steps, or draw, the first core first. */
 static tristar_status dispatch(tsi_simulation *s, tsi_index r, tsi_index cause) {
   tsi_simulated_rank *own = &s->rank[r];
-  const tsi_index end = (r + 1) * s->cluster.cores;
-  for (tsi_index core = r * s->cluster.cores; core < end; core++) {
-    if (draws(s) ? own->next == s->world->rank[r].steps : own->ready.count == 0) break;
-    if (s->core[core].step != TSI_NONE) continue;
-    TSI_TRY(draws(s) ? draw(s, r, core, cause)
-                     : begin_step(s, r, core, tsi_heap_pop(&own->ready).item, cause));
+  const tsi_simulated_core *core = s->core + (tsi_count)r * s->cluster.cores;
+  for (; own->free < s->cluster.cores; own->free++) {
+    if (draws(s) ? next_draw(s, r) == TSI_NONE : own->ready.count == 0) break;
+    if (core[own->free].step != TSI_NONE) continue;
+    const tsi_index number = r * s->cluster.cores + own->free;
+    TSI_TRY(draws(s) ? draw(s, r, number, cause)
+                     : begin_step(s, r, number, tsi_heap_pop(&own->ready).item, cause));
   }
   return TRISTAR_OK;
 }
@@ -171,7 +205,9 @@ static tristar_status end_step(tsi_simulation *s, tsi_index r, tsi_simulated_cor
   const tsi_world_rank *program = &s->world->rank[r];
   const tsi_index step = core->step;
   core->step = TSI_NONE;
+  s->rank[r].streaming -= core->streaming;
   core->streaming = 0;
+  s->rank[r].free = tsi_index_min(s->rank[r].free, (tsi_index)(core - s->core) - r * s->cluster.cores);
   s->rank[r].end[step] = s->now;
   s->rank[r].done++;
   if (--s->rank[r].working == 0) s->rank[r].active += s->now - s->rank[r].since;
@@ -179,8 +215,7 @@ static tristar_status end_step(tsi_simulation *s, tsi_index r, tsi_simulated_cor
   if (tsi_cluster_in_order(&s->cluster)) {
     if (step + 1 < program->steps) TSI_TRY(release(s, r, step + 1, step));
   } else
-    for (tsi_count e = program->after->ptr[step]; e < program->after->ptr[step + 1]; e++)
-      TSI_TRY(release(s, r, program->after->list[e], step));
+    TSI_TRY(release_after(s, r, step));
   return dispatch(s, r, step);
 }
 
@@ -236,21 +271,23 @@ typedef struct loggp {
 } loggp;
 
 /* The rate at which a core reads: its share among the cores of its process that read when it begins. */
-static double shared_rate(const tsi_simulation *s, tsi_index rank, const tsi_work *work, tsi_index item) {
+static double shared_rate(const tsi_simulation *s, tsi_index rank, const tsi_work *work) {
   const double most = s->cluster.process_bytes_per_second;
   const double rate = fmin(work->rate, tsi_cluster_share(&s->cluster)), alone = work->bytes / rate;
-  double reading = alone / (work->seconds + alone);
+  const double reading = s->rank[rank].streaming + alone / (work->seconds + alone);
   if (most <= 0) return rate;
-  for (tsi_index core = rank * s->cluster.cores; core < (rank + 1) * s->cluster.cores; core++)
-    if (core != item) reading += s->core[core].streaming;
   return fmin(rate, most / fmax(1, reading));
 }
 
 static tristar_status loggp_work(void *context, tsi_index rank, const tsi_work *work, tsi_index item) {
   loggp *l = context;
-  const double reads = work->bytes > 0 ? work->bytes / shared_rate(l->simulation, rank, work, item) : 0;
+  tsi_simulated_core *core = &l->simulation->core[item];
+  double *streaming = &l->simulation->rank[rank].streaming;
+  *streaming -= core->streaming;
+  const double reads = work->bytes > 0 ? work->bytes / shared_rate(l->simulation, rank, work) : 0;
   const double seconds = work->seconds + reads;
-  l->simulation->core[item].streaming = reads > 0 ? reads / seconds : 0;
+  core->streaming = reads > 0 ? reads / seconds : 0;
+  *streaming += core->streaming;
   tsi_heap_push(&l->events, -(l->simulation->now + seconds), item);
   return TRISTAR_OK;
 }
@@ -259,7 +296,10 @@ static tristar_status loggp_send(void *context, tsi_index from, tsi_index to, do
   loggp *l = context;
   const tristar_cluster *c = &l->simulation->cluster;
   const bool local = tsi_cluster_is_local(c, from, to);
-  const double latency = local ? c->local_latency_seconds : c->latency_seconds,
+  const double *pair = l->simulation->latency;
+  const double latency = pair    ? pair[(tsi_count)from * l->simulation->world->ranks + to]
+                         : local ? c->local_latency_seconds
+                                 : c->latency_seconds,
                rate = local ? c->local_bytes_per_second : c->bytes_per_second;
   tsi_heap_push(&l->events, -(l->simulation->now + latency + bytes / rate), item);
   return TRISTAR_OK;

@@ -8,7 +8,8 @@
  *     the ready step of the highest priority first. With `drawn` each free core takes the next step of the
  *     order for GPUs (world.h), and waits until this step can run
  *   - a step does its work; then each message that it sends takes the overhead of a message, and is sent
- *   - an ARRIVAL begins when its message is there, and takes the overhead of a message
+ *   - an ARRIVAL begins when its message is there, and takes the overhead of a message. With `drawn` it
+ *     takes no core if that overhead is 0: the core of a step behind it polls for the message
  *
  * Work is a number of seconds, and of bytes that are read from the memory of the node at most at `rate`: the
  * arithmetic for a byte of the factor may take longer than reading it.
@@ -51,6 +52,8 @@ typedef struct tsi_simulated_rank {
   tsi_heap ready;       /* Steps that can run; not used with `drawn`. */
   tsi_index next;       /* With `drawn`: the number of steps drawn so far. */
   tsi_index *drawn_by;  /* steps: the core that has drawn it; TSI_NONE: none. NULL without `drawn` */
+  tsi_index free;       /* All cores before this one work, or have drawn a step. */
+  double streaming;     /* LogGP: the sum over its cores. */
   tsi_index working;    /* cores that work now */
   double since, active; /* begin of the present work of any core; seconds of such work */
   bool cached;
@@ -62,6 +65,7 @@ typedef struct tsi_simulation {
   const tsi_world *world;
   tristar_cluster cluster;
   double row_bytes, flops_per_byte;
+  const double *latency; /* ranks * ranks: LogGP, of messages from one to another. NULL: the cluster's */
   const struct tsi_simulation_clock *clock;
   double now, seconds; /* seconds: the end of the last step. */
   tsi_simulated_rank *rank;

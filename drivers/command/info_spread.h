@@ -8,11 +8,15 @@
 #include "drivers/report/report.h"
 #include "runtime/process/predict_spread.h"
 
+typedef struct tsi_info_spread_times { /* on one GPU, on all, on all with managed memory */
+  tsi_spread_predicted one, spread, unified;
+} tsi_info_spread_times;
+
 typedef struct tsi_info_spread {
   int gpus; /* 0: nothing was predicted */
   int tasks;
   const tsi_device *device;
-  tsi_spread_predicted one, spread, unified; /* on one GPU, on `gpus` GPUs, on these with managed memory */
+  tsi_info_spread_times own, published; /* of TriStar, of Xie et al. */
 } tsi_info_spread;
 
 bool tsi_info_spread_make(tsi_session *s, const tristar_factor_t *factor, tsi_info_spread *r);

@@ -48,7 +48,8 @@ static const tsi_word pictures[] = {
     {"placement", "the same with the device of each subtree, and what each device takes in a solve: of the "
                   "plan (--place), "
                   "or with --gpu by the cost model"},
-    {"study", "times of simulated solves on many processes, of a file of study_sc23 --json (--from)"},
+    {"study", "times of simulated solves on many processes or GPUs, of a file of study_sc23 --json or "
+              "study_zc21 --json (--from)"},
     {NULL, NULL}};
 
 static const tsi_command commands[] = {

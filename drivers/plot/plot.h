@@ -76,8 +76,8 @@ bool tsi_plot_reuse(const tsi_plot *plot);
 bool tsi_processes_svg(tsi_session *s, const tristar_layout *layout, int ranks,
                        const tristar_distributed_stats *stats);
 #endif
-/* plot_study.c: times of simulated solves, of a file of tools/bench/study_sc23. The session has a name only.
- */
+/* plot_study.c: times of simulated solves, of a file of tools/bench/study_sc23 or study_zc21. The session has
+ * a name only. */
 bool tsi_plot_study(const tsi_plot *plot);
 /* Such a file, to be deleted; NULL with a message. */
 cJSON *tsi_plot_read_study(const char *path, char *message, size_t size);

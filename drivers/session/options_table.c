@@ -27,8 +27,8 @@ static const char *const algorithms[] = {"replicated", "levelwise", "2d", NULL};
 static const char *const maps[] = {"subtree", "cyclic", NULL};
 static const char *const trees[] = {"binary", "flat", NULL};
 static const char *const transports[] = {"auto", "direct", "starpu_mpi", "one_sided", NULL};
-static const char *const gpus[] = {"A100",   "H100", "GH200", "H200",
-                                   "MI250X", "V100", NULL}; /* in the order of runtime/machine/devices.c */
+static const char *const gpus[] = {"A100",      "H100", "GH200", "H200", "MI250X",
+                                   "V100-SXM3", "V100", NULL}; /* in the order of runtime/machine/devices.c */
 static const char *const platforms[] = {"a100", "h100", "gh200", "mi250x",
                                         NULL}; /* in the order of drivers/session/platform.c */
 static const char *const networks[] = {"loggp", "simgrid", NULL};
@@ -119,7 +119,7 @@ const tsi_option_row tsi_option_rows[] = {
   {"solves", NUMBER, FIELD(solves), TSI_INFO | TSI_PLOT | TSI_SIMULATE, "N", "with --ordering auto: solves that a factorization serves (default 10)", 1, INT64_C(1) << 40, NULL},
   {"process-bytes", NUMBER, FIELD(process_bytes), TSI_SOLVE, "N", "with --layout auto: only layouts of which no process is expected to need more than N bytes (default: no limit)", 1, INT64_C(1) << 50, NULL},
   {"layout", TEXT, FIELD(layout), TSI_PLOT, "PXxPYxPZ", "spy, communication: of a solve on so many processes, from the analysis alone", 0, 0, NULL},
-  {"from", INPUT, FIELD(from), TSI_PLOT, "FILE", "reuse: take the figures, also those of other solvers, from a file that tristar bench --json has written; study: draw a file of study_sc23 --json; -: standard input", 0, 0, NULL},
+  {"from", INPUT, FIELD(from), TSI_PLOT, "FILE", "reuse: take the figures, also those of other solvers, from a file that tristar bench --json has written; study: draw a file of study_sc23 --json or study_zc21 --json; -: standard input", 0, 0, NULL},
   {"ranks", NUMBER, FIELD(ranks), TSI_INFO, "N", "count the messages of conjugate gradients with a sparse approximate inverse on N processes, which is made on this one; a model problem on a cube is cut into a grid of boxes, any other matrix into blocks of rows; with --gpu and --layout auto: the number of GPUs", 1, 1000000, NULL},
   {"fsai", TEXT, FIELD(fsai), TSI_INFO, "NAME=NUMBER,...", "with --ranks: which inverse of one factor, as for tristar krylov", 0, 0, NULL},
   {"algo", CHOICE, FIELD(algo), TSI_INFO | TSI_SOLVE | TSI_PLOT | TSI_SIMULATE | TSI_SCHUR | TSI_INVERSE, "replicated|levelwise|2d", "with --layout: grids have copies of the upper levels and exchange sums once (replicated, the default), or sums at every level of the separator tree (levelwise); 2d: there is one grid, PZ = 1", 0, 0, algorithms},
@@ -185,17 +185,17 @@ const tsi_option_row tsi_option_rows[] = {
   {"svg", OUTPUT, FIELD(svg), TSI_BENCH, "FILE", "draw the tables (.svg, .html, .png, .pdf)", 0, 0, NULL},
   {"json", OUTPUT, FIELD(json), TSI_BENCH, "FILE", "write all figures of every round as JSON; -: to stdout instead of the tables", 0, 0, NULL},
   {"list", FLAG, FIELD(list), TSI_GEN, NULL, "list the kinds", 0, 0, NULL},
-  {"gpu", CHOICE, FIELD(gpu), TSI_INFO, "A100|H100|GH200|H200|MI250X|V100", "predict a solve on this GPU by a cost model: how the factor would be cut, the time, what bounds it; with --layout: on several that solve with each other", 0, 0, gpus},
+  {"gpu", CHOICE, FIELD(gpu), TSI_INFO, "A100|H100|GH200|H200|MI250X|V100-SXM3|V100", "predict a solve on this GPU by a cost model: how the factor would be cut, the time, what bounds it; with --layout: on several that solve with each other", 0, 0, gpus},
   {"devices", NUMBER, FIELD(devices), TSI_INFO, "N", "with --gpu: which subtrees go on so many of these beside the cores, what crosses their buses, and the time, by a cost model; of a triangle: a solve with its rows on so many, at most 33", 1, 64, NULL},
   {"tasks-per-gpu", NUMBER, FIELD(tasks_per_gpu), TSI_INFO, "N", "of a triangle, with --gpu and --devices: deal N tasks of consecutive rows to each GPU, round robin (default: rows go to the GPU of most rows that they wait for)", 1, 1000000, NULL},
-  {"gpu", CHOICE, FIELD(gpu), TSI_PLOT, "A100|H100|GH200|H200|MI250X|V100", "placement: on such GPUs, by a cost model, instead of those of this machine", 0, 0, gpus},
+  {"gpu", CHOICE, FIELD(gpu), TSI_PLOT, "A100|H100|GH200|H200|MI250X|V100-SXM3|V100", "placement: on such GPUs, by a cost model, instead of those of this machine", 0, 0, gpus},
   {"devices", NUMBER, FIELD(devices), TSI_PLOT, "N", "with --gpu: how many of these (default 1)", 1, 64, NULL},
   {"ranks", TEXT, FIELD(ranks_list), TSI_SIMULATE, "P,...|PXxPYxPZ", "simulate a distributed solve on P processes, in the layout of --layout or the fastest one, or in this layout; of several numbers each, with the fastest layout of each number of grids", 0, 0, NULL},
   {"layout", TEXT, FIELD(layout), TSI_SIMULATE, "PXxPYxPZ|auto", "simulate a distributed solve on so many processes; auto, with --ranks: all layouts, and report the fastest", 0, 0, NULL},
   {"factorization", FLAG, FIELD(factorization), TSI_SIMULATE, NULL, "with --ranks or --layout: simulate the factorization in place of a solve", 0, 0, NULL},
   {"square", FLAG, FIELD(square), TSI_SIMULATE, NULL, "with --ranks: simulate only the grids that are nearest to squares, with PX <= PY", 0, 0, NULL},
   {"svg", OUTPUT, FIELD(svg), TSI_SIMULATE, "FILE", "with several numbers in --ranks: draw the time over processes, a curve for each number of grids (.svg, .html, .png, .pdf); -: SVG to standard output", 0, 0, NULL},
-  {"machine", INPUT, FIELD(machine), TSI_SIMULATE, "NAME|FILE", "with --ranks or --layout: the cluster: cori, perlmutter or frontier, perlmutter_gpu, frontier_gpu or dgx1, whose processes are GPUs; here, this machine as `tristar calibrate` has measured it; or a file of JSON as in share/tristar/machines (default: a common cluster)", 0, 0, NULL},
+  {"machine", INPUT, FIELD(machine), TSI_SIMULATE, "NAME|FILE", "with --ranks or --layout: the cluster: cori, perlmutter or frontier, perlmutter_gpu, frontier_gpu, dgx1 or dgx2, whose processes are GPUs; here, this machine as `tristar calibrate` has measured it; or a file of JSON as in share/tristar/machines (default: a common cluster)", 0, 0, NULL},
   {"network", CHOICE, FIELD(network), TSI_SIMULATE, "loggp|simgrid", "with --ranks or --layout: messages do not disturb each other (loggp, the default), or processes share memory and links, as SimGrid simulates them (simgrid, where TriStar was built with it); auto: the layout is chosen by loggp", 0, 0, networks},
   {"engine", CHOICE, FIELD(network), TSI_SIMULATE, "loggp|simgrid", NULL, 0, 0, networks}, /* the same as --network */
   {"gantt", OUTPUT, FIELD(gantt), TSI_SIMULATE, "FILE", "with --ranks or --layout: draw when the steps of up to 64 processes run (.svg)", 0, 0, NULL},

@@ -21,6 +21,8 @@ typedef struct tsi_device {
   int per_node;       /* number of devices per node */
   double link;        /* bytes per second, in each direction, between a device and the others of its node */
   double network;     /* bytes per second, in each direction, of a device to other nodes */
+  int group;          /* number of consecutive devices of a node that all have links with each other; a device
+                         has links with the devices of the same place in other groups, too */
 } tsi_device;
 
 /* number: from 0; returns NULL if there are no more. */

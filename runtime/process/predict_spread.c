@@ -6,21 +6,10 @@
 #include "runtime/context/context.h"
 #include "runtime/exec/device/spread_rows.h"
 #include "runtime/factor/factor.h"
+#include "runtime/process/predict_published.h"
 
 /* Resident warps per processor, in blocks of 8, limited by the registers of the kernels of rows. */
 #define WARPS_OF_PROCESSOR 40
-/* A warp draws a bundle, then processes groups of items: entries and flags, x, the store of x and its flag.
- * Each of these accesses waits for the one before. Further entries of a lane are read while others are in
- * flight. */
-#define DRAW_SECONDS 1e-6
-#define GROUP_SECONDS 2e-6
-#define STEP_SECONDS 0.2e-6
-/* From the flag of a left sum to the sum on another GPU: two consecutive loads over a link. Lanes write and
- * read in parallel, so a message takes no time of a warp. */
-#define GET_SECONDS 2.6e-6
-/* Page fault for a page of managed memory of another GPU: 20 to 50 us are published. */
-#define FAULT_SECONDS 20e-6
-
 tristar_status tsi_sweep_lines(tsi_env *env, const tsi_row_factor *factor, bool backward, tsi_entries *own,
                                tsi_lines *lines, const void **values) {
   *lines = factor->lines;
@@ -145,7 +134,8 @@ static void fill_step(const maker *m, const tsi_gpu_spread *t, tsi_index b, tsi_
   const tsi_index groups = (bundle->items * t->threads + TSI_SPREAD_LANES - 1) / TSI_SPREAD_LANES;
   step->kind = bundle->kind == TSI_SPREAD_ROWS ? TSI_STEP_FORWARD_CHUNK : TSI_STEP_FORWARD_SUM;
   step->bytes = entries * (2 * scalar + 2 * index) + bundle->items * (3 * scalar + 3 * index);
-  step->seconds = groups * (GROUP_SECONDS + tsi_index_max(0, bundle->steps - 1) * STEP_SECONDS);
+  step->seconds =
+      groups * (TSI_SPREAD_GROUP_SECONDS + tsi_index_max(0, bundle->steps - 1) * TSI_SPREAD_STEP_SECONDS);
 }
 
 /* Numbers the messages that a GPU sends, by step, and stores their positions in its list. */
@@ -241,32 +231,59 @@ static tristar_cluster cluster_of(const tsi_spread_model *model) {
   c.ranks_per_node = model->pes;
   c.cores = WARPS_OF_PROCESSOR * model->device->processors;
   c.core_bytes_per_second = tsi_device_costs_of(model->device).warp_bandwidth;
-  c.step_seconds = DRAW_SECONDS;
+  c.step_seconds = TSI_SPREAD_DRAW_SECONDS;
   c.panel_seconds = 0;
   c.local_overhead_seconds = 0;
-  c.local_latency_seconds = model->unified ? 2 * FAULT_SECONDS : GET_SECONDS;
   return c;
+}
+
+static bool are_linked(const tsi_device *device, tsi_index a, tsi_index b) {
+  return a / device->group == b / device->group || a % device->group == b % device->group;
+}
+
+/* latency[from * pes + to]: from the end of a step to a left sum that another GPU has. TriStar's warps load
+ * the flag, then the sum, and faults hold no warp. A warp of the published solver loads all sums in its own
+ * time, and faults in it. */
+static void list_latencies(const tsi_spread_model *model, double *latency) {
+  const int loads = model->published ? 1 : 2;
+  for (tsi_index a = 0; a < model->pes; a++)
+    for (tsi_index b = 0; b < model->pes; b++)
+      latency[a * model->pes + b] = model->unified ? 2 * TSI_SPREAD_FAULT_SECONDS * !model->published
+                                    : are_linked(model->device, a, b) ? loads * TSI_SPREAD_LOAD_SECONDS
+                                                                      : loads * TSI_SPREAD_BUS_SECONDS;
+}
+
+static tristar_status simulate(const maker *m, const tsi_world *world, tsi_spread_predicted *out) {
+  const tsi_index pes = m->model->pes;
+  const tristar_cluster cluster = cluster_of(m->model);
+  TSI_OWNED tsi_simulation *simulation = NULL;
+  TSI_SCRATCH(m->env, double, latency, (tsi_count)pes *pes);
+  TSI_TRY(tsi_simulation_create(m->env, world, &cluster, (double)m->model->scalar_bytes, 0, 1, &simulation));
+  list_latencies(m->model, latency);
+  simulation->latency = latency;
+  TSI_TRY(tsi_simulation_run(simulation, NULL));
+  out->seconds = simulation->seconds;
+  for (tsi_index pe = 0; pe < pes; pe++) tsi_range_add(&out->active, simulation->rank[pe].active, pe);
+  return TRISTAR_OK;
 }
 
 static tristar_status predict(maker *m, const tsi_lines *lines, tsi_spread_predicted *out) {
   const tsi_index pes = m->model->pes;
   TSI_OWNED tsi_world *world = NULL;
-  TSI_OWNED tsi_simulation *simulation = NULL;
   TSI_SCRATCH(m->env, tsi_index, owner, lines->n);
+  if (m->model->published) {
+    TSI_TRY(tsi_published_world(m->env, lines, m->model, &world, &out->gets));
+    return simulate(m, world, out);
+  }
   TSI_TRY(tsi_spread_place(m->env, lines, pes, m->model->tasks, owner));
   TSI_TRY(TSI_ALLOC_ZERO(m->env, m->part, pes));
-  for (tsi_index pe = 0; pe < pes; pe++) TSI_TRY(make_part(m, lines, owner, pe));
+  for (tsi_index pe = 0; pe < pes; pe++) {
+    TSI_TRY(make_part(m, lines, owner, pe));
+    out->gets += m->part[pe].plan.gets;
+  }
   TSI_TRY(make_messages(m));
   TSI_TRY(make_world(m, &world));
-  const tristar_cluster cluster = cluster_of(m->model);
-  TSI_TRY(tsi_simulation_create(m->env, world, &cluster, (double)m->model->scalar_bytes, 0, 1, &simulation));
-  TSI_TRY(tsi_simulation_run(simulation, NULL));
-  out->seconds = simulation->seconds;
-  for (tsi_index pe = 0; pe < pes; pe++) {
-    out->gets += m->part[pe].plan.gets;
-    tsi_range_add(&out->active, simulation->rank[pe].active, pe);
-  }
-  return TRISTAR_OK;
+  return simulate(m, world, out);
 }
 
 tristar_status tsi_spread_predict(tsi_env *env, const tsi_lines *lines, const tsi_spread_model *model,

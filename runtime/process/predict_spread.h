@@ -7,6 +7,9 @@
  * the GPU that writes a sum has a page fault, and so has the GPU that reads it; faults do not wait for each
  * other.
  *
+ * With `published` the model is that of the solver of Xie et al. (predict_published.h), with 1 task if
+ * `tasks` is 0.
+ *
  * Reads   lines that are the rows of the sweep.   Writes  predicted times and counts. */
 #pragma once
 
@@ -20,8 +23,20 @@ typedef struct tsi_spread_model {
   const tsi_device *device;
   tsi_index pes, tasks; /* number of GPUs; tasks of each GPU, 0: neighbouring rows stay together */
   size_t scalar_bytes;
-  bool unified;
+  bool unified, published;
 } tsi_spread_model;
+
+/* Costs in seconds, all assumed. A warp draws a bundle, then processes groups of items: entries and flags, x,
+ * the store of x and its flag. Each of these accesses waits for the one before. Further entries of a lane are
+ * read while others are in flight. */
+#define TSI_SPREAD_DRAW_SECONDS 1e-6
+#define TSI_SPREAD_GROUP_SECONDS 2e-6
+#define TSI_SPREAD_STEP_SECONDS 0.2e-6
+/* A load from another GPU over a link; without a link, over the bus and main memory. */
+#define TSI_SPREAD_LOAD_SECONDS 1.3e-6
+#define TSI_SPREAD_BUS_SECONDS 5e-6
+/* Page fault for a page of managed memory of another GPU: 20 to 50 us are published. */
+#define TSI_SPREAD_FAULT_SECONDS 20e-6
 
 typedef struct tsi_spread_predicted {
   double seconds;

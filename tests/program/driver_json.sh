@@ -79,6 +79,8 @@ write plot-refinement.json plot gen:s2d9pt:40 --what refinement --precision sd -
 write plot-reuse.json plot gen:s2d9pt:40 --what reuse --out x.svg
 echo '{"gen:s2d9pt:4": {"new": [{"ranks": 2, "pz": 1, "simulated_s": 1, "compute_s": {"mean": 1, "min": 1, "max": 1}}]}}' >study.txt
 write plot-study.json plot study --from study.txt --out x.svg
+echo '{"L.mtx": [{"machine": "DGX-1", "gpus": 4, "tasks_per_gpu": 8, "published_s": 1, "published_one_gpu_s": 1}]}' >gpus.txt
+write plot-study-gpus.json plot study --from gpus.txt --out x.svg
 write plot-placement.json plot gen:s2d9pt:40 --what placement --gpu H100 --out x.svg
 peer=none # their keys are alike
 [ ! -x "$(dirname "$tristar")/tools/peers/cholmod_solve" ] || peer=cholmod

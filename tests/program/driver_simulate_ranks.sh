@@ -159,7 +159,7 @@ done
 expect 2 'study: --from FILE is missing' plot study --out study.svg
 expect 2 'gen:chain:3: --what study draws all matrices of --from' plot study gen:chain:3 --from study.json --out study.svg
 echo '{"gen:chain:3": {"new": []}}' >empty.json
-expect 1 '^tristar: empty.json: not a file of study_sc23 --json$' plot study --from empty.json --out study.svg
+expect 1 '^tristar: empty.json: not a file of study_sc23 --json or study_zc21 --json$' plot study --from empty.json --out study.svg
 python3 - <<'END' || fail "study_sc23: figures"
 import json
 ways = {way: {(p["ranks"], p["pz"]): p for p in points} for way, points in json.load(open("study.json"))["gen:s2d9pt:40"].items()}
@@ -168,6 +168,27 @@ assert all(0 < p["px"] <= p["py"] and p["px"] * p["py"] * p["pz"] == p["ranks"] 
 assert all(ways["baseline"][k]["messages"] == ways["overlap"][k]["messages"] for k in ways["overlap"])
 assert ways["baseline"][16, 1]["simulated_s"] > 1.5 * ways["overlap"][16, 1]["simulated_s"]
 assert ways["subtree"][16, 8]["simulated_s"] < ways["new"][16, 8]["simulated_s"]
+END
+
+# ---- Triangles on GPUs: the same links in fours of a DGX-1 as in a DGX-2; managed memory takes longer
+"$(dirname "$0")/../../tools/bench/study_zc21" gen:s2d9pt:20 --tristar "$tristar" --json gpus.json >output.txt ||
+  fail "study_zc21: exit status $?"
+grep -q '^figure 10, DGX-2, published$' output.txt || fail "study_zc21: $(cat output.txt)"
+expect 0 '^gpus.svg: written$' plot study --from gpus.json --out gpus.svg --json picture.json
+for text in 'gen:s2d9pt:20' 'Xie et al., DGX-2' 'tasks of each of 4 GPUs'; do
+  grep -q "$text" gpus.svg || fail "gpus.svg: no $text"
+done
+python3 - <<'END' || fail "study_zc21: figures"
+import json
+points = {(p["machine"], p["gpus"], p["tasks_per_gpu"]): p for p in json.load(open("gpus.json"))["gen:s2d9pt:20"]}
+assert sorted(points) == [("DGX-1", g, t) for g, t in ((2, 8), (4, 4), (4, 8), (4, 16), (4, 32), (8, 8))] + [
+    ("DGX-2", g, 8) for g in (2, 4, 8, 16)]
+for key in "published_s", "predicted_solve_s":
+    assert all(points["DGX-1", g, 8][key] == points["DGX-2", g, 8][key] for g in (2, 4))
+    assert points["DGX-1", 8, 8][key] > points["DGX-2", 8, 8][key]
+assert all(p["published_unified_s"] > p["published_s"] and p["unified_s"] > p["predicted_solve_s"] for p in points.values())
+items = json.load(open("picture.json"))["picture"]["items"]
+assert len(items) == 4 * 4 + 2 * (4 + 5) and all(i["simulated_s"] > 0 for i in items)
 END
 
 # ---- Curves: each point is the fastest layout of its number of processes and grids; one number: the fastest of all

@@ -113,7 +113,7 @@ expect 2 "Try 'tristar solve --help'" solve --nothing gen:s2d9pt:5
 expect 2 'unknown option -x' solve -x gen:s2d9pt:5
 expect 2 'no MATRIX' solve
 expect 2 'no MATRIX' info
-expect 2 '--gpu K20: not one of A100\|H100\|GH200\|H200\|MI250X\|V100' info gen:s2d9pt:5 --gpu K20
+expect 2 '--gpu K20: not one of A100\|H100\|GH200\|H200\|MI250X\|V100-SXM3\|V100' info gen:s2d9pt:5 --gpu K20
 expect 2 '--devices needs --gpu' info gen:s2d9pt:5 --devices 2
 expect 2 'no MATRIX' plot tree
 expect 2 'one word too many: b' solve a b

@@ -1,6 +1,9 @@
 /* Predicted solves with a triangle whose rows are spread over GPUs: a chain takes a get more for each GPU
  * that comes in; left sums are those of the tables; bits are the same again; managed memory is no faster;
- * each allocation may fail. */
+ * each allocation may fail. Of the published solver: what loads, faults and missing links add to a chain;
+ * tasks and GPUs make rows that do not wait for each other faster, within bounds. */
+#include <math.h>
+
 #include "runtime/exec/device/spread_rows.h"
 #include "runtime/process/predict_spread.h"
 #include "tests/support/allocations.h"
@@ -30,7 +33,7 @@ static void make(triangle *t, bool tree) {
 
 static tsi_spread_predicted predict(tsi_env *env, const triangle *t, tsi_index pes, tsi_index tasks,
                                     bool unified) {
-  const tsi_spread_model model = {tsi_device_find("V100"), pes, tasks, 8, unified};
+  const tsi_spread_model model = {tsi_device_find("V100"), pes, tasks, 8, unified, false};
   tsi_spread_predicted p;
   CHECK_OK(tsi_spread_predict(env, &t->lines, &model, &p));
   return p;
@@ -84,14 +87,78 @@ static void check_errors(tsi_env *env) {
   tsi_spread_predicted p;
   make(&t, true);
   for (tsi_index pes = 0; pes <= TSI_SPREAD_PES + 1; pes += TSI_SPREAD_PES + 1) {
-    const tsi_spread_model model = {tsi_device_get(0), pes, 1, 8, false};
+    const tsi_spread_model model = {tsi_device_get(0), pes, 1, 8, false, false};
     CHECK_STATUS(tsi_spread_predict(env, &t.lines, &model, &p), TRISTAR_ERR_ARGUMENT);
   }
 }
 
-static void check_memory(void) {
+static double seconds_of(tsi_env *env, const tsi_lines *lines, const char *device, tsi_index pes,
+                         tsi_index tasks, bool unified, bool published) {
+  const tsi_spread_model model = {tsi_device_find(device), pes, tasks, 8, unified, published};
+  tsi_spread_predicted p;
+  CHECK_OK(tsi_spread_predict(env, lines, &model, &p));
+  return p.seconds;
+}
+
+static bool differ_by(double a, double b, double seconds) {
+  return fabs(a - b - seconds) < 1e-9;
+}
+
+/* Each row of the chain loads; GPUs take a task each, one after the other. */
+static void check_published_chain(tsi_env *env) {
+  triangle t;
+  make(&t, false);
+  const tsi_spread_model model = {tsi_device_find("V100"), 4, 1, 8, false, true};
+  tsi_spread_predicted p;
+  CHECK_OK(tsi_spread_predict(env, &t.lines, &model, &p));
+  CHECK(p.gets == 3);
+  const double one = seconds_of(env, &t.lines, "V100", 1, 1, false, true);
+  CHECK(differ_by(p.seconds, one, (ROWS + 3) * TSI_SPREAD_LOAD_SECONDS));
+  const double unified = seconds_of(env, &t.lines, "V100", 4, 1, true, true);
+  CHECK(differ_by(unified, one, 6 * TSI_SPREAD_FAULT_SECONDS));
+  /* GPUs 3 and 4 of a DGX-1 have no link. */
+  const double loads = TSI_SPREAD_BUS_SECONDS - TSI_SPREAD_LOAD_SECONDS;
+  for (int published = 0; published < 2; published++)
+    CHECK(differ_by(seconds_of(env, &t.lines, "V100", 8, 1, false, published),
+                    seconds_of(env, &t.lines, "V100-SXM3", 8, 1, false, published),
+                    published ? loads : 2 * loads));
+}
+
+/* Chains of CHAIN rows. The chains of a section wait for those of the section before. */
+enum { CHAIN = 100, SECTION = 100 * CHAIN, SECTIONS = 8, MANY = SECTIONS * SECTION };
+
+static void check_published_shape(tsi_env *env) {
+  OWNED tsi_count *ptr = xcalloc(MANY + 1, sizeof *ptr);
+  OWNED tsi_index *index = xcalloc(2 * MANY, sizeof *index);
+  tsi_count at = 0;
+  for (tsi_index i = 0; i < MANY; i++) {
+    if (i % CHAIN > 0) index[at++] = i - 1;
+    if (i % CHAIN == 0 && i >= SECTION) index[at++] = i - SECTION;
+    index[at++] = i;
+    ptr[i + 1] = at;
+  }
+  const tsi_lines lines = {MANY, ptr, index, false};
+  const double one = seconds_of(env, &lines, "V100", 1, 1, false, true);
+  double before = INFINITY;
+  for (tsi_index tasks = 1; tasks <= SECTIONS; tasks *= 2) {
+    const double now = seconds_of(env, &lines, "V100", 4, tasks, false, true);
+    CHECK_MSG(now < before, "%d tasks: %g s after %g s", tasks, now, before);
+    before = now;
+  }
+  CHECK_MSG(one > 2 * before && one < 4 * before, "%g s, %g s on one GPU", before, one);
+  before = INFINITY;
+  for (tsi_index pes = 2; pes <= 16; pes *= 2) {
+    const double now = seconds_of(env, &lines, "V100-SXM3", pes, 2 * SECTIONS, false, true),
+                 unified = seconds_of(env, &lines, "V100-SXM3", pes, 2 * SECTIONS, true, true);
+    CHECK_MSG(now <= before && pes * now > one, "%d GPUs: %g s after %g s", pes, now, before);
+    CHECK(unified > 0 && pes * unified > one);
+    before = now;
+  }
+}
+
+static void check_memory(bool published) {
   CLEANUP(close_context) tristar_t *ts = open_without_starpu(false);
-  const tsi_spread_model model = {tsi_device_get(0), 3, 2, 8, false};
+  const tsi_spread_model model = {tsi_device_get(0), 3, 2, 8, false, published};
   triangle t;
   make(&t, true);
   allocation_failures failing = fail_allocations_of(ts);
@@ -109,6 +176,9 @@ int test_spread_predict(int argc, char **argv) {
   RUN(check_chain(env));
   RUN(check_gets(env));
   RUN(check_errors(env));
-  RUN(check_memory());
+  RUN(check_published_chain(env));
+  RUN(check_published_shape(env));
+  RUN(check_memory(false));
+  RUN(check_memory(true));
   return 0;
 }

@@ -84,11 +84,12 @@ static void check_device_table(void) {
   int count = 0;
   for (; (device = tsi_device_get(count)) != NULL; count++) {
     CHECK(device->name && device->title && device->source);
+    CHECK(device->group > 0 && device->per_node % device->group == 0);
     CHECK(device->processors > 0 && device->peak > 0 && device->reached > 0 && device->reached <= 1);
     CHECK(tsi_device_named(device->title) == device);
     for (int k = 0; k < count; k++) CHECK(strcmp(tsi_device_get(k)->name, device->name) != 0);
   }
-  CHECK(count == 6 && tsi_device_get(-1) == NULL); /* as many as --gpu has words */
+  CHECK(count == 7 && tsi_device_get(-1) == NULL); /* as many as --gpu has words */
 }
 
 int test_device_model(int argc, char **argv) {
