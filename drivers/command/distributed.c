@@ -210,7 +210,7 @@ static bool solve_plain(tsi_session *s, solution *z) {
   return true;
 }
 
-/* ---- What came out ------------------------------------------------------------------------------------- */
+/* ---- Output -------------------------------------------------------------------------------------------- */
 
 /* Lists the figures of a tristar_distributed_stats. */
 static int list_figures(const void *of_rank, tsi_rank_figure figure[TSI_RANK_FIGURES_MOST]) {

@@ -157,7 +157,7 @@ static bool count(counted *t) {
              s, tsi_fsai_traffic(t->precond, t->words.levels, t->cut.ranks, t->cut.start, t->rank), s->name);
 }
 
-/* ---- What comes out ------------------------------------------------------------------------------------ */
+/* ---- Output -------------------------------------------------------------------------------------------- */
 
 static int list_figures(const void *of_rank, tsi_rank_figure figure[TSI_RANK_FIGURES_MOST]) {
   const tsi_fsai_rank *r = of_rank;

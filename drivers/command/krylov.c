@@ -211,7 +211,7 @@ bool tsi_krylov_judge_columns(tsi_session *s, const tsi_krylov_solution *z) {
   return true;
 }
 
-/* ---- What came out ------------------------------------------------------------------------------------- */
+/* ---- Output -------------------------------------------------------------------------------------------- */
 
 /* Returns the tested norm as text. */
 static const char *norm_text(const tsi_krylov_solution *z) {

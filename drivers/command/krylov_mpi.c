@@ -297,7 +297,7 @@ static bool solve(spread *p) {
       p->s->name);
 }
 
-/* ---- What came out ------------------------------------------------------------------------------------- */
+/* ---- Output -------------------------------------------------------------------------------------------- */
 
 static int list_figures(const void *of_rank, tsi_rank_figure figure[TSI_RANK_FIGURES_MOST]) {
   const record *r = of_rank;

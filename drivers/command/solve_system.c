@@ -167,7 +167,7 @@ bool tsi_solved_system_refine(tsi_solved_system *z, bool condition) {
   return !condition || check(z, CALL(z, condition, &z->accuracy.rcond));
 }
 
-/* ---- What comes out ------------------------------------------------------------------------------------ */
+/* ---- Output -------------------------------------------------------------------------------------------- */
 
 bool tsi_solved_system_write(tsi_solved_system *z) {
   if (z->paths.used) tsi_paths_select(&z->x, &z->paths);

@@ -246,7 +246,7 @@ static bool solve_refined(tsi_session *s, solution *z) {
   return true;
 }
 
-/* ---- What came out ------------------------------------------------------------------------------------- */
+/* ---- Output -------------------------------------------------------------------------------------------- */
 
 static bool is_permuted(const solution *z) {
   return z->found.shape == TRISTAR_SHAPE_PERMUTED;

@@ -145,7 +145,7 @@ static bool run(tsi_session *s, void *state) {
                                         z->uplo == UPPER ? "U" : "L", s->name, tristar_version());
 }
 
-/* ---- What came out ------------------------------------------------------------------------------------- */
+/* ---- Output -------------------------------------------------------------------------------------------- */
 
 /* Lists the figures of a tristar_spread_stats. */
 static int list_figures(const void *of_rank, tsi_rank_figure figure[TSI_RANK_FIGURES_MOST]) {

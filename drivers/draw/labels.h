@@ -1,7 +1,7 @@
-/* Labels of points that do not lie on each other.
+/* Labels of points that do not overlap.
  *
- * Reads   what it is given.   Writes  SVG.
- * Invariant: no label that is written leaves the frame, or meets another one or a place that is taken. */
+ * Reads   its arguments.   Writes  SVG.
+ * Invariant: every label is inside the frame, and overlaps no other label and no taken area. */
 #pragma once
 
 #include <stdbool.h>
@@ -19,8 +19,8 @@ typedef struct tsi_labels {
   tsi_box taken[TSI_LABELS_MOST];
 } tsi_labels;
 
-/* Takes the place of a mark. With more than TSI_LABELS_MOST places, later ones are not looked at. */
+/* Reserves the area of a mark. Areas beyond TSI_LABELS_MOST are ignored. */
 void tsi_labels_take(tsi_labels *labels, double x, double y, double radius);
-/* Writes a text near the mark at (x, y): above it or below, then beside it, then farther away. Gives whether
- * there was room. */
+/* Writes a text near the mark at (x, y): above or below it, else beside it, else farther away. Returns false
+ * if there is no space. */
 bool tsi_labels_write(FILE *file, tsi_labels *labels, double x, double y, bool above, const char *text);

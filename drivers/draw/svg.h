@@ -1,10 +1,10 @@
-/* What the pictures share: heads, texts, colours, legends, marks. Axes: axes.h.
+/* Common elements of pictures: heads, texts, colours, legends, marks. Axes: axes.h.
  *
- * Reads   what it is given.   Writes  SVG.
+ * Reads   its arguments.   Writes  SVG.
  * Invariants
- *   - texts that come from outside (names of matrices) are written with tsi_svg_text or tsi_svg_text_within
- *   - what is written is XML, whatever bytes a text has
- *   - no text of a legend leaves the lines that the legend was given */
+ *   - external texts (names of matrices) are written with tsi_svg_text or tsi_svg_text_within
+ *   - the output is XML for any bytes of a text
+ *   - all texts of a legend stay inside its lines */
 #pragma once
 
 #include <stdarg.h>
@@ -15,19 +15,20 @@
 
 /* ---- Texts -------------------------------------------------------------------------------------------- */
 
-/* A text in UTF-8: what means something to XML as entities, control characters and bytes that are no UTF-8 as
- * question marks. Of a longer one the last `most` characters, after three dots. */
+/* Writes a text in UTF-8. Special characters of XML become entities; control characters and bytes that are
+ * not UTF-8 become question marks. Of a longer text only the last `most` characters are written, after three
+ * dots. */
 void tsi_svg_text(FILE *file, const char *text, size_t most);
-/* The same: as many of the last characters as there is room for. size: of the letters. */
+/* Does the same with as many of the last characters as fit. size: of the letters; room: in pixels. */
 void tsi_svg_text_within(FILE *file, const char *text, double size, double room);
-/* The same with the first characters. */
+/* Does the same with the first characters. */
 void tsi_svg_text_begin(FILE *file, const char *text, double size, double room);
-/* The pixels that a text takes, at the most: in the widest of the fonts. */
+/* Returns the maximum width of a text in pixels, in the widest of the fonts. */
 double tsi_svg_width(const char *text, double size);
 
-/* The first tag, and a white background. */
+/* Writes the first tag, and a white background. */
 void tsi_svg_head(FILE *file, double width, double height);
-enum { TSI_SVG_TEXT = 400 }; /* bytes of a text that is formatted */
+enum { TSI_SVG_TEXT = 400 }; /* maximum bytes of a formatted text */
 /* Prints the arguments after `format` into an array of characters. */
 #define TSI_SVG_PRINT(text, format)                                                                          \
   do {                                                                                                       \
@@ -37,19 +38,19 @@ enum { TSI_SVG_TEXT = 400 }; /* bytes of a text that is formatted */
     va_end(args);                                                                                            \
   } while (0)
 
-/* A text whose base line begins at (x, y). attributes: further ones of <text>. */
+/* Writes a text whose base line begins at (x, y). attributes: more attributes of <text>. */
 __attribute__((format(printf, 5, 6))) void tsi_svg_write(FILE *file, double x, double y,
                                                          const char *attributes, const char *format, ...);
-/* The beginning of <rect: the caller writes further attributes, the content, and the end. class: NULL: none.
- */
+/* Writes the beginning of <rect; the caller writes more attributes, the content, and the end. class NULL:
+ * none. */
 void tsi_svg_rect(FILE *file, const char *class, double x, double y, double width, double height);
-/* <rect of this colour. The caller writes what is inside, such as a <title>, and the end, </rect>. */
+/* Writes <rect of this colour. The caller writes the content, such as a <title>, and the end, </rect>. */
 void tsi_svg_area(FILE *file, const char *class, double x, double y, double width, double height,
                   const char *colour);
 
 /* ---- Colours ------------------------------------------------------------------------------------------ */
 
-/* Colours that differ whatever the colour vision (Okabe and Ito 2008). */
+/* Colours that people with any colour vision can distinguish (Okabe and Ito 2008). */
 enum {
   TSI_BLUE,
   TSI_SKY,
@@ -64,13 +65,13 @@ enum {
 };
 extern const char *const tsi_svg_colour[TSI_COLOURS];
 
-/* The colour of the number-th of many things; neighbouring numbers differ. strong: for thin lines instead of
- * areas with labels. text: room for 8 characters. */
+/* Returns one of many colours by number; neighbouring numbers differ. strong: for thin lines instead of areas
+ * with labels. text: space for 8 characters. */
 const char *tsi_svg_many_colours(int32_t number, bool strong, char text[8]);
 
 /* ---- Marks -------------------------------------------------------------------------------------------- */
 
-/* Shapes that differ without their colours. */
+/* Shapes that can be distinguished without their colours. */
 typedef enum tsi_shape {
   TSI_DISC,
   TSI_SQUARE,
@@ -81,7 +82,7 @@ typedef enum tsi_shape {
   TSI_SHAPES
 } tsi_shape;
 
-/* A mark of this class around (x, y). The caller writes what is inside, such as a <title>, and the end,
+/* Writes a mark of this class around (x, y). The caller writes the content, such as a <title>, and the end,
  * </path>. */
 void tsi_svg_mark(FILE *file, const char *class, tsi_shape shape, const char *colour, double x, double y);
 
@@ -93,12 +94,12 @@ enum { TSI_LEGEND_ROW = 20, TSI_LEGEND_SIZE = 12 };
 typedef struct tsi_legend {
   FILE *file;
   double left, right;
-  double x, y; /* the base line of the next entry begins here */
+  double x, y; /* begin of the base line of the next entry */
 } tsi_legend;
 
-/* y: the base line of the first row. */
+/* Begins a legend. y: base line of the first row. */
 tsi_legend tsi_legend_begin(FILE *file, double left, double right, double y);
-/* A square, a mark, a line (style: attributes of a <path>), or nothing, and a text beside it. */
+/* Write a square, a mark, a line (style: attributes of a <path>), or nothing, and a text beside it. */
 __attribute__((format(printf, 3, 4))) void tsi_legend_square(tsi_legend *legend, const char *colour,
                                                              const char *format, ...);
 __attribute__((format(printf, 4, 5))) void tsi_legend_mark(tsi_legend *legend, tsi_shape shape,
@@ -106,7 +107,7 @@ __attribute__((format(printf, 4, 5))) void tsi_legend_mark(tsi_legend *legend, t
 __attribute__((format(printf, 3, 4))) void tsi_legend_line(tsi_legend *legend, const char *style,
                                                            const char *format, ...);
 __attribute__((format(printf, 2, 3))) void tsi_legend_text(tsi_legend *legend, const char *format, ...);
-/* Leaves `width` pixels for a sign that the caller draws, and writes the text beside it. Returns where the
- * sign begins. The legend's y is the base line of both. */
+/* Leaves `width` pixels for a sign that the caller draws, and writes the text beside it. Returns the left
+ * edge of the sign. The legend's y is the base line of both. */
 __attribute__((format(printf, 3, 4))) double tsi_legend_place(tsi_legend *legend, double width,
                                                               const char *format, ...);
