@@ -2,7 +2,7 @@
 #include "runtime/iterate/precond/precond.h"
 #include "runtime/solve/request.h"
 
-/* What is solved with, and where to. */
+/* The right-hand sides and solutions of a call. */
 typedef struct columns {
   int64_t nrhs, ldb, ldx;
   const void *b;
@@ -13,7 +13,7 @@ static void *column(const tristar_precond_t *p, const columns *c, int64_t k) {
   return c->x + (size_t)(k * c->ldx) * p->sparse->scalar_bytes;
 }
 
-/* b is in x from now on. */
+/* Copies b to x and uses x as b from then on. */
 static void copy(const tristar_precond_t *p, columns *c) {
   const size_t bytes = p->sparse->scalar_bytes;
   for (int64_t k = 0; k < c->nrhs && c->b != c->x; k++)
@@ -26,8 +26,8 @@ static void conjugate(const tristar_precond_t *p, const columns *c) {
   for (int64_t k = 0; k < c->nrhs; k++) p->kernels->conjugate(p->n, column(p, c, k));
 }
 
-/* The op of a sweep, where M is applied with op. A sweep that is transposed then, or adjoint, is that of a
- * GENERAL M, and its own op is N. */
+/* The op of a sweep if M is applied with op. A sweep that is used with T or C belongs to a GENERAL M, and its
+ * own op is N. */
 static tristar_op compose(tristar_op sweep, tristar_op op) {
   return op == TRISTAR_N ? sweep : op;
 }
@@ -45,7 +45,7 @@ static tristar_status apply(const tristar_precond_t *p, tristar_op op, columns c
   const tristar_op own = p->symmetry == TRISTAR_SYMMETRIC   ? TRISTAR_T
                          : p->symmetry == TRISTAR_HERMITIAN ? TRISTAR_C
                                                             : TRISTAR_N;
-  /* M^H = conj(M) of a symmetric M, M^T = conj(M) of a Hermitian one; a pair has transposes. */
+  /* M^H = conj(M) for a symmetric M, M^T = conj(M) for a Hermitian M; a pair has transposes. */
   const bool pair = p->fsai != NULL && tsi_fsai_is_pair(p->fsai);
   const bool conjugated =
       p->sparse->is_complex && op != TRISTAR_N && (pair ? op == TRISTAR_C : own != TRISTAR_N && op != own);
@@ -79,7 +79,7 @@ static tristar_status apply_own(tristar_precond_t *p, tristar_op op, columns c) 
 
 static tristar_status call(const tristar_precond_t *p, tristar_op op, const columns *c) {
   tristar_status status = p->function(p->arg, op, c->nrhs, c->b, c->ldb, c->x, c->ldx);
-  if (status != TRISTAR_OK && p->release == NULL) /* else there is a message */
+  if (status != TRISTAR_OK && p->release == NULL) /* kinds with `release` have set a message */
     TSI_FAIL(&p->ts->env, status, "the function of the preconditioner gave %s", tristar_status_name(status));
   return status;
 }

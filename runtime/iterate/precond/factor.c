@@ -1,4 +1,4 @@
-/* Incomplete factors of a matrix: room, scratch and kernels; see precond.h. */
+/* Incomplete factors of a matrix: memory, scratch and kernels; see precond.h. */
 #include <inttypes.h>
 
 #include "runtime/base/grow.h"
@@ -29,7 +29,7 @@ static tristar_status allocate_values(const tristar_precond_t *p, tsi_count entr
 
 /* ---- By level of fill ---------------------------------------------------------------------------------- */
 
-/* The pattern of the factors on a given pattern. */
+/* The pattern of factors with a given pattern. */
 static tsi_factor_rows *pattern_of(tristar_precond_t *p) {
   return p->filled.ptr != NULL ? &p->filled : &p->rows;
 }
@@ -62,10 +62,10 @@ typedef struct numeric {
   const tsi_factor_rows *a;
   const tsi_dropping *how;
   tsi_factor_rows *out;
-  tsi_index *place;       /* n of each part; NULL: there are dense rows */
-  char *row;              /* n scalars of each part */
+  tsi_index *place;       /* n for each part; NULL: rows are dense */
+  char *row;              /* n scalars for each part */
   const tsi_index *cross; /* IC, see incomplete.h */
-  void *dropped;          /* likewise */
+  void *dropped;          /* IC, see incomplete.h */
   tsi_row_failure failure;
 } numeric;
 
@@ -85,13 +85,14 @@ static tsi_breakdown_kind factor_dense_row(numeric *f, tsi_index i, size_t first
 
 static void run_row(void *context, tsi_index i, tsi_index part) {
   numeric *f = context;
-  const size_t first = (size_t)part * (size_t)f->a->n; /* of the part's scratch */
+  const size_t first = (size_t)part * (size_t)f->a->n; /* start of the part's scratch */
   if (tsi_row_failure_before(&f->failure, i)) return;
   const tsi_breakdown_kind kind = f->place ? factor_row(f, i, first) : factor_dense_row(f, i, first);
   if (kind != TSI_BREAKDOWN_NONE) tsi_row_failure_keep(&f->failure, kind, i);
 }
 
-/* Dense rows, where what is dropped is not needed and they take no more room than the values; else places. */
+/* Allocates dense rows if dropped fill is not needed and the rows take no more memory than the values.
+ * Otherwise allocates places. */
 static tristar_status allocate_scratch(numeric *f, tsi_count parts) {
   tsi_env *env = &f->p->ts->env;
   const tsi_count places = (tsi_count)f->a->n * parts;
@@ -102,8 +103,8 @@ static tristar_status allocate_scratch(numeric *f, tsi_count parts) {
   return TRISTAR_OK;
 }
 
-/* cross[e] of each entry (i, k) left of the diagonal: row by row, those of column k come in the order of row
- * k of U. */
+/* Computes cross[e] for each entry (i, k) left of the diagonal. By ascending i, the entries of column k are
+ * in the order of row k of U. */
 tristar_status tsi_find_cross(tsi_env *env, const tsi_factor_rows *rows, tsi_index **cross) {
   TSI_TRY(TSI_ALLOC(env, *cross, rows->ptr[rows->n]));
   TSI_SCRATCH_ZERO(env, tsi_index, next, rows->n);
@@ -112,10 +113,10 @@ tristar_status tsi_find_cross(tsi_env *env, const tsi_factor_rows *rows, tsi_ind
   return TRISTAR_OK;
 }
 
-/* Entries of factors that may be worth tasks. */
+/* Least number of entries of factors for which tasks are considered. */
 #define LEAST_OF_FACTORS 200000
 
-/* Parts that tasks may be for. */
+/* Number of parts to be considered for tasks. */
 static tsi_index count_parts(const tristar_precond_t *p, tsi_index n, tsi_count entries) {
   const tsi_index workers = tsi_expected_cpu_workers(p->ts->workers.wishes.workers);
   return (tsi_index)tsi_count_min(workers, 2 * entries / n);
@@ -128,8 +129,8 @@ bool tsi_precond_may_have_tasks(const tristar_precond_t *p, tsi_index n, tsi_cou
   return entries >= LEAST_OF_FACTORS && count_parts(p, n, entries) >= TSI_ROW_TASKS_LEAST;
 }
 
-/* Tasks for the rows, unless one after the other is better; that is found out once. Scratch of the parts
- * takes no more room than the factors do. */
+/* Makes tasks for the rows, unless computing rows in order is better; decides once. The scratch of the parts
+ * takes no more memory than the factors. */
 tristar_status tsi_precond_choose_tasks(tristar_precond_t *p, const tsi_factor_rows *rows) {
   const bool asked_for = p->options.engine == TRISTAR_ENGINE_TASKS;
   const tsi_count entries = rows->ptr[rows->n];
@@ -148,7 +149,7 @@ static tristar_status run_rows(numeric *f, tsi_row_tasks *tasks) {
   return tsi_precond_tell(f->p, tsi_row_failure_get(&f->failure));
 }
 
-/* On the pattern of A the factors take the place of its values. */
+/* Factors on the pattern of A replace its values. */
 static tristar_status factor_by_level(tristar_precond_t *p, tsi_factor_rows *a, const tsi_dropping *how,
                                       tsi_factor_rows *out) {
   tsi_index **cross = &p->by_rows.cross;
@@ -166,7 +167,7 @@ static tristar_status factor_by_level(tristar_precond_t *p, tsi_factor_rows *a, 
     out->values = tsi_take(&a->values);
   if (symmetric && *cross == NULL) TSI_TRY_OUT(tsi_find_cross(env, out, cross));
   f.cross = *cross;
-  if (symmetric && how->modified > 0) /* rows change others: one after the other */
+  if (symmetric && how->modified > 0) /* a row changes later rows, so rows are computed in order */
     TSI_TRY_OUT(TSI_ALLOC_SIZED_ZERO(env, f.dropped, a->n, p->sparse->scalar_bytes));
   else
     TSI_TRY_OUT(tsi_precond_choose_tasks(p, out));

@@ -1,9 +1,9 @@
 /* ILU and IC without fill in one pass over rows.
  *
- * Job. Where the rows of A are the user's arrays, or the mirror images of these, and all goes well, compute
- * the factors from the user's values: no copy of them, no look at them before. What the factorization needs
- * to know of A (diagonal entries, mirror images, numbers that are finite) it finds on the way. Where
- * something is not as it should be, nothing is kept, and the steps of set_up.c find out what.
+ * Job. Compute the factors directly from the user's values, without a copy and without a check beforehand.
+ * This requires that the user's arrays store the rows of A, or the upper triangle by rows. The pass itself
+ * finds the diagonal entries and mirror images, and whether numbers are finite. If anything fails, nothing is
+ * kept, and the steps of set_up.c find the cause.
  *
  * Reads   the user's values.   Writes  factors; rows, cross and inverses of the preconditioner. */
 #include "codelets/cpu/rows/at_once.h"
@@ -11,13 +11,13 @@
 
 typedef struct at_once {
   tristar_precond_t *p;
-  tsi_factor_rows a; /* with the user's values; on the pattern of p->rows */
+  tsi_factor_rows a; /* the user's values on the pattern of p->rows */
   void *row;
-  tsi_unmet *unmet; /* IC of both triangles */
-  bool equal;       /* likewise */
+  tsi_unmet *unmet; /* IC with both triangles given */
+  bool equal;       /* IC with both triangles given: mirror images are equal */
 } at_once;
 
-/* The rows of A become the lines of its pattern, or the mirrored ones. */
+/* Makes the rows of A from the lines of its pattern, mirrored if necessary. */
 static tristar_status make_rows(tristar_precond_t *p, bool mirrored) {
   if (p->rows.diagonal != NULL) return TRISTAR_OK;
   if (mirrored) return tsi_precond_mirror_rows(p);
@@ -57,8 +57,8 @@ static bool factor(at_once *f, tsi_factor_rows *out) {
   return kernels->ic_both(&f->a, shift, adjoint, f->row, f->unmet, s->cross, s->inverse, out, &f->equal);
 }
 
-/* Of a matrix whose mirror images are not all equal: do they differ by rounding errors only, as was assumed?
- * Errors: as tsi_precond_find_symmetry, tsi_precond_verify. */
+/* If mirror images are not all equal: do they differ only by rounding errors, as was assumed? Errors: as
+ * tsi_precond_find_symmetry, tsi_precond_verify. */
 static tristar_status confirm_symmetry(tristar_precond_t *p, const void *values, bool *done) {
   tristar_symmetry symmetry;
   TSI_TRY(tsi_precond_verify(p));
@@ -67,7 +67,7 @@ static tristar_status confirm_symmetry(tristar_precond_t *p, const void *values,
   return TRISTAR_OK;
 }
 
-/* What is not of use is released, and made again step by step. */
+/* Frees the results; the steps of set_up.c compute them again. */
 static void drop(tristar_precond_t *p, tsi_factor_rows *out) {
   tsi_env *env = &p->ts->env;
   TSI_FREE(env, out->values);
@@ -79,7 +79,7 @@ static void drop(tristar_precond_t *p, tsi_factor_rows *out) {
   p->rows = (tsi_factor_rows){.n = 0};
 }
 
-/* Are rows and values such that the factors can be computed at once? Rows are there then. */
+/* Can the factors be computed at once? Then makes the rows. */
 static tristar_status find_rows(tristar_precond_t *p, bool *found) {
   const tsi_pattern *a = p->pattern;
   const bool cholesky = p->options.kind == TRISTAR_PRECOND_IC;
@@ -88,7 +88,8 @@ static tristar_status find_rows(tristar_precond_t *p, bool *found) {
   if (p->options.level > 0 || p->options.modified > 0 || p->tasks != NULL) return TRISTAR_OK;
   const bool mirrored = cholesky && tsi_lines_are_upper_rows(a);
   if (!mirrored && !tsi_full_is_pattern(a)) return TRISTAR_OK;
-  if (!mirrored && p->rows.diagonal != NULL && p->rows.ptr != a->ptr) return TRISTAR_OK; /* with images */
+  if (!mirrored && p->rows.diagonal != NULL && p->rows.ptr != a->ptr)
+    return TRISTAR_OK; /* these rows include added mirror images */
   if (!p->tasks_chosen && tsi_precond_may_have_tasks(p, a->n, a->ptr[a->n])) return TRISTAR_OK;
   p->symmetry = !cholesky                        ? TRISTAR_GENERAL
                 : a->symmetry != TRISTAR_GENERAL ? a->symmetry
@@ -96,7 +97,7 @@ static tristar_status find_rows(tristar_precond_t *p, bool *found) {
                                                  : TRISTAR_SYMMETRIC;
   *found = true;
   const tristar_status status = make_rows(p, mirrored);
-  if (status != TRISTAR_OK) TSI_TRY(tsi_precond_verify(p)); /* what is wrong with values comes first */
+  if (status != TRISTAR_OK) TSI_TRY(tsi_precond_verify(p)); /* errors of values are reported first */
   return status;
 }
 

@@ -1,4 +1,4 @@
-/* Rows with their diagonals: see factor_rows.h. */
+/* Rows with diagonal positions: see factor_rows.h. */
 #include "runtime/iterate/precond/factor_rows.h"
 
 tristar_status tsi_find_diagonal(tsi_env *env, tsi_factor_rows *rows) {
@@ -27,22 +27,22 @@ bool tsi_lines_are_upper_rows(const tsi_pattern *pattern) {
   return true;
 }
 
-/* Where rows begin, and their diagonal entries. Errors: SINGULAR. */
+/* Computes the starts of rows and their diagonal positions. Errors: SINGULAR. */
 static tristar_status place_rows(tsi_env *env, const tsi_pattern *p, tsi_factor_rows *rows) {
-  tsi_count *before = rows->diagonal; /* entries left of it */
+  tsi_count *before = rows->diagonal; /* entries left of the diagonal */
   for (tsi_count e = 0; e < p->ptr[p->n]; e++) before[p->index[e]]++;
   rows->ptr[0] = 0;
   for (tsi_index i = 0; i < p->n; i++) {
     const tsi_count first = p->ptr[i], end = p->ptr[i + 1];
     if (first == end || p->index[first] != i)
       TSI_FAIL(env, TRISTAR_ERR_SINGULAR, "row %d, counted from 0, has no entry on the diagonal", i);
-    rows->diagonal[i] = rows->ptr[i] + before[i] - 1; /* but for its own one */
+    rows->diagonal[i] = rows->ptr[i] + before[i] - 1; /* `before` also counts the diagonal */
     rows->ptr[i + 1] = rows->diagonal[i] + end - first;
   }
   return TRISTAR_OK;
 }
 
-/* Line by line, so that the images in a row ascend. with_cross: a constant. */
+/* Copies line by line, so that the mirror images in a row ascend. with_cross: a constant. */
 static inline __attribute__((always_inline)) void put_rows(const tsi_pattern *p, tsi_count *next,
                                                            const tsi_factor_rows *rows, tsi_index *cross,
                                                            const bool with_cross) {

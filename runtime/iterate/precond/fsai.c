@@ -1,4 +1,4 @@
-/* The life of a sparse approximate inverse, and its products: see fsai.h. */
+/* Creates and destroys a sparse approximate inverse; its products: see fsai.h. */
 #include "runtime/iterate/precond/fsai_rows.h"
 #include "runtime/iterate/precond/fsai_state.h"
 
@@ -89,7 +89,7 @@ bool tsi_fsai_adapts(const tsi_fsai *fsai) {
 
 /* ---- Products ------------------------------------------------------------------------------------------ */
 
-/* Y = rows X, for some columns: a window of rows stays in the nearest caches from one to the next. */
+/* Y = rows X for some columns. A window of rows stays in the first caches for all of them. */
 typedef struct product {
   const tsi_fsai *f;
   const tsi_sliced *rows;
@@ -104,12 +104,12 @@ static void run_window(void *context, tsi_index window, int member) {
   p->f->kernels->multiply(p->rows, window, p->columns, p->x, p->ldx, p->y, p->ldy);
 }
 
-/* That a product with one column reads and writes. */
+/* Bytes that a product with one column reads and writes. */
 static double product_bytes(const tsi_fsai *f) {
   return (double)tsi_slices_bytes(&f->down) + 2 * (double)f->n * (double)f->sparse->scalar_bytes;
 }
 
-/* crew NULL: the calling thread. */
+/* crew NULL: runs in the calling thread. */
 static tristar_status run(tsi_crew *crew, product *p) {
   if (crew != NULL)
     return tsi_crew_run(crew, TSI_CREW_MATRIX, (double)p->columns * crew->bytes, run_window, p);
@@ -133,8 +133,8 @@ out:
   return status;
 }
 
-/* As many columns at a time as `between` has room for. first and second: G and G^H, or what stands for them.
- */
+/* Multiplies as many columns at a time as `between` has space for. first, second: G and G^H, or their
+ * replacements. */
 static tristar_status multiply(tsi_fsai *f, const tsi_sliced *first, const tsi_sliced *second, tsi_crew *crew,
                                tsi_index most, void *between, int64_t nrhs, const char *b, int64_t ldb,
                                char *x, int64_t ldx) {
@@ -163,7 +163,7 @@ static tristar_status multiply(tsi_fsai *f, const tsi_sliced *first, const tsi_s
 
 /* ---- G and G^H ----------------------------------------------------------------------------------------- */
 
-/* G^H by rows; of a pair G_U. */
+/* G^H by rows; for a pair G_U. */
 static tristar_status make_upper(const tsi_fsai *f, tsi_entries *upper) {
   tsi_env *env = &f->ts->env;
   const size_t bytes = f->sparse->scalar_bytes;
@@ -179,7 +179,7 @@ static tristar_status make_upper(const tsi_fsai *f, tsi_entries *upper) {
   return TRISTAR_OK;
 }
 
-/* What was computed in single precision is also stored so: no value changes. */
+/* Values that were computed in single precision are stored in it: they do not change. */
 static bool is_narrow(const tsi_fsai *f) {
   return tsi_fsai_is_single(&f->options, f->scalar);
 }
@@ -188,7 +188,7 @@ static tsi_matrix_rows rows_of(const tsi_entries *e) {
   return (tsi_matrix_rows){e->ptr, e->index, e->item};
 }
 
-/* Takes the rows of G^H where the products are on a device. */
+/* Puts both products on a device, if possible. Then takes ownership of the rows of G^H. */
 static tristar_status store_on_device(tsi_fsai *f, tsi_entries *upper) {
   const tsi_matrix_rows matrix[TSI_PLACED_PRODUCTS] = {rows_of(&f->lower), rows_of(upper)};
   TSI_TRY(tsi_placed_products_create(f->ts, &f->options, f->scalar, f->sparse->scalar_bytes, f->n, f->columns,
@@ -208,11 +208,11 @@ static tristar_status store(tsi_fsai *f) {
   TSI_TRY(make_upper(f, &upper));
   TSI_TRY(tsi_slices_take(env, &upper, is_narrow(f), &f->up));
   TSI_TRY(store_on_device(f, &upper));
-  tsi_entries_finish(&upper); /* its room is taken again */
+  tsi_entries_finish(&upper); /* its memory is needed below */
   return tsi_slices_take(env, &f->lower, is_narrow(f), &f->down);
 }
 
-/* G_U^T has the rows that G_U has as columns. */
+/* The rows of G_U^T are the columns of G_U. */
 static tristar_status make_transposes(const tsi_fsai *f, tsi_fsai_transposes *t) {
   tsi_env *env = &f->ts->env;
   tsi_entries rows = f->lower;
@@ -226,7 +226,7 @@ static tristar_status make_transposes(const tsi_fsai *f, tsi_fsai_transposes *t)
   return tsi_slices_take(env, &other, is_narrow(f), &t->up);
 }
 
-/* Of threads that need them at the same time each makes them, and all take those that come first. */
+/* Returns the transposes. Several threads may make them at the same time; all use the first result. */
 static tristar_status need_transposes(tsi_fsai *f, const tsi_sliced **first, const tsi_sliced **second) {
   tristar_status status = TRISTAR_OK;
   tsi_env *env = &f->ts->env;

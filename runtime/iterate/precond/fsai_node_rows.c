@@ -1,37 +1,37 @@
-/* Rows of G node by node: see fsai_node_rows.h. */
+/* Computes rows of G node by node: see fsai_node_rows.h. */
 #include "runtime/iterate/precond/fsai_node_rows.h"
 
 #include "runtime/context/crew.h"
 
 #define BLOCK_NODES 32
-/* Bytes that could be read while an entry of G is computed, for each entry of a row of A. */
+/* Bytes read in the time of one entry of G, for each entry of a row of A. */
 #define BYTES_OF_ENTRY 40
 
-/* That are read to weigh a row of a node. */
+/* Bytes read in the time of weighing one row of a node. */
 #define WEIGHT_BYTES 256
 
-/* One computation. Its scalars are those of the set-up, which may be single. */
+/* A computation. Its scalar type is the type of the set-up, which may be single. */
 typedef struct numeric {
   const tsi_fsai_job *job;
   const tsi_fsai_nodes *nodes;
   tsi_matrix_rows a;
-  tsi_count longest; /* row of A */
+  tsi_count longest; /* entries of the longest row of A */
   const tsi_sparse_kernels *sparse;
   const tsi_fsai_node_kernels *kernels;
   tsi_entries *rows;        /* G */
-  tsi_index *entries;       /* of each row */
-  tsi_index first, count;   /* nodes that are wanted */
-  tsi_index most, joined;   /* columns and nodes of a pattern, at most */
-  void *weights;            /* of nodes, where some may join; NULL: none may */
-  tsi_index blocks;         /* of nodes that are wanted */
-  tsi_fsai_node_work *work; /* of each member */
+  tsi_index *entries;       /* entries of each row */
+  tsi_index first, count;   /* nodes to compute */
+  tsi_index most, joined;   /* most columns and most nodes of a pattern */
+  void *weights;            /* weights of nodes, if patterns grow; NULL: they do not */
+  tsi_index blocks;         /* blocks of the nodes to compute */
+  tsi_fsai_node_work *work; /* for each member */
   int members;
   tsi_row_failure *failure;
 } numeric;
 
 /* ---- Room ---------------------------------------------------------------------------------------------- */
 
-/* The pattern that a node begins with: columns, which stand for their nodes. */
+/* The initial pattern of a node: columns, which stand for their nodes. */
 static const tsi_index *given_of(const numeric *c, tsi_index node, tsi_index *count) {
   const tsi_entries *given = c->job->given;
   const tsi_index i = c->nodes->start[node];
@@ -39,7 +39,7 @@ static const tsi_index *given_of(const numeric *c, tsi_index node, tsi_index *co
   return given != NULL ? given->index + given->ptr[i] : NULL;
 }
 
-/* Columns and nodes that its pattern can get. */
+/* The most columns that the pattern of a node can get. Updates the maxima of columns and nodes. */
 static tsi_count count_room(numeric *c, tsi_index node) {
   const tsi_fsai_limits *limits = &c->job->limits;
   tsi_index given, last = TSI_NONE;
@@ -59,7 +59,7 @@ static tsi_count count_room(numeric *c, tsi_index node) {
   return columns;
 }
 
-/* Room for as many entries as rows can get. */
+/* Allocates rows with space for the most entries that they can get. */
 static tristar_status make_room(tsi_env *env, numeric *c) {
   const tsi_fsai_job *job = c->job;
   TSI_TRY(tsi_entries_begin(env, job->rows, c->sparse->scalar_bytes, c->rows));
@@ -123,7 +123,7 @@ static void run_node(numeric *c, tsi_index node, tsi_fsai_node_work *work) {
   }
 }
 
-/* As large a share of all nodes as the block is of those that are wanted. */
+/* Weighs a share of all nodes: the share that this block has of the nodes to compute. */
 static void weigh_block(void *context, tsi_index block, int member) {
   const numeric *c = context;
   const int64_t all = c->nodes->count;

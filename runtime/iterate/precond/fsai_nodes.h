@@ -1,12 +1,12 @@
-/* Which rows of a matrix are the unknowns of a node: see codelets/cpu/fsai/fsai_nodes.h.
+/* The division of the rows of a matrix into nodes: see codelets/cpu/fsai/fsai_nodes.h.
  *
- * Job. Cut the rows into nodes, by number (rows N k to N k + N - 1) or where neighbouring rows stop having
- * the same columns; find what nodes a static pattern has.
+ * Job. Divide the rows into nodes: by number (rows N k to N k + N - 1), or by runs of rows with the same
+ * columns. Convert patterns between nodes and rows.
  *
- * Reads   a pattern, what neighbouring rows have in common.   Writes  a tsi_fsai_nodes that owns its arrays.
+ * Reads   a pattern, links between neighbouring rows.   Writes  a tsi_fsai_nodes that owns its arrays.
  * Invariants (tsi_fsai_nodes_check)
- *   - nodes are 1 to TSI_FSAI_NODE_MOST consecutive rows each, and all rows are in one
- *   - nodes depend on the matrix, and on who owns which rows, alone: unknowns of a node have one owner */
+ *   - each node consists of 1 to TSI_FSAI_NODE_MOST consecutive rows, and each row is in one node
+ *   - nodes depend only on the matrix and on the owners of rows: the unknowns of a node have one owner */
 #pragma once
 
 #include "codelets/cpu/fsai/fsai_nodes.h"
@@ -14,22 +14,22 @@
 #include "runtime/matrix/entries.h"
 #include "tristar_precond.h"
 
-/* What a row has in common with the one before it. */
+/* The relation of a row to the row before it. */
 typedef enum tsi_row_link {
-  TSI_ROW_APART, /* there is none, or it has another owner, or rows between them are not here */
+  TSI_ROW_APART, /* There is no row before it, or that row has another owner, or rows between both are
+                    missing. */
   TSI_ROW_NEXT,
-  TSI_ROW_ALIKE /* next, with the same columns */
+  TSI_ROW_ALIKE /* the next row, with the same columns */
 } tsi_row_link;
 
-/* How many rows and nodes there are: nodes that were found are used where they have 3 rows for every 2 nodes
- * at least. Others would gain nothing by them. */
+/* Do nodes that were found by their columns pay? They do from 3 rows per 2 nodes on. */
 static inline bool tsi_fsai_nodes_pay(int64_t rows, int64_t nodes) {
   return 2 * rows >= 3 * nodes;
 }
 
-/* block: as in tristar_precond_options. number: of the rows in the whole matrix; NULL: these are all. link:
- * of each row; NULL: there are all, of one owner. out: to be finished, also after a failure; without nodes
- * where block asks for none. Errors: MEMORY. */
+/* block: see tristar_precond_options. number: of each row in the whole matrix; NULL: all rows are here. link:
+ * of each row; NULL: all rows are here, with one owner. out: to be finished, also after a failure; has no
+ * nodes if `block` is 0 or 1. Errors: MEMORY. */
 TRISTAR_CHECKED tristar_status tsi_fsai_nodes_make(tsi_env *env, int block, const tsi_factor_rows *a,
                                                    const tsi_index *number, const uint8_t *link,
                                                    tsi_fsai_nodes *out);
@@ -39,7 +39,7 @@ void tsi_fsai_nodes_finish(tsi_fsai_nodes *nodes);
 TRISTAR_CHECKED tristar_status tsi_fsai_nodes_check(tsi_env *env, const tsi_fsai_nodes *nodes,
                                                     const tsi_factor_rows *a);
 
-/* Lines of columns by node become lines by row: the first row of a node has its line, whose nodes become
- * their first columns, and other rows have none. Errors: MEMORY. */
+/* Converts a pattern of nodes to a pattern of rows. The first row of a node gets its line, with nodes
+ * replaced by their first columns. Other rows get empty lines. Errors: MEMORY. */
 TRISTAR_CHECKED tristar_status tsi_fsai_nodes_spread(tsi_env *env, const tsi_fsai_nodes *nodes,
                                                      tsi_entries *lines);

@@ -1,4 +1,4 @@
-/* Rows of two factors: see fsai_pair.h. */
+/* Computes rows of two factors: see fsai_pair.h. */
 #include "runtime/iterate/precond/fsai_pair.h"
 
 static tristar_status begin_work(tsi_fsai_pair *p, size_t bytes, tsi_index most, tsi_count slots,

@@ -1,4 +1,4 @@
-/* Rows of G: see fsai_rows.h. */
+/* Computes rows of G: see fsai_rows.h. */
 #include "runtime/iterate/precond/fsai_rows.h"
 
 #include "codelets/cpu/rows/sparse.h"
@@ -11,26 +11,27 @@
 #include "runtime/iterate/precond/row_failure.h"
 
 #define BLOCK_ROWS 64
-/* Bytes that could be read while an entry of G is computed, for each entry of a row of A. */
+/* Bytes read in the time of one entry of G, for each entry of a row of A. */
 #define BYTES_OF_ENTRY 200
-#define SLACK 8 /* the share of the room that may stay empty */
+#define SLACK 8 /* up to 1 / SLACK of the allocated space may stay unused */
 
-/* One computation. Its scalars are those of the set-up, which may be single. */
+/* A computation. Its scalar type is the type of the set-up, which may be single. */
 typedef struct numeric {
   const tsi_fsai_job *job;
   char scalar;
-  tsi_matrix_rows a, whole; /* what patterns adapt to; A, which is the same for one factor */
-  tsi_count longest;        /* row of A */
+  tsi_matrix_rows a,
+      whole;         /* the matrix from which patterns are computed; A. Both are the same for one factor. */
+  tsi_count longest; /* entries of the longest row of A */
   tsi_fsai_limits limits;
   const tsi_sparse_kernels *sparse;
   const tsi_fsai_kernels *kernels;
-  tsi_entries rows;    /* G: ptr tells where rows have room */
-  tsi_index most;      /* columns of a pattern beside the diagonal */
-  tsi_index side;      /* the same, of rows that are computed side by side */
-  tsi_index *entries;  /* of each row */
-  tsi_fsai_work *work; /* of each member */
+  tsi_entries rows;    /* G; ptr: the space of each row */
+  tsi_index most;      /* most columns of a pattern without the diagonal */
+  tsi_index side;      /* the same for rows that are computed side by side */
+  tsi_index *entries;  /* entries of each row */
+  tsi_fsai_work *work; /* for each member */
   int members;
-  tsi_fsai_pair pair; /* of two factors */
+  tsi_fsai_pair pair; /* for two factors */
   tsi_row_failure failure;
 } numeric;
 
@@ -81,7 +82,7 @@ static tsi_index given_of(const tsi_fsai_job *job, tsi_index i) {
   return given != NULL ? (tsi_index)(given->ptr[i + 1] - given->ptr[i]) - job->diagonals : 0;
 }
 
-/* Room for as many entries as rows can get. */
+/* Allocates rows with space for the most entries that they can get. */
 static tristar_status make_room(tsi_env *env, numeric *c) {
   const tsi_fsai_job *job = c->job;
   const tsi_count joins = (tsi_count)job->limits.steps * job->limits.per_step;
@@ -124,17 +125,17 @@ static tristar_status begin_group(const numeric *c, tsi_fsai_group *g) {
   TSI_TRY(allocate(c, TSI_FSAI_GROUP_SLOTS, &g->gradient));
   TSI_TRY(TSI_ALLOC_IN(c->work, g->size, TSI_FSAI_GROUP_SLOTS));
   TSI_TRY(allocate(c, g->most, &g->row));
-  /* a row that could get more at once is computed alone */
+  /* a row that could pick more columns per step is computed alone */
   return TSI_ALLOC_IN(c->work, g->picked,
                       (tsi_count)tsi_index_min(TSI_FSAI_GROUP_MOST, c->job->limits.per_step) * lanes);
 }
 
-/* Entries that a row and those of its pattern can have. */
+/* Most entries of the rows of A that belong to a row and its pattern. */
 static tsi_count reach_of(const numeric *c) {
   return tsi_count_min(((tsi_count)c->most + 1) * c->longest, c->a.ptr[c->job->a->n]);
 }
 
-/* Columns that these can have. */
+/* Most columns of these entries. */
 static tsi_count slots_of(const numeric *c) {
   return tsi_count_min((tsi_count)c->most + reach_of(c), c->job->a->n);
 }
@@ -213,7 +214,7 @@ static tristar_status run(tsi_env *env, numeric *c) {
   return tsi_crew_run(&crew, TSI_CREW_MATRIX, bytes, run_block, c);
 }
 
-/* Rows move together, and what is left of the room is given back, if it is worth a copy. */
+/* Moves the rows together. Frees the unused space, if that is worth a copy. */
 static tristar_status compress(tsi_env *env, numeric *c) {
   const tsi_index n = c->job->rows;
   const size_t bytes = c->sparse->scalar_bytes;
@@ -239,12 +240,12 @@ static tristar_status compress(tsi_env *env, numeric *c) {
 
 /* ---- Precisions ---------------------------------------------------------------------------------------- */
 
-/* A complex number is two reals. */
+/* Number of reals of a scalar. */
 static tsi_index parts_of(const numeric *c) {
   return c->sparse->is_complex ? 2 : 1;
 }
 
-/* Values of A's places in single precision, row by row. */
+/* Converts values, in the order of A, to single precision, row by row. */
 static tristar_status round_values(tsi_env *env, const numeric *c, const void *values, void **out) {
   const tsi_factor_rows *a = c->job->a;
   const tsi_sparse_kernels *reals = tsi_sparse_kernels_select('s');
@@ -299,7 +300,8 @@ tristar_status tsi_fsai_rows(const tsi_fsai_job *job, tsi_entries *g, tsi_breakd
   TSI_OWNED void *rounded = NULL, *rounded_part = NULL;
   tsi_row_failure_clear(&c.failure);
   for (tsi_index i = 0; i < a->n; i++) c.longest = tsi_count_max(c.longest, a->ptr[i + 1] - a->ptr[i]);
-  if (job->upper != NULL) c.limits.postfilter = 0; /* both factors say what leaves */
+  if (job->upper != NULL)
+    c.limits.postfilter = 0; /* the rows of a pair decide with both factors which entries leave */
   if (single) {
     TSI_TRY(round_values(env, &c, a->values, &rounded));
     if (job->part != NULL) TSI_TRY(round_values(env, &c, job->part, &rounded_part));

@@ -1,4 +1,4 @@
-/* A sparse approximate inverse, for its own file and for tests: see fsai.h. */
+/* The fields of a sparse approximate inverse, for its .c file and for tests: see fsai.h. */
 #pragma once
 
 #include "codelets/cpu/rows/sparse.h"
@@ -8,7 +8,7 @@
 #include "runtime/iterate/precond/fsai_nodes.h"
 #include "runtime/iterate/precond/placed_products.h"
 
-/* G_U^T and G_L^T, in the order in which a product takes them. */
+/* G_U^T and G_L^T, in the order of a product. */
 typedef struct tsi_fsai_transposes {
   tsi_sliced down, up;
 } tsi_fsai_transposes;
@@ -19,19 +19,20 @@ struct tsi_fsai {
   tsi_index n;
   char scalar;
   const tsi_sparse_kernels *sparse;
-  tsi_fsai_nodes nodes; /* without any, as of a pair: row by row */
-  tsi_entries start;    /* static patterns, until there is G; ptr NULL: diagonals, or there is G */
-  tsi_entries lower;    /* G, or G_L; items: values; ptr NULL: not yet */
+  tsi_fsai_nodes nodes; /* without nodes, as for a pair: rows are computed one by one */
+  tsi_entries start;    /* Static patterns until G is computed. ptr NULL: the diagonals, or G is computed. */
+  tsi_entries lower;    /* G, or G_L; items: values; ptr NULL: not computed yet */
   bool pair;
-  void *upper; /* of a pair: values of the columns of G_U, at the places of G_L's rows; NULL: not yet */
-  _Atomic(tsi_fsai_transposes *) transposes; /* of a pair; NULL: not needed yet */
-  tsi_placed_products *on_device;            /* both products; NULL: on the cores */
-  tsi_entries device_upper;                  /* of these: G^H, or G_U, by rows */
-  /* of products */
+  void *upper; /* a pair: values of the columns of G_U, in the order of the rows of G_L; NULL: not computed
+                  yet */
+  _Atomic(tsi_fsai_transposes *) transposes; /* a pair; NULL: not made yet */
+  tsi_placed_products *on_device;            /* both products; NULL: they run on cores */
+  tsi_entries device_upper;                  /* G^H or G_U by rows, for on_device */
+  /* for products on cores */
   const tsi_sliced_kernels *kernels;
-  tsi_sliced down, up; /* G, G^H; of a pair G_L, G_U */
+  tsi_sliced down, up; /* G, G^H; for a pair G_L, G_U */
   tsi_crew crew;
   atomic_bool busy;  /* the crew and `between` are in use */
   void *between;     /* n x columns */
-  tsi_index columns; /* that are multiplied with at a time */
+  tsi_index columns; /* number of columns that a product processes at a time */
 };

@@ -3,18 +3,18 @@
 
 #include "runtime/iterate/precond/fsai_state.h"
 
-/* What is counted, and for which rank. */
+/* The count in progress, for rank `own`. */
 typedef struct counting {
   const tristar_precond_t *precond;
   int ranks, own;
   const tsi_index *start;
   tsi_fsai_rank *rank;
-  int *owner; /* of each row */
-  int *seen;  /* each column: the turn in which it was last met */
+  int *owner; /* owner of each row */
+  int *seen;  /* for each column: the latest turn that found it */
   int turn;
-  tsi_index *list; /* columns that were met, in the latest level behind `from` */
+  tsi_index *list; /* columns found in this turn; the latest level begins at `from` */
   tsi_index from, to;
-  tsi_count *columns, *entries; /* of each owner: those of the list, and the entries of these rows */
+  tsi_count *columns, *entries; /* for each owner: its columns in the list, and the entries of these rows */
 } counting;
 
 static void send(tsi_sent *sent, tsi_count bytes) {
@@ -22,7 +22,7 @@ static void send(tsi_sent *sent, tsi_count bytes) {
   sent->bytes += bytes;
 }
 
-/* Puts the columns of others that a row meets on the list. before: only of ranks before this one. */
+/* Adds remote columns of a row to the list. before: only columns of lower ranks. */
 static void meet(counting *c, const tsi_entries *rows, tsi_index row, bool before) {
   for (tsi_count e = rows->ptr[row]; e < rows->ptr[row + 1]; e++) {
     const tsi_index column = rows->index[e];
@@ -33,7 +33,7 @@ static void meet(counting *c, const tsi_entries *rows, tsi_index row, bool befor
   }
 }
 
-/* Of the list behind `from`, by owner. */
+/* Counts the list from `from` on, by owner. */
 static void count_owners(counting *c) {
   const tsi_count *ptr = c->precond->full.ptr;
   memset(c->columns, 0, (size_t)c->ranks * sizeof *c->columns);
@@ -50,7 +50,8 @@ static void begin_turn(counting *c) {
   c->from = c->to = 0;
 }
 
-/* The rows that come to the rank: their numbers go out; lengths, columns and values come back. */
+/* Counts the messages that gather rows of A on the rank. It sends their numbers; the owners send lengths,
+ * columns and values. */
 static void count_gather(counting *c, int levels, bool before) {
   const tsi_entries *a = &c->precond->full;
   const tsi_count scalar = (tsi_count)c->precond->sparse->scalar_bytes;
@@ -75,7 +76,8 @@ static void count_gather(counting *c, int levels, bool before) {
   }
 }
 
-/* Entries of vectors that the rank's rows of a matrix meet: owners send them in a product. */
+/* Finds the remote entries of vectors that the rank's rows of a matrix read. Their owners send them in a
+ * product. */
 static void find_ghosts(counting *c, const tsi_entries *rows) {
   begin_turn(c);
   for (tsi_index i = c->start[c->own]; i < c->start[c->own + 1]; i++) meet(c, rows, i, false);
@@ -93,7 +95,7 @@ static void count_products(counting *c) {
     if (c->columns[o] == 0) continue;
     send(&own->ghosts, c->columns[o] * (tsi_count)sizeof(tsi_index));
     send(&c->rank[o].down, c->columns[o] * scalar);
-    send(&own->up, c->columns[o] * scalar); /* of G^H: shares of their entries go back */
+    send(&own->up, c->columns[o] * scalar); /* G^H: the rank sends its contributions to these entries */
   }
 }
 

@@ -8,7 +8,8 @@
 
 /* ---- Mirror images ------------------------------------------------------------------------------------- */
 
-/* Rows in their order meet the entries of any other row in theirs. next: n, scratch. */
+/* In the order of rows, the entries of each column must appear in the order of that column's row. next: n,
+ * scratch. */
 static bool is_symmetric(const tsi_factor_rows *a, tsi_count *next) {
   for (tsi_index i = 0; i < a->n; i++) next[i] = a->ptr[i];
   for (tsi_index i = 0; i < a->n; i++)
@@ -34,8 +35,8 @@ tristar_status tsi_symmetrize_magnitudes(tsi_env *env, const tsi_factor_rows *a,
 
 /* ---- Both triangles ------------------------------------------------------------------------------------ */
 
-/* Row i of the union of two patterns. to NULL: it is counted; else from[k] is the entry of `a` that entry k
- * is, or TSI_NONE. Returns how many there are. */
+/* Row i of the union of two patterns. to NULL: only counts it. Otherwise from[k] is the index in `a` of entry
+ * k, or TSI_NONE. Returns the number of entries. */
 static tsi_count merge_row(const tsi_factor_rows *a, const tsi_entries *b, tsi_index i, tsi_index *to,
                            tsi_count *from) {
   tsi_count x = a->ptr[i], y = b->ptr[i], count = 0;
@@ -53,7 +54,7 @@ static tsi_count merge_row(const tsi_factor_rows *a, const tsi_entries *b, tsi_i
   return count;
 }
 
-/* Rows on both patterns. */
+/* Makes the rows on the union of both patterns. */
 static tristar_status unite(tsi_env *env, size_t bytes, const tsi_factor_rows *a, const tsi_entries *other,
                             tsi_factor_rows *out) {
   tsi_count longest = 0;

@@ -3,17 +3,17 @@
 
 #include "runtime/base/grow.h"
 
-/* The row at work: its columns as an ascending list that begins and ends with n. */
+/* The current row: its columns as an ascending linked list that begins and ends with n. */
 typedef struct row_list {
   tsi_index *next;  /* n + 1 */
   tsi_index *level; /* n; TSI_NONE: not in the row */
   tsi_count count;
 } row_list;
 
-/* The rows so far. */
+/* The rows that were computed so far. */
 typedef struct filled {
   tsi_factor_rows *rows;
-  tsi_index *level; /* of each entry */
+  tsi_index *level; /* level of each entry */
   tsi_count capacity;
 } filled;
 
@@ -28,7 +28,7 @@ static void begin_row(const tsi_factor_rows *a, tsi_index i, row_list *row) {
   row->next[last] = a->n;
 }
 
-/* What row k of U brings into the row, by way of column k, which is in it. */
+/* Adds the fill of row k of U to the row, which contains column k. */
 static void merge_row(const filled *f, tsi_index k, tsi_index most, row_list *row) {
   tsi_index at = k;
   for (tsi_count p = f->rows->diagonal[k] + 1; p < f->rows->ptr[k + 1]; p++) {
@@ -104,7 +104,7 @@ tsi_index tsi_find_levels(const tsi_factor_rows *rows, bool lower, tsi_index *de
     const tsi_index i = lower ? k : rows->n - 1 - k;
     const tsi_count begin = lower ? rows->ptr[i] : rows->diagonal[i] + 1,
                     end = lower ? rows->diagonal[i] : rows->ptr[i + 1];
-    tsi_index own = 1; /* at most one set for each row so far */
+    tsi_index own = 1; /* at most one set for each previous row */
     for (tsi_count q = begin; q < end && own <= k; q++) own = tsi_index_max(own, 1 + depth[index[q]]);
     depth[i] = own;
     count = tsi_index_max(count, own);

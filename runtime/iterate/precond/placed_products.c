@@ -19,12 +19,12 @@ struct tsi_placed_products {
   tsi_index n, columns;
   tsi_matrix_rows matrix[TSI_PLACED_PRODUCTS];
   tsi_device_data *read[TSI_PLACED_PRODUCTS][FROM];
-  void *in, *out;                   /* n x columns */
-  tsi_device_data *b, *between, *x; /* of in; on the device only; of out */
+  void *in, *out;                   /* n x columns each */
+  tsi_device_data *b, *between, *x; /* for `in`; stored on the device only; for `out` */
   tsi_task_data task[TSI_PLACED_PRODUCTS];
 };
 
-/* One task. */
+/* The argument of a task. */
 typedef struct product {
   const tsi_placed_products *of;
   int matrix;
@@ -49,8 +49,8 @@ static double column_bytes(const tsi_placed_products *p) {
   return (double)p->n * (double)p->columns * (double)p->scalar_bytes;
 }
 
-/* Is an application with one right-hand side predicted to be faster on the device, with b and x on its bus?
- */
+/* Is an application with one right-hand side predicted to be faster on the device, including the transfers of
+ * b and x? */
 static bool is_worth(tristar_t *ts, const tsi_placed_products *p, const tsi_device_facts *facts) {
   const tsi_device *device = tsi_device_named(facts->name);
   const tsi_costs cores = tsi_costs_assumed(&ts->machine, tsi_starpu_cpu_workers());
@@ -77,7 +77,7 @@ static const char *find_obstacle(const tristar_t *ts, const tristar_precond_opti
   return tsi_devices.products[0] ? NULL : "these devices have no kernels of products";
 }
 
-/* *worth: the products are to be on a device. */
+/* *worth: the products are to run on a device. */
 static tristar_status choose(tristar_t *ts, const tristar_precond_options *options,
                              const tsi_placed_products *p, bool *worth) {
   const bool demanded = options->place == TRISTAR_PLACE_GPU;
@@ -202,7 +202,7 @@ static void copy_columns(const tsi_placed_products *p, tsi_index columns, const 
            (const char *)from + (size_t)(c * ldf) * p->scalar_bytes, (size_t)p->n * p->scalar_bytes);
 }
 
-/* The lock is held. */
+/* Must be called with the lock held. */
 static tristar_status multiply(tsi_placed_products *p, tsi_index columns, const void *b, int64_t ldb, void *x,
                                int64_t ldx) {
   TSI_TRY(tsi_device_data_renew(p->env, p->b));

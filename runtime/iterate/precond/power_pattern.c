@@ -6,7 +6,7 @@
 #include "runtime/base/grow.h"
 #include "runtime/base/sort.h"
 
-/* Entries off the diagonal that count. */
+/* The off-diagonal entries that count. */
 static tristar_status filter(tsi_env *env, const tsi_factor_rows *a, const double *magnitude, double least,
                              tsi_entries *kept) {
   TSI_TRY(tsi_entries_begin(env, a->n, 0, kept));
@@ -23,7 +23,7 @@ static tristar_status filter(tsi_env *env, const tsi_factor_rows *a, const doubl
   return TRISTAR_OK;
 }
 
-/* Rows become nodes, in place: node k has the nodes that the columns of its rows are in, each once. */
+/* Replaces rows by nodes, in place. Node k gets the nodes of the columns of its rows, each once. */
 static tristar_status join_rows(tsi_env *env, const tsi_fsai_nodes *nodes, tsi_entries *kept) {
   tsi_count at = 0;
   TSI_SCRATCH(env, tsi_index, seen, nodes->count);
@@ -43,12 +43,12 @@ static tristar_status join_rows(tsi_env *env, const tsi_fsai_nodes *nodes, tsi_e
   return TRISTAR_OK;
 }
 
-/* Rows that are reached, level by level. seen: n, the latest row that reached it. */
+/* Rows that were reached, level by level. seen: n, the latest row from which a row was reached. */
 typedef struct search {
   tsi_index *list, *seen;
 } search;
 
-/* What row i reaches in `power` entries, itself first; returns how many there are. */
+/* Lists the rows within `power` entries of row i, itself first; returns their number. */
 static tsi_index reach(const tsi_entries *kept, tsi_index i, tsi_index power, const search *s) {
   tsi_index begin = 0, count = 0;
   s->list[count++] = i;

@@ -1,4 +1,4 @@
-/* Preconditioners from their making to their end: tristar_precond, tristar_precond_of_plan,
+/* Creates, updates and destroys preconditioners: tristar_precond, tristar_precond_of_plan,
  * tristar_precond_of_function, tristar_precond_update. */
 #include "runtime/iterate/precond/precond.h"
 #include "runtime/base/options.h"
@@ -88,7 +88,7 @@ tristar_status tsi_precond_check_options(tsi_env *env, const tristar_precond_opt
 
 /* ---- Making -------------------------------------------------------------------------------------------- */
 
-/* One that does nothing yet. Errors: MEMORY. */
+/* Makes a preconditioner without a function yet. Errors: MEMORY. */
 static tristar_status create(tristar_t *ts, tristar_precond_kind kind, tsi_index n, char scalar,
                              tristar_precond_t **out) {
   TSI_TRY(TSI_ALLOC_ZERO(&ts->env, *out, 1));
@@ -112,14 +112,14 @@ tristar_status tsi_precond_verify(tristar_precond_t *precond) {
   return view != NULL ? tsi_view_check(&precond->ts->env, view) : TRISTAR_OK;
 }
 
-/* The view, without values that the factorization verifies. */
+/* The view, without values if the factorization verifies them. */
 static tristar_view to_be_verified(const tristar_precond_options *options, const tristar_view *view) {
   tristar_view out = *view;
   if (tsi_precond_shows_values(options, view)) out.values = NULL;
   return out;
 }
 
-/* New values, and all that follows from them; factors: nothing but these. */
+/* Sets new values and computes all that depends on them. factors: computes only these. */
 static tristar_status take_values(tristar_precond_t *p, const tristar_view *view, tsi_factor_rows *factors) {
   tsi_env *env = &p->ts->env;
   TSI_OWNED void *sums = NULL;
@@ -144,7 +144,7 @@ static tristar_status check_view(tsi_env *env, const tristar_view *view) {
   return TRISTAR_OK;
 }
 
-/* A preconditioner without values. */
+/* Makes a preconditioner without values. */
 static tristar_status begin(tristar_t *ts, const tristar_view *view, const tristar_precond_options *options,
                             tristar_precond_t **out) {
   tristar_precond_options full;
@@ -292,7 +292,8 @@ void tristar_precond_destroy(tristar_precond_t **precond) {
   tsi_row_sweeps_finish(p);
   tsi_fsai_destroy(&p->fsai);
   tsi_row_tasks_destroy(&p->tasks);
-  if (p->pattern != NULL && p->full.ptr == p->pattern->ptr) p->full = (tsi_entries){.n = 0}; /* lent */
+  if (p->pattern != NULL && p->full.ptr == p->pattern->ptr)
+    p->full = (tsi_entries){.n = 0}; /* borrowed from the pattern */
   tsi_entries_finish(&p->full);
   TSI_FREE(env, p->rows.diagonal);
   tsi_factor_rows_finish(&p->filled);

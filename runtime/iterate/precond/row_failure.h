@@ -1,15 +1,15 @@
-/* The smallest row of a factorization that failed, where several threads compute rows.
+/* The smallest row that failed in a factorization whose rows several threads compute.
  *
  * Reads, writes   a tsi_row_failure, from any thread.
- * Invariant: it only ever becomes a smaller row. A row that fails leaves numbers without meaning to those
- * after it, which may be computed or not: the smallest one that fails is always the same. */
+ * Invariant: the row never increases. Rows after a failed row may be computed with meaningless numbers, or
+ * not at all. So the smallest row that fails is always the same. */
 #pragma once
 
 #include <stdatomic.h>
 
 #include "codelets/cpu/rows/incomplete.h"
 
-/* 4 times the row, and the kind; INT64_MAX: none. */
+/* 4 times the row plus the kind; INT64_MAX: none */
 typedef struct tsi_row_failure {
   _Atomic(int64_t) first;
 } tsi_row_failure;
@@ -30,7 +30,7 @@ static inline void tsi_row_failure_keep(tsi_row_failure *f, tsi_breakdown_kind k
   while (mine < first && !atomic_compare_exchange_weak(&f->first, &first, mine)) continue;
 }
 
-/* When all rows have ended. */
+/* To be called after all rows have ended. */
 static inline tsi_breakdown tsi_row_failure_get(const tsi_row_failure *f) {
   const int64_t first = atomic_load(&f->first);
   return first == INT64_MAX ? (tsi_breakdown){TSI_BREAKDOWN_NONE, 0}

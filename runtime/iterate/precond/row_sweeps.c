@@ -1,4 +1,4 @@
-/* Applications by the rows of incomplete factors: see row_sweeps.h. */
+/* Applies incomplete factors by rows: see row_sweeps.h. */
 #include "runtime/iterate/precond/row_sweeps.h"
 
 #include "runtime/import/import.h"
@@ -6,8 +6,9 @@
 #include "runtime/iterate/precond/precond.h"
 #include "runtime/rows/row_choice.h"
 
-/* Applications by rows. A sweep by windows takes two thirds of the time of one by rows, and its making some
- * 15 of them; one that has the rows in the given order is as fast as one by rows. */
+/* Largest numbers of applications by rows. A sweep by windows takes two thirds of the time of a sweep by
+ * rows, and making it takes about 15 sweeps by rows. A sweep with rows in the given order is as fast as one
+ * by rows. */
 #define MOST_OF_WINDOWS 24
 #define MOST_OF_WHOLE 32
 
@@ -40,11 +41,12 @@ void tsi_row_sweeps_finish(tristar_precond_t *precond) {
 
 /* ---- Factors ------------------------------------------------------------------------------------------- */
 
-/* Do the options leave open how the factors are applied? */
+/* Do the options permit both ways to apply the factors? */
 static bool are_options_open(const tristar_precond_t *p) {
   const tristar_precond_options *o = &p->options;
   return o->partition == TRISTAR_PARTITION_AUTO && o->engine != TRISTAR_ENGINE_TASKS && o->nrhs <= 1 &&
-         o->place == TRISTAR_PLACE_CPU && o->kind != TRISTAR_PRECOND_ICT; /* whose rows have no images of U */
+         o->place == TRISTAR_PLACE_CPU &&
+         o->kind != TRISTAR_PRECOND_ICT; /* its rows have no mirror images of U */
 }
 
 static bool have_supernodes(const tristar_precond_t *p, const tsi_factor_rows *f) {
@@ -53,7 +55,7 @@ static bool have_supernodes(const tristar_precond_t *p, const tsi_factor_rows *f
   return tsi_has_supernodes(&upper) || (!tsi_precond_shares_factor(p) && tsi_has_supernodes(&lower));
 }
 
-/* Unless they are there. The factorization has verified that pivots have inverses. */
+/* Computes the inverses, unless they exist. The factorization has verified that pivots have inverses. */
 static tristar_status invert_diagonal(tristar_precond_t *p, const tsi_factor_rows *f) {
   const size_t bytes = p->sparse->scalar_bytes;
   tsi_row_sweeps *s = &p->by_rows;
@@ -70,7 +72,7 @@ static tristar_status invert_diagonal(tristar_precond_t *p, const tsi_factor_row
 
 tristar_status tsi_row_sweeps_keep(tristar_precond_t *precond, tsi_factor_rows *factors, bool *kept) {
   tsi_row_sweeps *s = &precond->by_rows;
-  const tsi_count entries = (factors->ptr[factors->n] + factors->n) / 2; /* of a triangle */
+  const tsi_count entries = (factors->ptr[factors->n] + factors->n) / 2; /* of one triangle */
   const tsi_row_way way = tsi_row_way_of_one(factors->n, entries, precond->sparse->scalar_bytes);
   s->most = way == TSI_ROWS_WHOLE ? MOST_OF_WHOLE : MOST_OF_WINDOWS;
   *kept = precond->sweep[0].plan == NULL && are_options_open(precond) &&
@@ -88,7 +90,7 @@ tristar_status tsi_row_sweeps_keep(tristar_precond_t *precond, tsi_factor_rows *
 
 /* ---- Applications -------------------------------------------------------------------------------------- */
 
-/* The sweeps take the place of the factors. */
+/* Replaces the factors by sweeps. */
 static tristar_status replace(tristar_precond_t *p) {
   tsi_row_sweeps *s = &p->by_rows;
   (void)pthread_rwlock_wrlock(&s->lock);
@@ -104,7 +106,7 @@ static tristar_status replace(tristar_precond_t *p) {
   return status;
 }
 
-/* Is op(M) what rows of the factors solve with? */
+/* Do the rows of the factors solve with op(M)? */
 static bool is_own_op(const tristar_precond_t *p, tristar_op op) {
   return op == TRISTAR_N || (p->symmetry != TRISTAR_GENERAL && !p->sparse->is_complex);
 }
@@ -126,7 +128,7 @@ tristar_status tsi_row_sweeps_apply(tristar_precond_t *precond, tristar_op op, i
   return *done ? TRISTAR_OK : replace(precond);
 }
 
-/* Level sets that were not counted yet. */
+/* Counts the level sets, unless they were counted. */
 static tristar_status count_levels(const tristar_precond_t *p, tristar_precond_stats *stats) {
   tsi_env *env = &p->ts->env;
   const tsi_factor_rows *f = &p->by_rows.factors;
@@ -146,7 +148,8 @@ static tristar_status count_levels(const tristar_precond_t *p, tristar_precond_s
 
 tristar_precond_stats tsi_row_sweeps_stats(const tristar_precond_t *precond) {
   pthread_rwlock_t *lock = (pthread_rwlock_t *)&precond->by_rows.lock;
-  if (tsi_env_is_inherited(&precond->ts->env)) return precond->stats; /* its lock may be held for ever */
+  if (tsi_env_is_inherited(&precond->ts->env))
+    return precond->stats; /* the parent process may hold its lock for ever */
   (void)pthread_rwlock_rdlock(lock);
   tristar_precond_stats stats = precond->stats;
   if (count_levels(precond, &stats) != TRISTAR_OK) stats.levels_lower = stats.levels_upper = 0;

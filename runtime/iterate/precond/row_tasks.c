@@ -1,26 +1,26 @@
-/* The rows of factors as tasks: see row_tasks.h. */
+/* Tasks that compute the rows of factors: see row_tasks.h. */
 #include "runtime/iterate/precond/row_tasks.h"
 
 #include "runtime/machine/predict.h"
 #include "runtime/iterate/precond/level_fill.h"
 #include "runtime/exec/starpu/tasks.h"
 
-/* Of factors, that one worker computes where a row has few entries. */
+/* Entries of factors that one worker computes if rows have few entries. */
 #define ENTRIES_PER_MICROSECOND 50
-/* Rows of a level set lie apart: working on them takes as many times as long as row after row (measured with
- * grids in their natural order). */
+/* Ratio of the times of a scattered row and of rows in order. The rows of a level set are scattered in memory
+ * (measured with grids in their natural order). */
 #define SCATTERED (TSI_ROW_TASKS_LEAST - 1)
-/* Entries of a group that is worth a task, and where tasks are asked for. */
+/* Least entries of a group of its own; below, if the caller demands tasks. */
 #define LEAST_OF_TASK 4000
 #define LEAST_OF_TASK_ASKED_FOR 64
 
 struct tsi_row_tasks {
-  tsi_index parts, count; /* groups */
+  tsi_index parts, count; /* number of parts; number of groups */
   tsi_index *order;       /* n: rows, group by group */
   tsi_index *start;       /* count + 1 */
   tsi_index *part;        /* count */
-  tsi_index steps;        /* level sets, those that come together counted as one */
-  tsi_count critical;     /* entries of the heaviest groups of all steps */
+  tsi_index steps;        /* level sets; consecutive ones in one group count as one */
+  tsi_count critical;     /* sum over the steps of the entries of the largest group */
   tsi_task_list *list;
   tsi_tasks *tasks;
   tsi_row_function function;
@@ -33,7 +33,7 @@ static tsi_count entries_of(const tsi_factor_rows *rows, tsi_index i) {
   return rows->ptr[i + 1] - rows->ptr[i];
 }
 
-/* Rows by level; first, levels + 1: where the rows of each level begin. depth counts from 1. */
+/* Sorts rows by level. first, levels + 1: index of the first row of each level. depth counts from 1. */
 static void sort_by_level(tsi_index n, const tsi_index *depth, tsi_index levels, tsi_index *first,
                           tsi_index *order) {
   for (tsi_index l = 0; l <= levels; l++) first[l] = 0;
@@ -49,7 +49,8 @@ static void add_group(tsi_row_tasks *t, tsi_index part, tsi_index end) {
   t->start[t->count] = end;
 }
 
-/* Rows begin .. end - 1 of the order, which are of one level, in that many groups of like weight. */
+/* Divides rows begin .. end - 1 of the order, which belong to one level, into `groups` groups with similar
+ * numbers of entries. */
 static void divide_level(const tsi_factor_rows *rows, tsi_row_tasks *t, tsi_index begin, tsi_index end,
                          tsi_index groups, tsi_count weight) {
   tsi_count sum = 0, before = 0, heaviest = 0;
@@ -64,7 +65,8 @@ static void divide_level(const tsi_factor_rows *rows, tsi_row_tasks *t, tsi_inde
   t->critical += heaviest;
 }
 
-/* A level too light to be divided goes on with the group of part 0 that such levels before it are in. */
+/* Groups all rows. A level with too few entries to be divided joins the group of part 0 of the previous such
+ * levels. */
 static void group_rows(const tsi_factor_rows *rows, tsi_index levels, const tsi_index *first, tsi_count least,
                        tsi_row_tasks *t) {
   bool together = false;
@@ -113,7 +115,8 @@ static void run_group(void *context, const tsi_index argument[4], int worker) {
     t->function(t->context, t->order[k], t->part[group]);
 }
 
-/* A group waits for those of the rows that its rows need, and for the one before it of the same part. */
+/* A group depends on the groups of all rows that its rows need, and on the previous group of the same
+ * part. */
 static tristar_status add_edges(const tsi_factor_rows *rows, const tsi_index *owner, tsi_index group,
                                 tsi_index before, tsi_index *seen, tsi_row_tasks *t) {
   seen[group] = group;
@@ -135,7 +138,7 @@ static tristar_status list_tasks(tsi_env *env, const tsi_factor_rows *rows, tsi_
   TSI_OWNED tsi_index *seen = NULL, *owner = NULL;
   TSI_TRY(TSI_ALLOC(env, owner, rows->n));
   TSI_TRY(TSI_ALLOC(env, seen, t->count));
-  TSI_SCRATCH(env, tsi_index, last, t->parts); /* group of a part */
+  TSI_SCRATCH(env, tsi_index, last, t->parts); /* latest group of each part */
   for (tsi_index p = 0; p < t->parts; p++) last[p] = TSI_NONE;
   TSI_TRY(tsi_task_list_create(env, &t->list));
   for (tsi_index group = 0; group < t->count; group++) {
@@ -155,7 +158,7 @@ static tristar_status list_tasks(tsi_env *env, const tsi_factor_rows *rows, tsi_
   return TRISTAR_OK;
 }
 
-/* Is it predicted to be faster than one row after the other? */
+/* Are the tasks predicted to be faster than computing rows in order? */
 static bool pays(tristar_t *ts, const tsi_row_tasks *t, tsi_count entries) {
   const tsi_costs costs = tsi_costs_assumed(&ts->machine, t->parts);
   const double critical = SCATTERED * (double)t->critical / ENTRIES_PER_MICROSECOND;
@@ -168,7 +171,7 @@ tristar_status tsi_row_tasks_create(tristar_t *ts, const tsi_factor_rows *rows, 
   double start_seconds;
   TSI_CLEANUP(tsi_row_tasks_destroy) tsi_row_tasks *t = NULL;
   *out = NULL;
-  /* the critical path has a part of all entries or more: tasks of so few parts cannot pay */
+  /* the critical path has at least 1 / parts of all entries: with so few parts, tasks cannot be faster */
   if (!asked_for && parts <= SCATTERED) return TRISTAR_OK;
   TSI_TRY(TSI_ALLOC_ZERO(env, t, 1));
   t->parts = parts;

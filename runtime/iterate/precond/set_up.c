@@ -1,4 +1,4 @@
-/* What the values of a matrix make of a preconditioner: see precond.h. */
+/* Computes a preconditioner from the values of a matrix: see precond.h. */
 #include "runtime/iterate/precond/hermitian_part.h"
 #include "runtime/iterate/precond/level_fill.h"
 #include "runtime/iterate/precond/precond.h"
@@ -9,12 +9,14 @@ static tristar_status allocate(const tristar_precond_t *p, tsi_count count, void
 
 /* ---- The matrix ---------------------------------------------------------------------------------------- */
 
-/* to[i] = entry (i, i), which is there of every row. Errors: SINGULAR. */
+/* to[i] = entry (i, i), which every row must have. Errors: SINGULAR. */
 static tristar_status take_diagonal(const tristar_precond_t *p, const void *values, void *to) {
   const tsi_pattern *a = p->pattern;
   const size_t bytes = p->sparse->scalar_bytes;
   for (tsi_index j = 0; j < a->n; j++) {
-    tsi_count e = a->ptr[j] + (a->ptr[j + 1] - a->ptr[j]) / 2; /* as a rule, of both triangles */
+    tsi_count e =
+        a->ptr[j] + (a->ptr[j + 1] - a->ptr[j]) /
+                        2; /* the middle entry, which usually is the diagonal if both triangles are given */
     if (e == a->ptr[j + 1] || a->index[e] != j) e = tsi_pattern_find(a, j, j);
     if (e == TSI_NONE)
       TSI_FAIL(&p->ts->env, TRISTAR_ERR_SINGULAR, "row %d, counted from 0, has no entry on the diagonal", j);
@@ -58,9 +60,9 @@ static bool have_zeros(const tristar_precond_t *p, const void *values) {
   return found;
 }
 
-/* Are the rows of A the lines of its pattern? So they are of a symmetric A whose entries all have images,
- * where values below the diagonal are not read: IC. The values, which are symmetric, show images of all
- * entries that are not zero. Errors: MEMORY. */
+/* Can the rows of A share the arrays of its pattern? Yes for IC with a symmetric A whose entries all have
+ * mirror images: it does not read values below the diagonal. The values are symmetric, so entries that are
+ * not zero have mirror images. Errors: MEMORY. */
 static tristar_status are_lent(const tristar_precond_t *p, bool symmetric, const void *values, bool *lent) {
   tsi_count missing = 0;
   *lent = tsi_full_is_pattern(p->pattern) && (!symmetric || p->options.kind == TRISTAR_PRECOND_IC);
@@ -70,7 +72,7 @@ static tristar_status are_lent(const tristar_precond_t *p, bool symmetric, const
   return TRISTAR_OK;
 }
 
-/* Of IC, whose upper triangle alone is read. */
+/* For IC, which reads only the upper triangle. */
 tristar_status tsi_precond_mirror_rows(tristar_precond_t *p) {
   tsi_env *env = &p->ts->env;
   p->mirrored = true;
@@ -79,7 +81,7 @@ tristar_status tsi_precond_mirror_rows(tristar_precond_t *p) {
   return env->check ? tsi_factor_rows_check(env, &p->rows) : TRISTAR_OK;
 }
 
-/* Errors: SINGULAR, MEMORY. */
+/* Makes the rows, unless they exist. Errors: SINGULAR, MEMORY. */
 static tristar_status need_rows(tristar_precond_t *p, bool symmetric, const void *values) {
   tsi_env *env = &p->ts->env;
   bool lent;
@@ -88,7 +90,7 @@ static tristar_status need_rows(tristar_precond_t *p, bool symmetric, const void
     return tsi_precond_mirror_rows(p);
   TSI_TRY(are_lent(p, symmetric, values, &lent));
   if (lent)
-    p->full = (tsi_entries){.n = p->n, .ptr = p->pattern->ptr, .index = p->pattern->index}; /* lent */
+    p->full = (tsi_entries){.n = p->n, .ptr = p->pattern->ptr, .index = p->pattern->index}; /* borrowed */
   else
     TSI_TRY(tsi_full_rows(env, p->pattern, symmetric, &p->full));
   p->rows = (tsi_factor_rows){.n = p->n, .ptr = p->full.ptr, .index = p->full.index};
@@ -97,8 +99,8 @@ static tristar_status need_rows(tristar_precond_t *p, bool symmetric, const void
   return TRISTAR_OK;
 }
 
-/* A with values. The pattern is that of p->rows. symmetric: the symmetry of M is known, and that of A.
- * Errors: SINGULAR, MEMORY. */
+/* Makes A with values, on the pattern of p->rows. symmetric: A has the symmetry of M, which is set. Errors:
+ * SINGULAR, MEMORY. */
 static tristar_status take_rows(tristar_precond_t *p, bool symmetric, const void *values,
                                 tsi_factor_rows *a) {
   TSI_TRY(need_rows(p, symmetric, values));
@@ -138,7 +140,8 @@ static tristar_op adjoint_of(const tristar_precond_t *p) {
   return p->symmetry == TRISTAR_HERMITIAN ? TRISTAR_C : TRISTAR_T;
 }
 
-/* The second sweep with the triangle of the first. Panels serve both; rows come in an order for each. */
+/* Makes the second sweep with the triangle of the first. Panels serve both; a triangle by rows is stored once
+ * for each. */
 static tristar_status make_other_sweep(tristar_precond_t *p, const tsi_factor_rows *rows, tristar_uplo uplo,
                                        tristar_op op) {
   if (p->stats.partition[0] != TRISTAR_PARTITION_SUPERNODES)
@@ -231,7 +234,7 @@ void tsi_shift_diagonal(const tsi_sparse_kernels *sparse, const tsi_factor_rows 
     sparse->multiply(1, values + (size_t)a->diagonal[i] * sparse->scalar_bytes, 1 + shift);
 }
 
-/* Two factors, or one? That stays as it is. */
+/* Two factors, or one? The first choice is final. */
 static tristar_status choose_pair(const tristar_precond_t *p, const void *values, bool *pair) {
   const bool is_complex = p->sparse->is_complex;
   const tristar_symmetry symmetry = p->pattern->symmetry;
@@ -245,7 +248,7 @@ static tristar_status choose_pair(const tristar_precond_t *p, const void *values
   return TRISTAR_OK;
 }
 
-/* a: of a pair on a symmetric pattern, with part where the pattern of the factors is to be found. */
+/* a: for a pair on a symmetric pattern, with part if the pattern of the factors is not computed yet. */
 static tristar_status compute_fsai(tristar_precond_t *p, const tsi_factor_rows *a, bool pair,
                                    const void *part) {
   tsi_breakdown breakdown;
@@ -310,7 +313,7 @@ out:
 tristar_status tsi_precond_set_up(tristar_precond_t *precond, const void *values) {
   const tristar_precond_kind kind = precond->options.kind;
   if (kind == TRISTAR_PRECOND_ILUT || kind == TRISTAR_PRECOND_ICT)
-    tsi_precond_drop_sweeps(precond); /* their patterns follow from values */
+    tsi_precond_drop_sweeps(precond); /* their patterns depend on values */
   switch (kind) {
   case TRISTAR_PRECOND_NONE:
     break;

@@ -3,21 +3,21 @@
 #include "runtime/iterate/precond/precond.h"
 
 void tsi_precond_drop_sweeps(tristar_precond_t *precond) {
-  if (precond->sweep[1].factor == NULL) precond->sweep[1].plan = NULL; /* of sweep 0 */
+  if (precond->sweep[1].factor == NULL) precond->sweep[1].plan = NULL; /* sweep 0 owns it */
   for (int i = 0; i < 2; i++) {
     tristar_plan_destroy(&precond->sweep[i].plan);
     tristar_factor_destroy(&precond->sweep[i].factor);
   }
 }
 
-/* Entries of the triangle that row i begins with, or ends with, and how many. */
+/* The entries of row i that belong to a triangle: *first is the first one; returns their number. */
 static tsi_count part_of(const tsi_factor_rows *rows, tsi_index i, bool lower, tsi_count *first) {
   *first = lower ? rows->ptr[i] : rows->diagonal[i];
   return (lower ? rows->diagonal[i] + 1 : rows->ptr[i + 1]) - *first;
 }
 
-/* One triangle of the rows: values, and indices unless to_index is NULL. one: of the diagonal; NULL: that of
- * the rows. bytes: a constant. */
+/* Copies one triangle of the rows: values, and indices unless to_index is NULL. one: the diagonal entry to
+ * use; NULL: the entry of the rows. bytes: a constant. */
 static inline __attribute__((always_inline)) void copy_part(const tsi_factor_rows *rows, bool lower,
                                                             const double *one, tsi_index *to_index,
                                                             void *to_values, const size_t bytes) {
@@ -35,7 +35,7 @@ static inline __attribute__((always_inline)) void copy_part(const tsi_factor_row
   }
 }
 
-/* One triangle of the rows, with a diagonal of ones if unit, and conjugates if op is C. */
+/* Copies one triangle of the rows: with a diagonal of ones if unit, conjugated if op is C. */
 static void copy_triangle(const tristar_precond_t *p, const tsi_factor_rows *rows, bool lower, bool unit,
                           tristar_op op, tsi_index *index, void *values) {
   const size_t bytes = p->sparse->scalar_bytes;
@@ -78,10 +78,10 @@ static tristar_status make_plan(tristar_precond_t *p, int which) {
 
 /* Were all values verified when they were computed? */
 static bool are_finite(const tristar_precond_t *p) {
-  return p->options.kind != TRISTAR_PRECOND_SSOR; /* whose diagonal may overflow */
+  return p->options.kind != TRISTAR_PRECOND_SSOR; /* the diagonal of SSOR may overflow */
 }
 
-/* The factor of a sweep that is not there yet. */
+/* Makes the factor of a sweep. */
 static tristar_status import(tristar_precond_t *p, int which, const tsi_factor_rows *rows, bool lower,
                              bool unit, tristar_op op) {
   tsi_env *env = &p->ts->env;
