@@ -1,6 +1,6 @@
-/* Shared by the adapters: the shape of a function that can fail, as in runtime/base/env.h, by way of the
- * public functions of tristar_adapter.h. The only headers an adapter may include are tristar*.h, those of
- * runtime/adapters/, those of its solver, and standard ones.
+/* Error handling shared by the adapters. The macros resemble those of runtime/base/env.h, but call only the
+ * public functions of tristar_adapter.h. An adapter may include only tristar*.h, headers of
+ * runtime/adapters/, headers of its solver, and standard headers.
  *
  *     tristar_status tsi_something(tristar_t *ts, ...) {
  *       TSI_OWNED int64_t *work = NULL;
@@ -26,11 +26,11 @@
 #define TSI_FAIL(ts, code, ...)                                                                              \
   return tristar_adapter_fail((ts), (code), __func__, __FILE__, __LINE__, __VA_ARGS__)
 
-/* The status of a public function whose argument `object` is NULL, so that there is no context. */
+/* Status returned by a public function whose argument `object` is NULL. No context can record a message. */
 #define TSI_NULL(object)                                                                                     \
   tristar_adapter_fail(NULL, TRISTAR_ERR_ARGUMENT, __func__, __FILE__, __LINE__, "%s is NULL", #object)
 
-/* status of allocating `count` elements of the type that the pointer p points to; NULL in p on failure. */
+/* Allocates `count` elements of the type that p points to. Returns the status; a failure sets p to NULL. */
 #define TSI_ALLOC(ts, p, count)                                                                              \
   tristar_adapter_allocate((ts), (size_t)(count), sizeof *(p), __func__, __FILE__, __LINE__, (void **)&(p))
 
@@ -40,8 +40,8 @@
     (p) = NULL;                                                                                              \
   } while (0)
 
-/* In front of a declaration: what the variable has is released at the end of its block. TSI_OWNED is for
- * pointers to memory of TSI_ALLOC; `release` is a function of a pointer to the variable. */
+/* Prefix of a declaration: releases the variable at the end of its block. TSI_OWNED is for pointers to memory
+ * of TSI_ALLOC; `release` is a function that receives a pointer to the variable. */
 #define TSI_OWNED TSI_CLEANUP(tsi_free_owned)
 #define TSI_CLEANUP(release) __attribute__((cleanup(release)))
 

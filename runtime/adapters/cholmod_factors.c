@@ -22,7 +22,7 @@ static size_t scalar_bytes(const cholmod_factor *L) {
   return L->xtype == CHOLMOD_REAL ? real_bytes(L) : 2 * real_bytes(L);
 }
 
-/* The kinds of factors that can be imported; anything else is told. */
+/* Accepts the kinds of factors that can be imported; reports an error for others. */
 static tristar_status check_kind(tristar_t *ts, const cholmod_factor *L) {
   if (L == NULL) TSI_FAIL(ts, TRISTAR_ERR_ARGUMENT, "the cholmod_factor is NULL");
   if (L->itype != CHOLMOD_INT && L->itype != CHOLMOD_LONG)
@@ -49,7 +49,7 @@ static tristar_status check_kind(tristar_t *ts, const cholmod_factor *L) {
   return TRISTAR_OK;
 }
 
-/* The dense blocks of a supernodal factor, as they are. */
+/* Views the dense blocks of a supernodal factor without copying them. */
 static tristar_status supernodes(tristar_t *ts, const cholmod_factor *L, tsi_cholmod *work,
                                  tristar_triangle *lower) {
   const char *x = L->x;
@@ -64,7 +64,7 @@ static tristar_status supernodes(tristar_t *ts, const cholmod_factor *L, tsi_cho
   return TRISTAR_OK;
 }
 
-/* Real and imaginary parts of the columns side by side; what lies between the columns stays undefined. */
+/* Interleaves real and imaginary parts of the columns. Gaps between columns stay undefined. */
 static tristar_status interleave(tristar_t *ts, const cholmod_factor *L, tsi_cholmod *work) {
   const char *x = L->x, *z = L->z;
   const size_t bytes = real_bytes(L);
@@ -79,8 +79,8 @@ static tristar_status interleave(tristar_t *ts, const cholmod_factor *L, tsi_cho
   return TRISTAR_OK;
 }
 
-/* The columns of a simplicial factor, wherever they lie. For L D L^T the first entry of each is that of D, in
- * the place of the one on L's diagonal. */
+/* Views the columns of a simplicial factor, which CHOLMOD may store in any order. For L D L^T the first entry
+ * of each column is the entry of D, stored in place of the diagonal entry of L. */
 static tristar_status columns(tristar_t *ts, const cholmod_factor *L, tsi_cholmod *work,
                               tristar_factors *factors) {
   const size_t integer = is_long(L) ? sizeof(SuiteSparse_long) : sizeof(int), scalar = scalar_bytes(L);

@@ -1,4 +1,4 @@
-/* A copy of what KLU's objects hold: see klu_factors.h. */
+/* Copies the data of KLU's objects: see klu_factors.h. */
 #include "runtime/adapters/klu_factors.h"
 
 #include <stdbool.h>
@@ -45,11 +45,11 @@ static void free_columns(tsi_klu_columns *c) {
   TSI_FREE(c->values);
 }
 
-/* Calls klu_*_extract. The imaginary parts come behind the real ones: columns.values has twice the entries.
- */
+/* Calls klu_*_extract. It stores the imaginary parts after the real parts, so columns.values has twice as
+ * many entries. */
 static bool extract(tristar_klu family, const void *Symbolic, const void *Numeric, const sizes *s,
                     tsi_klu *w) {
-  void *symbolic = (void *)Symbolic, *numeric = (void *)Numeric; /* KLU does not change them here */
+  void *symbolic = (void *)Symbolic, *numeric = (void *)Numeric; /* KLU only reads them here. */
   void *lp = w->lower.ptr, *li = w->lower.index, *up = w->upper.ptr, *ui = w->upper.index;
   void *fp = w->off.ptr, *fi = w->off.index, *p = w->row_order, *q = w->column_order;
   double *lx = w->lower.values, *ux = w->upper.values, *fx = w->off.values, *r = w->row_scale;
@@ -72,7 +72,7 @@ static bool extract(tristar_klu family, const void *Symbolic, const void *Numeri
   }
 }
 
-/* From KLU's types to int64_t and to real and imaginary parts side by side. */
+/* Converts KLU's types to int64_t and interleaves real and imaginary parts. */
 static tristar_status convert(tristar_t *ts, tristar_klu family, int64_t n, int64_t count,
                               tsi_klu_columns *c) {
   const double *apart = c->values;
@@ -92,7 +92,8 @@ static tristar_status convert(tristar_t *ts, tristar_klu family, int64_t n, int6
   return TRISTAR_OK;
 }
 
-/* KLU divides row row_order[k] of the matrix by its k-th scale factor: puts divisors by row of the matrix. */
+/* KLU divides row row_order[k] of the matrix by its k-th scale factor. Sorts the divisors by row of the
+ * matrix. */
 static tristar_status order_scale(tristar_t *ts, tsi_klu *w) {
   double *scale = NULL;
   TSI_TRY(TSI_ALLOC(ts, scale, w->n));
@@ -125,7 +126,7 @@ static tristar_status copy(tristar_t *ts, tristar_klu family, const void *Symbol
   return order_scale(ts, w);
 }
 
-/* KLU goes on after a zero pivot if halt_if_singular says so, and then divides by it. */
+/* Refuses zero pivots. Unless halt_if_singular is set, KLU continues after a zero pivot and divides by it. */
 static tristar_status check_pivots(tristar_t *ts, bool complex_values, const tsi_klu *w) {
   const tsi_klu_columns *u = &w->upper;
   const double *values = u->values;

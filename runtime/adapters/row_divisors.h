@@ -1,11 +1,12 @@
-/* Factors P R A Q = L U of a solver that divides rows, R = diag(1 / divisor), as tristar_factors, whose
- * row_scale multiplies rows.
+/* Converts factors P R A Q = L U of a solver that divides rows by R = diag(1 / divisor) to tristar_factors,
+ * whose row_scale multiplies rows.
  *
- * Where 1 / divisor overflows or is subnormal, as of a row with entries of 1e-310, row k of L U is multiplied
- * by a power of two, K(k): P K R A Q = (K L K^-1) (K U). L keeps ones on its diagonal. The products are exact
- * unless entries underflow, which then are 1e-280 times as large as the largest one of their row at most.
+ * 1 / divisor may overflow or be subnormal, for example for a row with entries of 1e-310. Then row k of L U
+ * is multiplied by a power of two, K(k): P K R A Q = (K L K^-1) (K U). L keeps its unit diagonal. The
+ * products are exact unless entries underflow. Such entries are at most 1e-280 times the largest entry of
+ * their row.
  *
- * Reads   divisors.   Writes  row_scale, and the values of L and U, which belong to the adapter. */
+ * Reads   the divisors.   Writes  row_scale, and the values of L and U, which the adapter owns. */
 #pragma once
 
 #include <math.h>
@@ -13,10 +14,11 @@
 
 #include "runtime/adapters/adapter.h"
 
-#define TSI_EXPONENT_MOST 1010 /* of a scaled reciprocal: solves and estimates stay in range with it */
+/* Exponent of a scaled reciprocal. Solves and estimates stay in range with it. */
+#define TSI_EXPONENT_MOST 1010
 
-/* Exponent of K for a row, as small as it can be: what it leaves is a bad scaling of the row. 0, NaN and
- * infinity have none: the import refuses their reciprocals. */
+/* Returns the smallest possible exponent of K for a row; the row remains badly scaled. Returns 0 for the
+ * divisors 0, NaN and infinity; the import refuses their reciprocals. */
 static inline int tsi_row_shift(double divisor) {
   if (divisor == 0 || !isfinite(divisor) || isnormal(1 / divisor)) return 0;
   int exponent;
@@ -28,8 +30,8 @@ static inline int64_t tsi_triangle_integer(int bits, const void *integers, int64
   return bits == 32 ? ((const int32_t *)integers)[k] : ((const int64_t *)integers)[k];
 }
 
-/* Entry (i, j) of the triangle times 2^(shift[i] - shift[j]) if it is L, times 2^shift[i] if it is U. Its
- * format is COLUMNS or ROWS; values have `parts` doubles each. */
+/* Multiplies entry (i, j) of L by 2^(shift[i] - shift[j]), of U by 2^shift[i]. The format of the triangle is
+ * COLUMNS or ROWS; each value consists of `parts` doubles. */
 static inline void tsi_shift_triangle(int64_t n, const tristar_triangle *triangle, bool is_lower,
                                       const int *shift, int parts, double *values) {
   const bool by_rows = triangle->format == TRISTAR_TRIANGLE_ROWS;
@@ -45,8 +47,9 @@ static inline void tsi_shift_triangle(int64_t n, const tristar_triangle *triangl
   }
 }
 
-/* row_scale (n, by row of A): divisors become factors. lower, upper: the values of factors->lower and
- * factors->upper, which are changed where shifts are needed. The other members of *factors are set. */
+/* Replaces the n divisors in row_scale, indexed by row of A, by factors. lower, upper: the values of
+ * factors->lower and factors->upper, which are changed if a row needs a shift. All other members of *factors
+ * are inputs. */
 static inline tristar_status tsi_divisors_to_factors(tristar_t *ts, const tristar_factors *factors,
                                                      double *row_scale, double *lower, double *upper) {
   const int parts = factors->scalar == TRISTAR_COMPLEX_DOUBLE ? 2 : 1;

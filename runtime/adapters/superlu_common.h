@@ -1,13 +1,14 @@
-/* What the factors of SuperLU and of SuperLU_DIST have in common: permutations that say where a row goes, and
- * scale factors in the real type of the factors. */
+/* Shared by the adapters of SuperLU and SuperLU_DIST: permutations that map rows to positions, and scale
+ * factors in the real type of the factors. */
 #pragma once
 
 #include <stdbool.h>
 
 #include "runtime/adapters/adapter.h"
 
-/* order[perm[i]] = i: perm[i] is where row (column) i of A stands in the factors, order[k] which row (column)
- * of A is the k-th there. perm: n integers of `bits` bits; name: of perm, for the message. */
+/* Inverts a permutation: order[perm[i]] = i. perm[i] is the position of row (column) i of A in the factors;
+ * order[k] is the row (column) of A at position k. perm has n integers of `bits` bits. The error message
+ * contains `name`. */
 static inline tristar_status tsi_invert_permutation(tristar_t *ts, const char *name, const void *perm,
                                                     int bits, int64_t n, int64_t *order) {
   for (int64_t k = 0; k < n; k++) order[k] = -1;
@@ -24,7 +25,7 @@ static inline tristar_status tsi_invert_permutation(tristar_t *ts, const char *n
   return TRISTAR_OK;
 }
 
-/* A copy of n scale factors in double. */
+/* Copies n scale factors to double. */
 static inline tristar_status tsi_copy_scale(tristar_t *ts, const void *scale, bool single, int64_t n,
                                             double **copy) {
   TSI_TRY(TSI_ALLOC(ts, *copy, n));

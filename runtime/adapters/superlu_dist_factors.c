@@ -1,23 +1,22 @@
-/* From the factors of SuperLU_DIST, all on this process, to a view of them that tristar_import_supernodal
- * reads.
+/* Makes a view for tristar_import_supernodal of factors of SuperLU_DIST that are all on this process.
  *
  *   Pc Pr diag(R) A diag(C) Pc^T = L U
  *
  * Row i of A is therefore row perm_c[perm_r[i]] of L U, and column j is column perm_c[j].
  *
  * Reads   for each supernode k, with columns xsup[k] ... xsup[k+1] - 1:
- *         Lnzval_bc_ptr[k]  a dense block of these columns: below the diagonal it is L, on and above it is U
- *         Lrowind_bc_ptr[k] the rows of the block: number of blocks, number of rows, and then for each block
+ *         Lnzval_bc_ptr[k]  a dense block of these columns: L below the diagonal, U on and above it
+ *         Lrowind_bc_ptr[k] the rows of the block: number of blocks, number of rows; then for each block
  *                           its supernode, its number of rows, the rows
- *         Ufstnz_br_ptr[k]  the rows of k in U, to the right of the diagonal block; NULL if there is nothing:
- *                           number of blocks, of values, of integers, and then for each block its supernode,
- *                           its number of values, and for each of its columns the first row that is not zero,
- *                           or xsup[k+1]; from that row on the column is full down to the end of k
+ *         Ufstnz_br_ptr[k]  the rows of k in U, to the right of the diagonal block; NULL if there are none:
+ *                           number of blocks, of values, of integers; then for each block its supernode,
+ *                           its number of values, and for each of its columns the first nonzero row,
+ *                           or xsup[k+1]; the column is dense from this row to the last row of k
  *         Unzval_br_ptr[k]  these values, column after column
- * Writes  nothing of SuperLU_DIST. The blocks of L are viewed where they are; U is put together by columns.
+ * Writes  nothing of SuperLU_DIST. The blocks of L are viewed in place; U is copied to columns.
  *
- * Every number that an array is indexed with is checked before, or by the import. That the arrays are as long
- * as their headers say is assumed. */
+ * This file or the import checks every number before it is used as an index. Not checked: the arrays are
+ * assumed to have the lengths in their headers. */
 #include "runtime/adapters/superlu_dist_factors.h"
 
 #include <string.h>
@@ -56,7 +55,7 @@ tristar_status tsi_superlu_dist_check(tristar_t *ts, const tsi_superlu_dist_part
   return TRISTAR_OK;
 }
 
-/* The rows of supernode k, without the headers between them. */
+/* Copies the rows of supernode k without the headers between them. */
 static tristar_status copy_rows(tristar_t *ts, tsi_superlu_dist *work, int64_t k) {
   const int_t *index = work->from->lower_index[k] + BC_HEADER;
   const int64_t blocks = work->from->lower_index[k][0];
@@ -102,7 +101,8 @@ static tristar_status view_lower(tristar_t *ts, tsi_superlu_dist *work, tristar_
   return TRISTAR_OK;
 }
 
-/* The rows of supernode k in U, right of the diagonal block: counted into next, or (store) copied there. */
+/* Visits the rows of supernode k in U, to the right of the diagonal block. Counts them in next, or copies
+ * them there if `store` is set. */
 static tristar_status walk_upper(tristar_t *ts, tsi_superlu_dist *work, int64_t k, const char *values,
                                  bool store) {
   const int_t *xsup = work->from->xsup, *index = work->from->upper_index[k], *end;
@@ -136,7 +136,7 @@ static tristar_status walk_upper(tristar_t *ts, tsi_superlu_dist *work, int64_t 
   return TRISTAR_OK;
 }
 
-/* What is in the diagonal block of supernode k, which ends the columns of U. */
+/* Copies the upper triangle of the diagonal block of supernode k to the ends of the columns of U. */
 static void copy_diagonal(tsi_superlu_dist *work, int64_t k) {
   const int_t *xsup = work->from->xsup;
   const size_t bytes = work->from->bytes, lda = (size_t)(work->starts[k + 1] - work->starts[k]);

@@ -1,4 +1,5 @@
-/* Factors on a grid of processes: see superlu_dist_gather.h. The arrays: see superlu_dist_factors.c. */
+/* Gathers factors from a grid of processes: see superlu_dist_gather.h. The arrays: see
+ * superlu_dist_factors.c. */
 #include "runtime/adapters/superlu_dist_gather.h"
 
 #include <limits.h>
@@ -7,17 +8,17 @@
 #include "runtime/adapters/adapter.h"
 
 enum {
-  LOWER_INDEX, /* integers of a supernode of L without their header: blocks, each with its rows */
+  LOWER_INDEX, /* Number of integers of a supernode of L without the header: blocks, each with its rows. */
   LOWER_BLOCKS,
   LOWER_ROWS,
-  UPPER_INDEX, /* the same of U */
+  UPPER_INDEX, /* The same for U. */
   UPPER_BLOCKS,
   UPPER_VALUES,
   SIZES
 };
-enum { AT_ONCE = 128 }; /* supernodes whose sizes travel together */
+enum { AT_ONCE = 128 }; /* Number of supernodes whose sizes one reduction sums. */
 
-/* What messages are about. */
+/* Tags of messages. */
 enum { INDEX_TAG = 0, VALUES_TAG = 1 };
 
 typedef struct gathering {
@@ -26,7 +27,7 @@ typedef struct gathering {
   const tsi_superlu_dist_parts *from;
   tsi_superlu_dist_gathered *all;
   int64_t supernodes;
-  int64_t most_index, most_values; /* of a part that one process sends */
+  int64_t most_index, most_values; /* Largest lengths of a piece that one process sends. */
   MPI_Datatype scalar;
 } gathering;
 
@@ -62,7 +63,7 @@ static bool has_upper(const gathering *g, int process, int64_t k) {
   return row_of(g, process) == k % g->grid->nprow;
 }
 
-/* The arrays of this process for supernode k; NULL: it has nothing of it. */
+/* Returns the array of this process for supernode k, or NULL if it stores no piece of it. */
 static const int_t *own_index(const gathering *g, bool upper, int64_t k) {
   if (upper) return has_upper(g, g->grid->iam, k) ? g->from->upper_index[k / g->grid->nprow] : NULL;
   return has_lower(g, g->grid->iam, k) ? g->from->lower_index[k / g->grid->npcol] : NULL;
@@ -79,7 +80,7 @@ static const void *own_values(const gathering *g, bool upper, int64_t k) {
 static int64_t width_of(const gathering *g, int64_t k) {
   return (int64_t)g->from->xsup[k + 1] - g->from->xsup[k];
 }
-/* Of a part, with its header. */
+/* Returns the length of the index of a piece, with its header. */
 static int64_t index_length(bool upper, const int_t *index) {
   return upper ? (int64_t)index[2] : BC_HEADER + (int64_t)LB_DESCRIPTOR * index[0] + index[1];
 }
@@ -90,7 +91,7 @@ static int64_t values_of(const gathering *g, bool upper, const int_t *index, int
   return upper ? (int64_t)index[1] : (int64_t)index[1] * width_of(g, k);
 }
 
-/* Local. Are the numbers that tell lengths such? */
+/* Local. Checks the numbers from which lengths are computed. */
 static tristar_status check_own(const gathering *g) {
   for (int upper = 0; upper < 2; upper++)
     for (int64_t k = 0; k < g->supernodes; k++) {
@@ -111,7 +112,7 @@ static tristar_status check_own(const gathering *g) {
   return TRISTAR_OK;
 }
 
-/* Collective: all processes have the same supernodes, or their loops would not meet. */
+/* Collective. Checks that all processes have the same number of supernodes, so that their loops match. */
 static tristar_status compare_supernodes(const gathering *g) {
   int64_t range[4] = {g->from->n, -g->from->n, g->supernodes, -g->supernodes};
   TSI_TRY(check_mpi(g->ts, MPI_Allreduce(MPI_IN_PLACE, range, 4, MPI_INT64_T, MPI_MAX, g->grid->comm)));
@@ -140,7 +141,7 @@ static void add_sizes(const gathering *g, int64_t k, int64_t size[SIZES]) {
   }
 }
 
-/* Collective. size: on process 0 those of supernodes k .. k + count - 1, summed. */
+/* Collective. size: on process 0 the sums of the sizes of supernodes k .. k + count - 1. */
 static tristar_status sum_sizes(const gathering *g, int64_t k, int count, int64_t size[][SIZES]) {
   for (int i = 0; i < count; i++) add_sizes(g, k + i, size[i]);
   const bool root = g->grid->iam == 0;
@@ -148,12 +149,12 @@ static tristar_status sum_sizes(const gathering *g, int64_t k, int count, int64_
                                      count * SIZES, MPI_INT64_T, MPI_SUM, 0, g->grid->comm));
 }
 
-/* Supernodes from k on whose sizes travel together. */
+/* Number of supernodes from k on whose sizes are summed together. */
 static int at_once(const gathering *g, int64_t k) {
   return (int)(g->supernodes - k < AT_ONCE ? g->supernodes - k : AT_ONCE);
 }
 
-/* Collective. On process 0 the lengths of all arrays, and of the longest part of another process. */
+/* Collective. Computes on process 0 the lengths of all arrays and of the longest piece of another process. */
 static tristar_status measure(gathering *g, int64_t *integers, int64_t *numbers) {
   int64_t size[AT_ONCE][SIZES], most[2] = {0, 0};
   *integers = *numbers = 0;
@@ -195,7 +196,7 @@ static tristar_status allocate(const gathering *g, int64_t integers, int64_t num
                                   (void **)&all->part_values);
 }
 
-/* Collective. Where each supernode has its arrays, on process 0, and their headers. */
+/* Collective. Sets on process 0 the pointers and headers of the arrays of each supernode. */
 static tristar_status lay_out(const gathering *g) {
   int64_t size[AT_ONCE][SIZES];
   const tsi_superlu_dist_gathered *all = g->all;
@@ -227,7 +228,7 @@ static tristar_status lay_out(const gathering *g) {
 
 /* ---- Parts on their way -------------------------------------------------------------------------------- */
 
-/* Of a supernode, to process 0. */
+/* Sends the piece of a supernode to process 0. */
 static tristar_status send(const gathering *g, bool upper, int64_t k) {
   const int_t *index = own_index(g, upper, k);
   const int64_t length = index != NULL ? index_length(upper, index) : 0;
@@ -239,7 +240,7 @@ static tristar_status send(const gathering *g, bool upper, int64_t k) {
   return TRISTAR_OK;
 }
 
-/* Process 0, from another one; *index: NULL if that has nothing. */
+/* Process 0: receives the piece of another process. *index is NULL if that process has none. */
 static tristar_status receive(const gathering *g, bool upper, int64_t k, int process, const int_t **index,
                               const char **values) {
   MPI_Status message;
@@ -256,7 +257,7 @@ static tristar_status receive(const gathering *g, bool upper, int64_t k, int pro
   return TRISTAR_OK;
 }
 
-/* What has been put of a supernode. */
+/* Amounts of data of a supernode that have been stored. */
 typedef struct filled {
   int64_t integers, rows, values; /* rows: of L; values: of U */
 } filled;
@@ -281,7 +282,8 @@ static void put(const gathering *g, bool upper, int64_t k, const int_t *index, c
   at->rows += index[1];
 }
 
-/* Collective. Process 0 asks the process with the diagonal block first, then those below, or right of, it. */
+/* Collective. Process 0 receives from the process with the diagonal block first, then from the processes
+ * below it (L) or to its right (U). */
 static tristar_status bring(const gathering *g, bool upper, int64_t k) {
   const int rows = (int)g->grid->nprow, columns = (int)g->grid->npcol, count = upper ? columns : rows;
   const int own_row = (int)(k % rows), own_column = (int)(k % columns);
@@ -307,7 +309,7 @@ static tristar_status bring(const gathering *g, bool upper, int64_t k) {
 
 /* ---- Calls --------------------------------------------------------------------------------------------- */
 
-/* Local: what cannot be told to the others. */
+/* Local. Checks the grid before any communication, so other processes do not receive this error. */
 static tristar_status check_grid(tristar_t *ts, const gridinfo_t *grid) {
   const long long processes = (long long)grid->nprow * grid->npcol;
   int size = 0;

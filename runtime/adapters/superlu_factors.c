@@ -1,14 +1,14 @@
-/* From the factors of SuperLU to a view of them that tristar_import_supernodal reads.
+/* Makes a view of factors of SuperLU for tristar_import_supernodal.
  *
  *   Pr diag(R) A diag(C) Pc = L U
  *
- * Reads   L (SLU_SC): one dense block of columns for each supernode; below the diagonal it is L, on and above
- *         it is U. U (SLU_NC): the columns of U above their supernode. perm_r, perm_c, R, C.
- * Writes  nothing of SuperLU. The blocks of L are viewed where they are; U is put together by columns.
+ * Reads   L (SLU_SC): one dense block of columns for each supernode; L below the diagonal, U on and above it.
+ *         U (SLU_NC): the columns of U above their supernode. perm_r, perm_c, R, C.
+ * Writes  nothing of SuperLU. The blocks of L are viewed in place; U is copied to columns.
  *
- * Row and column numbers in L and U are those of the product L U, so only the permutations are inverted.
- * Pointers into L and U are checked here before they are followed, row numbers by the import. That the arrays
- * are as long as the pointers say is assumed. */
+ * L and U have the row and column numbers of the product L U, so only the permutations are inverted. This
+ * file checks positions in L and U before it uses them; the import checks row numbers. Not checked: the
+ * arrays are assumed to be as long as the positions imply. */
 #include "runtime/adapters/superlu_factors.h"
 
 #include <string.h>
@@ -96,7 +96,7 @@ static tristar_status view_lower(tristar_t *ts, tsi_superlu *work, tristar_trian
   return TRISTAR_OK;
 }
 
-/* The columns of supernode s: what u has, then rows first[s] ... of the block of L. */
+/* Copies the columns of supernode s: the entries of u, then rows first[s] ... of the block of L. */
 static void copy_upper(tsi_superlu *work, int64_t s) {
   const NCformat *u = work->u;
   const int64_t lda = work->starts[s + 1] - work->starts[s];

@@ -1,4 +1,4 @@
-/* U + L^-1 F, once for each scalar type: see klu_blocks.h. */
+/* Computes U + L^-1 F. Compiled once for each scalar type: see klu_blocks.h. */
 #include "runtime/adapters/klu_blocks.h"
 
 #include <complex.h>
@@ -12,14 +12,14 @@ typedef double complex scalar;
 #define BLOCKS tsi_klu_blocks_z
 #endif
 
-/* The depth-first search. mark[i] is the stamp of the latest search that has met row i. */
+/* The depth-first search. mark[i] is the stamp of the latest search that reached row i. */
 typedef struct search {
   int64_t n;
   const tsi_klu_columns *lower;
   int64_t *mark, *stack, *position, *order;
 } search;
 
-/* Adds the rows that are reached from row i to the front of order[top .. n-1]; returns the new top. */
+/* Inserts the rows reached from row i at the front of order[top .. n-1]; returns the new top. */
 static int64_t reach_from(search *s, int64_t i, int64_t stamp, int64_t top) {
   const int64_t *ptr = s->lower->ptr, *index = s->lower->index;
   int64_t depth = 0;
@@ -29,7 +29,7 @@ static int64_t reach_from(search *s, int64_t i, int64_t stamp, int64_t top) {
   while (depth >= 0) {
     const int64_t k = s->stack[depth];
     int64_t p = s->position[depth];
-    while (p < ptr[k + 1] && s->mark[index[p]] == stamp) p++; /* k itself is marked too */
+    while (p < ptr[k + 1] && s->mark[index[p]] == stamp) p++; /* The mark of k itself is also set. */
     s->position[depth] = p + 1;
     if (p < ptr[k + 1]) {
       s->mark[index[p]] = stamp;
@@ -43,7 +43,7 @@ static int64_t reach_from(search *s, int64_t i, int64_t stamp, int64_t top) {
   return top;
 }
 
-/* order[top .. n-1]: the rows of L^-1 F(:, j), each before those that it is subtracted from; returns top. */
+/* Stores in order[top .. n-1] the rows of L^-1 F(:, j), each before the rows that need it; returns top. */
 static int64_t reach(search *s, const tsi_klu_columns *off, int64_t j, int64_t stamp) {
   int64_t top = s->n;
   for (int64_t q = off->ptr[j]; q < off->ptr[j + 1]; q++)
@@ -51,7 +51,7 @@ static int64_t reach(search *s, const tsi_klu_columns *off, int64_t j, int64_t s
   return top;
 }
 
-/* x = L^-1 F(:, j) in the rows order[top .. n-1]. */
+/* Computes the rows order[top .. n-1] of x = L^-1 F(:, j). */
 static void solve(const search *s, const tsi_klu_columns *off, int64_t j, int64_t top, scalar *x) {
   const int64_t *ptr = s->lower->ptr, *index = s->lower->index;
   const scalar *lower = s->lower->values, *f = off->values;
@@ -64,7 +64,7 @@ static void solve(const search *s, const tsi_klu_columns *off, int64_t j, int64_
   }
 }
 
-/* The columns of U, each followed by that of L^-1 F. */
+/* Writes each column of U, followed by the same column of L^-1 F. */
 static void fill(search *s, const tsi_klu_columns *upper, const tsi_klu_columns *off, scalar *x,
                  tsi_klu_columns *full) {
   const scalar *u = upper->values;

@@ -54,7 +54,8 @@ static tristar_status take_apart(tristar_t *ts, int64_t n, const LU_STRUCT *lu,
   return TRISTAR_OK;
 }
 
-/* Collective over the grid. One of factor and again is there on process 0: a new factor, or a renewed one. */
+/* Collective over the grid. On process 0 exactly one of factor and again is set: creates a factor, or renews
+ * one. */
 static tristar_status bring(tristar_t *ts, const gridinfo_t *grid, tristar_status mine,
                             tsi_superlu_dist_parts *parts, const tristar_view *matrix,
                             tristar_factor_t **factor, tristar_factor_t *again) {

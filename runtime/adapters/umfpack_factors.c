@@ -1,4 +1,4 @@
-/* A copy of what a Numeric object holds: see umfpack_factors.h. */
+/* Copies the data of a Numeric object: see umfpack_factors.h. */
 #include "runtime/adapters/umfpack_factors.h"
 
 #include <stdbool.h>
@@ -7,7 +7,7 @@
 #include "runtime/adapters/widen.h"
 
 typedef struct sizes {
-  int64_t lower, upper, rows, columns, pivots; /* entries of L, of U; order; nonzeros on the diagonal of U */
+  int64_t lower, upper, rows, columns, pivots; /* entries of L, U; order; nonzeros on the diagonal of U */
 } sizes;
 
 static bool has_long(tristar_umfpack family) {
@@ -18,12 +18,12 @@ static bool is_complex(tristar_umfpack family) {
   return family == TRISTAR_UMFPACK_ZI || family == TRISTAR_UMFPACK_ZL;
 }
 
-/* UMFPACK does not change what it is given here. */
+/* UMFPACK does not change its argument here. */
 static void *object(const void *Numeric) {
   return (void *)Numeric;
 }
 
-/* Each returns UMFPACK's code. */
+/* Each function returns UMFPACK's code. */
 static int64_t get_sizes(tristar_umfpack family, const void *Numeric, sizes *s) {
   int64_t code;
   if (has_long(family)) {
@@ -44,7 +44,7 @@ static int64_t get_sizes(tristar_umfpack family, const void *Numeric, sizes *s) 
 
 static int64_t get_arrays(tristar_umfpack family, const void *Numeric, tsi_umfpack *w, bool *multiply) {
   void *lp = w->lower_ptr, *li = w->lower_index, *up = w->upper_ptr, *ui = w->upper_index;
-  void *p = w->row_order, *q = w->column_order; /* as integers of UMFPACK's type, for now */
+  void *p = w->row_order, *q = w->column_order; /* Integers of UMFPACK's type until they are widened. */
   SuiteSparse_long long_flag = 0;
   int64_t code;
   int flag = 0;
