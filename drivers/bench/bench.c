@@ -1,4 +1,4 @@
-/* `tristar bench`: looks at the matrices, measures case after case, prints and writes: see bench.h. */
+/* `tristar bench`: inspects the matrices, measures all cases, prints and writes the results: see bench.h. */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -11,12 +11,12 @@
 #include "drivers/session/session.h"
 #include "drivers/session/triangle.h"
 
-/* A session with a matrix, without StarPU. */
+/* Opens a session with a matrix, without StarPU. */
 static bool open_matrix(tsi_session *s, const tsi_settings *settings, const char *name) {
   return tsi_session_open(s, settings, name) && tsi_session_read(s);
 }
 
-/* Of the whole matrix, of which a symmetric one stores a triangle. */
+/* Counts the entries of the whole matrix; a symmetric one stores only a triangle. */
 static int64_t count_entries(const tristar_view *view) {
   const int64_t *ptr = view->ptr;
   const int32_t *index = view->index;
@@ -27,7 +27,8 @@ static int64_t count_entries(const tristar_view *view) {
   return count;
 }
 
-/* It is released again: the contenders read it themselves. So a wrong name is told at once. */
+/* Reads the matrix, so that a wrong name is reported at once, and releases it: the contenders read it
+ * themselves. */
 int tsi_bench_inspect(const tsi_settings *settings, const char *name, tsi_bench_matrix *m) {
   tsi_session session, *s = &session;
   tsi_settings serial = *settings;
@@ -35,7 +36,7 @@ int tsi_bench_inspect(const tsi_settings *settings, const char *name, tsi_bench_
   *m = (tsi_bench_matrix){.name = name, .path = name};
   if (!open_matrix(s, &serial, name) && s->status == TRISTAR_ERR_UNSUPPORTED && s->matrix != NULL &&
       s->view.values == NULL) {
-    s->status = TRISTAR_OK; /* a pattern, of which the Laplacian is taken */
+    s->status = TRISTAR_OK; /* a pattern: solves use its Laplacian */
     tsi_session_close(s);
     m->pattern = serial.laplacian = true;
     open_matrix(s, &serial, name);
@@ -71,7 +72,7 @@ void tsi_bench_print_missing(const tsi_bench_setup *setup) {
            setup->family->packages);
 }
 
-/* Measures and prints all cases; gives how many were measured. */
+/* Measures and prints all cases; returns the number of measured cases. */
 static int measure_all(const tsi_bench_setup *setup, const tsi_bench_matrix *matrices,
                        tsi_bench_case *cases) {
   const tsi_settings *settings = setup->settings;
@@ -100,7 +101,7 @@ static int measure_all(const tsi_bench_setup *setup, const tsi_bench_matrix *mat
   return all;
 }
 
-/* The comparison is what was asked for: it fails only where no TriStar solved. */
+/* Returns the exit status. The purpose is a comparison, so it fails only if no TriStar solved. */
 static int judge(const tsi_bench_case *cases, int count) {
   for (int k = 0; k < count; k++)
     if (cases[k].best_tristar < 0) return TSI_EXIT_FAILED;
@@ -121,7 +122,7 @@ static int run(const tsi_bench_setup *setup, tsi_bench_matrix *matrices, tsi_ben
   return status;
 }
 
-/* TriStar orders as --ordering has it, whose default is what most peers do. */
+/* TriStar uses the ordering of --ordering; its default is the ordering of most peers. */
 static void choose_ordering(tsi_bench_setup *setup) {
   setup->options[0] = "--ordering";
   setup->options[1] = tsi_options_bench_ordering(setup->settings);

@@ -15,7 +15,7 @@
 #include "runtime/base/median.h"
 #include "runtime/context/context.h"
 
-/* A figure of one run; 0 where there is none. */
+/* Returns a figure of one run; 0 if there is none. */
 static double number(const cJSON *figures, const char *key) {
   const cJSON *item = cJSON_GetObjectItemCaseSensitive(figures, key);
   return cJSON_IsNumber(item) ? item->valuedouble : 0;
@@ -40,15 +40,15 @@ double tsi_bench_median(const cJSON *rounds, const char *key, double *least, dou
 
 /* ---- Turns -------------------------------------------------------------------------------------------- */
 
-/* Where the measurement stands, for the line of progress. */
+/* Progress of the measurement, for the progress line. */
 typedef struct turn {
   const tsi_bench_case *c;
   int64_t round; /* from 0 */
   const char *who;
-  double begin; /* of the turn */
+  double begin; /* begin of the turn */
 } turn;
 
-/* Seconds, coarsely. */
+/* Returns seconds as coarse text. */
 static const char *text_about(double seconds, char *text, size_t size) {
   if (seconds < 120)
     snprintf(text, size, "%.0f s", seconds);
@@ -92,7 +92,7 @@ static void show_progress(void *arg) {
   tsi_console_log(&verbose, TRISTAR_LOG_PROGRESS, text);
 }
 
-/* Seconds that contender k's next turn may take; 0: any. */
+/* Returns the maximum seconds of contender k's next turn; 0: no limit. */
 static double turn_limit(const tsi_bench_case *c, int k, int64_t round) {
   if (c->setup->settings->quick) return tsi_bench_quick_share(c, k, round);
   const double left = (double)c->setup->settings->limit - c->results[k].used_s;
@@ -103,7 +103,7 @@ static double turn_limit(const tsi_bench_case *c, int k, int64_t round) {
   return limit > 0 && limit < left ? limit : left;
 }
 
-/* Another turn would exceed the limit: the contender takes part no more. */
+/* Ends a contender whose next turn would exceed the limit. */
 static void retire(tsi_bench_case *c, int k) {
   tsi_bench_result *r = &c->results[k];
   r->over_limit = true;
@@ -113,7 +113,7 @@ static void retire(tsi_bench_case *c, int k) {
   tsi_bench_process_free(&r->process);
 }
 
-/* There is no time for a contender of --quick; or there was not enough, and it was stopped. */
+/* Records that a contender of --quick could not be started, or was stopped, because time was short. */
 static void leave_out(tsi_bench_result *r, const tsi_settings *settings) {
   r->unstarted = !r->late;
   r->over_limit = true;
@@ -125,8 +125,8 @@ static void leave_out(tsi_bench_result *r, const tsi_settings *settings) {
              settings->limit);
 }
 
-/* Ends the process of contender k, unless it is of use in a later round and there is memory to keep it: twice
- * what the largest one has taken so far, so that others can work meanwhile. */
+/* Ends the process of contender k, unless it is needed in a later round and there is enough memory to keep
+ * it: twice the largest peak so far, so that others can work meanwhile. */
 static void keep_or_end(tsi_bench_case *c, int k, bool last_round) {
   tsi_bench_result *r = &c->results[k];
   r->peak = tsi_peak_memory(r->process.pid);
@@ -136,7 +136,8 @@ static void keep_or_end(tsi_bench_case *c, int k, bool last_round) {
   if (last_round || !r->kept) r->ok = tsi_bench_dismiss(r);
 }
 
-/* What a later turn takes: the warm-up and the solves, and those that are profiled; or all of this one. */
+/* Estimates the seconds of a later turn: the warm-up, the solves, and the profiled solves; or all of this
+ * turn. */
 static double estimate_later(const tsi_bench_case *c, const tsi_bench_result *r, const cJSON *figures,
                              double seconds) {
   const double solves = number(figures, "solve_s") * (double)(c->repeat + 1);
@@ -145,7 +146,8 @@ static double estimate_later(const tsi_bench_case *c, const tsi_bench_result *r,
   return r->kept && estimate < seconds ? estimate : seconds;
 }
 
-/* A time counts only if what was solved for is right: of a triangle no refinement follows that would tell. */
+/* A time counts only if the solution is accurate. For triangles this must be checked here: no refinement
+ * follows. */
 static bool is_accurate(const cJSON *figures, tsi_bench_result *r) {
   const bool told = cJSON_IsNumber(cJSON_GetObjectItemCaseSensitive(figures, "backward_error"));
   const double error = number(figures, "backward_error");
@@ -197,7 +199,7 @@ static void run_contender(tsi_bench_case *c, int k, int64_t round) {
 
 /* ---- Rates of the machine, while all contenders are halted --------------------------------------------- */
 
-/* Of an array as large as the largest factor, within the bounds of bandwidth.h. */
+/* Measures the bandwidth with an array as large as the largest factor, within the bounds of bandwidth.h. */
 static void measure_bandwidth(tsi_bench_case *c) {
   double one = 0, all = 0, bytes = 0;
   tristar_config config;
@@ -239,7 +241,7 @@ static void measure_rates(tsi_bench_case *c, int64_t round) {
 
 /* ---- Medians ------------------------------------------------------------------------------------------ */
 
-/* TriStar tells the bytes; of a peer the nonzeros of L (and D), or of L and U, are known. */
+/* Returns the exact bytes. TriStar reports bytes; peers report the nonzeros of L (and D), or of L and U. */
 static double exact_bytes(const tsi_bench_case *c, int k, const cJSON *figures) {
   const char *method = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(figures, "method"));
   if (c->setup->contenders[k].peer < 0) return number(figures, "exact_bytes");
@@ -247,7 +249,8 @@ static double exact_bytes(const tsi_bench_case *c, int k, const cJSON *figures) 
          (c->matrix->is_complex ? 16 : 8);
 }
 
-/* Of the factor, unless a compressed copy has replaced it, of copies and variants, and of the workspace. */
+/* Returns the memory of the factor, unless a compressed copy replaced it, of copies and variants, and of the
+ * workspace. */
 static double memory_of(const cJSON *figures) {
   const cJSON *compression = cJSON_GetObjectItemCaseSensitive(figures, "compression");
   const bool released = cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(compression, "factor_released"));
@@ -280,7 +283,7 @@ static bool faster(const tsi_bench_case *c, int k, int best) {
   return c->results[k].ok && (best < 0 || c->results[k].solve_s < c->results[best].solve_s);
 }
 
-/* A peer that failed in all settings is represented by the first of them. */
+/* Finds the best contenders. A peer that failed in all settings is represented by the first one. */
 static void find_best(tsi_bench_case *c) {
   c->best_tristar = c->best_peer = -1;
   for (int peer = 0; peer < TSI_BENCH_PEERS; peer++) c->best[peer] = -1;
@@ -322,7 +325,7 @@ static bool allocate(tsi_bench_case *c) {
   return ok;
 }
 
-/* After the first round: how long the rest will take, where one would rather know. */
+/* After the first round: prints the estimated time of the rest, if it is long. */
 static void announce(const tsi_bench_case *c, double first_s) {
   const int64_t more = c->setup->settings->rounds - 1, cases = c->all - c->number;
   const double rest = tsi_bench_later_round(c) * (double)more, others = (first_s + rest) * (double)cases;
@@ -377,7 +380,7 @@ double tsi_bench_gbps(const tsi_bench_result *r) {
   return r->ok ? r->bytes / r->solve_s / 1e9 : 0;
 }
 
-/* Each entry of the factors is multiplied and added once for each right-hand side. */
+/* A solve does one multiplication and one addition per entry of the factors and right-hand side. */
 double tsi_bench_gflops(const tsi_bench_case *c, const tsi_bench_result *r) {
   return tsi_bench_gbps(r) / (c->matrix->is_complex ? 16 : 8) * (c->matrix->is_complex ? 8 : 2) *
          (double)c->nrhs;

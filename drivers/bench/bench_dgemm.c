@@ -1,9 +1,9 @@
-/* The rate of OpenBLAS's DGEMM: what a solve with many right-hand sides is measured against (see bench.h).
+/* The rate of OpenBLAS's DGEMM, as a bound for solves with many right-hand sides (see bench.h).
  *
- * C = C + A B, each thread with matrices of its own and a single-threaded OpenBLAS, as StarPU's workers use
- * it. Square: 1024, the rate that is usually told. Tall: A has 4096 x 256 entries and B has nrhs columns (at
- * most 512), as the blocks of a factor meet right-hand sides; A is one of several in turn that exceed the
- * cache of a core, since a solve reads the factor from memory. */
+ * C = C + A B. Each thread has its own matrices and calls a single-threaded OpenBLAS, like StarPU's workers.
+ * Square: order 1024, which is usually reported. Tall: A has 4096 x 256 entries and B has nrhs columns (at
+ * most 512), like blocks of a factor and right-hand sides. Several matrices A are used in turn; together they
+ * exceed the cache of a core, because a solve reads the factor from memory. */
 #include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>
@@ -13,7 +13,7 @@
 #include "drivers/session/session.h"
 #include "runtime/machine/bandwidth.h"
 
-/* Of OpenBLAS, whose header is not for this folder. */
+/* Declared here, because this folder must not include the header of OpenBLAS. */
 void dgemm_(const char *transa, const char *transb, const int *m, const int *n, const int *k,
             const double *alpha, const double *a, const int *lda, const double *b, const int *ldb,
             const double *beta, double *c, const int *ldc);
@@ -78,7 +78,7 @@ static bool make_matrices(multiplier *t, const shape *s) {
   return t->a != NULL && t->b != NULL && t->c != NULL;
 }
 
-/* Seconds from the first thread that begins to the last that ends; 0: not all threads could be made. */
+/* Returns the seconds from the first begin to the last end of a thread; 0: not all threads could be made. */
 static double time_pass(multiplier *all, int threads) {
   _Atomic int go = 0;
   int made = 0;
@@ -97,7 +97,7 @@ static double time_pass(multiplier *all, int threads) {
   return end - begin;
 }
 
-/* GF/s of the best pass; 0 without memory or threads. */
+/* Returns the GF/s of the best pass; 0 without memory or threads. */
 static double measure(int threads, const shape *s) {
   const double flops = 2.0 * s->m * s->n * s->k * s->count * s->turns * threads;
   double rate = 0;

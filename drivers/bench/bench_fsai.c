@@ -1,4 +1,4 @@
-/* `tristar bench --fsai`: measures matrix after matrix, prints and writes: see bench_fsai.h. */
+/* `tristar bench --fsai`: measures all matrices, prints and writes the results: see bench_fsai.h. */
 #include "drivers/bench/bench_fsai.h"
 
 #include <math.h>
@@ -99,7 +99,7 @@ double tsi_fsai_mean(const tsi_fsai_bench *b, const tsi_fsai_claim *claim, int r
 
 /* ---- The command --------------------------------------------------------------------------------------- */
 
-/* The comparison is what was asked for: it fails only where TriStar's FSAI did not solve. */
+/* Returns the exit status. The purpose is a comparison, so it fails only if TriStar's FSAI did not solve. */
 static int judge(const tsi_fsai_bench *b) {
   int ranks[TSI_LIST_MAX];
   const int count = tsi_fsai_ranks(&b->setup, ranks);

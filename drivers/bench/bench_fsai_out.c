@@ -1,7 +1,7 @@
-/* What `tristar bench --fsai` writes: see bench_fsai.h.
+/* Output of `tristar bench --fsai`: see bench_fsai.h.
  *
- * The picture has a mark for each matrix and contender that solved: the entries of the matrix along, upwards
- * its time of set-up and solve over the time of TriStar's FSAI on as many processes. */
+ * The picture has a mark for each matrix and contender that solved. x: entries of the matrix; y: its time of
+ * set-up and solve divided by the time of TriStar's FSAI on as many processes. */
 #include "drivers/bench/bench_fsai.h"
 
 #include <stdio.h>
@@ -41,7 +41,7 @@ void tsi_fsai_print(const tsi_bench_case *c) {
   fflush(stdout);
 }
 
-/* A line for each claim, a column for each number of processes. */
+/* Prints a line for each claim, with a column for each number of processes. */
 void tsi_fsai_print_summary(const tsi_fsai_bench *b) {
   int ranks[TSI_LIST_MAX];
   const int count = tsi_fsai_ranks(&b->setup, ranks);
@@ -78,7 +78,7 @@ static cJSON *make_contender(const tsi_bench_case *c, int k) {
   return object;
 }
 
-/* A member for each claim that is known; c NULL: their means. */
+/* Makes an object with a member for each known ratio; c NULL: means over the cases. */
 static cJSON *make_ratios(const tsi_fsai_bench *b, const tsi_bench_case *c, int ranks) {
   cJSON *object = cJSON_CreateObject();
   cJSON_AddNumberToObject(object, "ranks", ranks);
@@ -121,10 +121,10 @@ bool tsi_fsai_write_json(const tsi_fsai_bench *b) {
 
 enum { COLOURS = 8 };
 
-/* Of all contenders but the one that they are compared with. */
+/* Values of all contenders except the one that they are compared with. */
 typedef struct values {
   const tsi_fsai_bench *bench;
-  int count;                               /* contenders */
+  int count;                               /* number of contenders */
   double *x, *y[TSI_BENCH_CONTENDERS_MAX]; /* by matrix; 0: it did not solve */
   tsi_series series[TSI_BENCH_CONTENDERS_MAX + 1];
 } values;

@@ -6,7 +6,7 @@
 #include "drivers/session/console.h"
 #include "tristar.h"
 
-/* 0: not known. */
+/* Returns rate / limit; 0: unknown. */
 static double share(double rate, double limit) {
   return rate > 0 && limit > 0 ? rate / limit : 0;
 }

@@ -1,8 +1,7 @@
-/* How much memory is left, for `tristar bench`, which keeps factors of several solvers at a time: see
- * bench.h.
+/* Available memory, for `tristar bench`, which keeps factors of several solvers at a time: see bench.h.
  *
- * Reads   MemAvailable of /proc/meminfo, and what the control group of this process may take, where it has a
- * limit of its own (containers, batch systems). */
+ * Reads   MemAvailable of /proc/meminfo, and the limit of the control group of this process, if it has one
+ * (containers, batch systems). */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,7 +9,7 @@
 
 #include "drivers/bench/bench.h"
 
-/* The number in a file that holds nothing else; infinite: there is none. */
+/* Returns the number in a file that contains only this number; infinity: there is none. */
 static double number_in(const char *path) {
   char line[64] = "", *end = line;
   FILE *file = fopen(path, "r");
@@ -30,7 +29,7 @@ static double available(void) {
   return bytes;
 }
 
-/* A group's memory includes files in the cache, which it would give back: so this is rather too little. */
+/* Returns a lower bound: the memory of a group includes cached files, which the system could release. */
 static double left_in_group(const char *limit, const char *used) {
   const double most = number_in(limit), now = number_in(used);
   return isfinite(most) && isfinite(now) ? most - now : INFINITY;

@@ -1,4 +1,4 @@
-/* Start, questions, answers and end of a contender's process: see bench_process.h. */
+/* Start, requests, output and end of a contender's process: see bench_process.h. */
 #include "drivers/bench/bench_process.h"
 
 #include <errno.h>
@@ -21,7 +21,7 @@
 
 #define TEXT_MAX ((size_t)1 << 24)
 
-/* The groups that run or are halted, for the handler of signals, which belongs to the whole program. */
+/* The groups that run or are halted; global, for the signal handler. */
 static volatile sig_atomic_t groups[TSI_BENCH_CONTENDERS_MAX];
 
 static bool remember(pid_t pid) {
@@ -40,8 +40,8 @@ static void forget(pid_t pid) {
 
 /* ---- The end of this program --------------------------------------------------------------------------- */
 
-static char folder[PATH_MAX]; /* of temporary files; "": none */
-static int janitor = -1;      /* the end of a pipe: when it is closed, another process removes the folder */
+static char folder[PATH_MAX]; /* folder of temporary files; "": none */
+static int janitor = -1;      /* end of a pipe: when it is closed, another process removes the folder */
 
 static int remove_entry(const char *path, const struct stat *about, int kind, struct FTW *place) {
   (void)about;
@@ -51,12 +51,12 @@ static int remove_entry(const char *path, const struct stat *about, int kind, st
   return 0;
 }
 
-/* In that process: waits for the end of this program, however it ends. Daemons of contenders may end a moment
+/* Runs in that process: waits until this program ends in any way. Daemons of contenders may end a moment
  * later. */
 static _Noreturn void tidy_up(int end) {
   const struct timespec pause = {.tv_nsec = 20000000};
   char byte;
-  (void)setpgid(0, 0); /* no signal of the terminal is for it */
+  (void)setpgid(0, 0); /* it must not receive signals of the terminal */
   for (int k = 0; k < 3; k++) close(k);
   while (read(end, &byte, 1) < 0 && errno == EINTR) continue;
   for (int tries = 0; tries < 25 && access(folder, F_OK) == 0; tries++) {
@@ -88,7 +88,7 @@ static void end_all(void) {
 }
 
 void tsi_bench_process_guard(void) {
-  (void)prctl(PR_SET_CHILD_SUBREAPER, 1); /* what a contender leaves behind becomes a child of this program */
+  (void)prctl(PR_SET_CHILD_SUBREAPER, 1); /* orphans of contenders become children of this program */
   make_folder();
   tsi_before_signals(end_all);
 }
@@ -104,7 +104,7 @@ static void kill_children(void) {
   if (list != NULL) fclose(list);
 }
 
-/* Daemons of libraries end by themselves, soon after the program that they belong to. */
+/* Reaps children. Daemons of libraries end by themselves soon after their program. */
 static void reap_children(double grace) {
   const struct timespec pause = {.tv_nsec = 2000000};
   const double until = tsi_now() + grace;
@@ -126,7 +126,7 @@ void tsi_bench_process_unguard(void) {
 
 /* ---- Start --------------------------------------------------------------------------------------------- */
 
-/* What the new process does between fork and exec. Does not return. */
+/* Runs in the new process between fork and exec. Does not return. */
 static _Noreturn void become(char *const *arguments, char *const *environment, const int streams[3],
                              pid_t parent, int problem) {
   (void)setpgid(0, 0);
@@ -143,7 +143,7 @@ static _Noreturn void become(char *const *arguments, char *const *environment, c
   _exit(EXIT_FAILURE);
 }
 
-/* Gives an errno. streams: the child's; they are closed by exec but for their copies. */
+/* Returns an errno. streams: of the child; exec closes them, but not their copies. */
 static int run(pid_t *pid, char *const *arguments, char *const *environment, const int streams[3]) {
   int problem[2], status = 0;
   const pid_t parent = getpid();
@@ -155,7 +155,7 @@ static int run(pid_t *pid, char *const *arguments, char *const *environment, con
   if (child > 0) {
     (void)setpgid(child, child);
     *pid = child;
-    ssize_t got; /* nothing, once exec has closed the pipe */
+    ssize_t got; /* 0 after exec has closed the pipe */
     while ((got = read(problem[0], &status, sizeof status)) < 0 && errno == EINTR) continue;
     if (got != sizeof status) status = 0;
   }
@@ -184,15 +184,15 @@ int tsi_bench_process_start(tsi_bench_process *p, char *const *arguments, char *
   return status;
 }
 
-/* ---- Questions and answers ----------------------------------------------------------------------------- */
+/* ---- Requests and output ------------------------------------------------------------------------------- */
 
-/* One that was not halted may be stopped by others, a leak checker among them: it is left alone. */
+/* Continues a halted process. A process that others stopped, for example a leak checker, is left alone. */
 static void go_on(tsi_bench_process *p) {
   if (p->halted) (void)kill(-p->pid, SIGCONT);
   p->halted = false;
 }
 
-/* Whether it still lives is told by the answer. */
+/* If the process has ended, tsi_bench_process_read detects it. */
 void tsi_bench_process_ask(tsi_bench_process *p) {
   go_on(p);
   (void)send(p->input, "\n", 1, MSG_NOSIGNAL);
@@ -203,13 +203,13 @@ void tsi_bench_process_halt(tsi_bench_process *p) {
   p->halted = true;
 }
 
-/* Has the process itself ended? It stays to be waited for. */
+/* Has the process itself ended? Does not reap it. */
 static bool has_ended(const tsi_bench_process *p) {
   siginfo_t info = {.si_pid = 0};
   return waitid(P_PID, (id_t)p->pid, &info, WEXITED | WNOWAIT | WNOHANG) != 0 || info.si_pid != 0;
 }
 
-/* The object in the text, and its end; libraries may have printed lines before it. */
+/* Finds the object in the text, and its end; libraries may have printed lines before it. */
 static cJSON *find_object(const char *text, const char **end) {
   for (const char *at = strchr(text, '{'); at != NULL; at = strchr(at + 1, '{')) {
     if (at > text && at[-1] != '\n') continue;
@@ -220,7 +220,7 @@ static cJSON *find_object(const char *text, const char **end) {
   return NULL;
 }
 
-/* The answer in the text. An event before it is taken out of the text. */
+/* Finds the answer in the text; removes an event before it from the text. */
 static cJSON *find_answer(tsi_bench_process *p) {
   const char *end;
   cJSON *object;
@@ -233,7 +233,7 @@ static cJSON *find_answer(tsi_bench_process *p) {
   return object;
 }
 
-/* Appends what is there to the text. false: nothing will come any more, or it is too much. */
+/* Appends available output to the text. Returns false at its end, or if it is too long. */
 static bool read_more(tsi_bench_process *p) {
   if (p->used + 1 >= p->room) {
     const size_t room = p->room > 0 ? 2 * p->room : (size_t)1 << 14;
@@ -249,7 +249,7 @@ static bool read_more(tsi_bench_process *p) {
   return got > 0;
 }
 
-/* Waits until something comes out, at most for a second, and until a time at most. */
+/* Waits for output, at most for a second, and at most until a time. */
 static bool wait_for_output(const tsi_bench_process *p, double until) {
   struct pollfd end = {.fd = p->output, .events = POLLIN};
   const double left = until > 0 ? until - tsi_now() : 1;
@@ -264,11 +264,11 @@ cJSON *tsi_bench_process_read(tsi_bench_process *p, double until, void (*tick)(v
   p->used = 0;
   *late = false;
   while (object == NULL && more) {
-    const bool ended = has_ended(p); /* looked at first: what it printed before is there by then */
+    const bool ended = has_ended(p); /* checked first: then all of its output can be read below */
     if (wait_for_output(p, until))
       more = read_more(p);
     else if (ended)
-      more = false; /* another process has its output, but the one that was asked is gone */
+      more = false; /* another process holds its output open, but the process itself has ended */
     else if (until > 0 && tsi_now() >= until)
       *late = true, more = false;
     if (p->used > 0 && (p->text[p->used - 1] == '\n' || !more)) object = find_answer(p);
@@ -303,7 +303,7 @@ int tsi_bench_process_end(tsi_bench_process *p, double grace) {
   p->input = -1;
   go_on(p);
   while (!has_ended(p) && tsi_now() < until) nanosleep(&pause, NULL);
-  (void)kill(-p->pid, SIGKILL); /* it, or what it has left behind; the number is still its own */
+  (void)kill(-p->pid, SIGKILL); /* kills it or its orphans; the pid is not reused before it is reaped */
   forget(p->pid);
   while (waitpid(p->pid, &status, 0) < 0 && errno == EINTR) continue;
   p->pid = 0;

@@ -1,10 +1,11 @@
-/* `tristar bench --quick`: how the contenders of a table share the time, and the table: see bench.h.
+/* `tristar bench --quick`: distribution of the time among the contenders of a table, and the table: see
+ * bench.h.
  *
- * TriStar comes first, and may take all of it. Then each peer is started in turn. It gets two thirds of the
- * time that is left, or all of it where the next peer could not be started with the rest: each gets as much
- * as TriStar took at least. A peer that has no solution by then is stopped. Time for two more rounds of
- * solves is set aside. Contenders that solved keep their factors and solve again, in turn, round by round, as
- * long as there is time. */
+ * TriStar runs first, and may use all of the time. Then each peer is started in turn. It gets two thirds of
+ * the remaining time, or all of it if the rest would not suffice for the next peer: each peer needs at least
+ * as much time as TriStar used. A peer without a solution by then is stopped. Time for two more rounds of
+ * solves is reserved. Contenders that solved keep their factors and solve again, round by round, as long as
+ * there is time. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -14,7 +15,7 @@
 #include "drivers/session/session.h"
 
 #define SHARE (2.0 / 3)
-#define LATER_ROUNDS 2 /* that time is set aside for */
+#define LATER_ROUNDS 2 /* number of rounds for which time is reserved */
 #define NAME_WIDTH 30
 #define ORDERING_WIDTH 14
 
@@ -54,7 +55,7 @@ static void print_head(const tsi_bench_case *c) {
          ratios ? "  speed-up: first, solve" : "");
 }
 
-/* A peer that was stopped has a lower bound of its time, and of the ratio. */
+/* Prints a stopped peer, with a lower bound of its time and of the ratio. */
 static void print_stopped(const tsi_bench_case *c, int k) {
   const tsi_bench_result *r = &c->results[k];
   char least[32];
@@ -95,7 +96,7 @@ static void print_row(const tsi_bench_case *c, int k) {
            r->unstarted ? "" : "failed: ", r->message);
 }
 
-/* What the table says in one sentence. */
+/* Prints the result in one sentence. */
 static void print_result(const tsi_bench_case *c) {
   const int least = c->best_peer >= 0 ? c->best_peer : -1;
   int stopped = 0;

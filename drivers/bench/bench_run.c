@@ -1,7 +1,7 @@
 /* One turn of a contender of `tristar bench`: see bench.h.
  *
- * Reads   the JSON of its process; the end of its standard error, for the message of a failure. Changes
- * nothing of this process: the contender's gets an environment of its own. */
+ * Reads   the JSON of its process; the end of its standard error, for the message of a failure. Does not
+ * change the environment of this process: the contender's process gets another one. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdarg.h>
@@ -19,7 +19,7 @@ extern char **environ;
 enum { VARIABLES = 13 };
 #define END_GRACE 10.0 /* seconds for a process to end by itself */
 
-/* Variables that the child gets instead of ours; one without '=' is taken away. */
+/* Variables that replace ours in the child; one without '=' is removed. */
 typedef struct variables {
   char text[VARIABLES][320];
   int count;
@@ -43,8 +43,8 @@ static double tolerance_of(const tsi_settings *settings) {
   return settings->tolerance >= 0 ? settings->tolerance : 1e-8;
 }
 
-/* All test the norm of the residual itself, and begin with zero. Several processes on a machine are not
- * bound, share cores, and may be root's: Open MPI wants to be told. */
+/* All contenders test the norm of the residual itself, and begin with zero. Several processes on a machine
+ * are not bound, share cores, and may run as root: Open MPI needs variables for this. */
 static void list_krylov_variables(const tsi_bench_contender *contender, const tsi_settings *settings,
                                   variables *v) {
   const tsi_bench_krylov *krylov = contender->krylov;
@@ -69,7 +69,7 @@ static void list_variables(const tsi_bench_contender *contender, const tsi_setti
   if (contender->krylov != NULL) list_krylov_variables(contender, settings, v);
   if (contender->peer < 0) {
     if (contender->krylov == NULL) set(v, "STARPU_SCHED=%s", contender->scheduler);
-    set(v, "STARPU_NCPU"); /* of this process, not the contender's --workers */
+    set(v, "STARPU_NCPU"); /* removed, so that the contender's --workers counts */
     return;
   }
   set(v, "OPENBLAS_NUM_THREADS=%d", contender->threads);
@@ -84,7 +84,8 @@ static bool replaced(const char *entry, const variables *v) {
   return false;
 }
 
-/* The environment of the child, to be freed; its entries are ours and those of v. NULL without memory. */
+/* Makes the environment of the child; free it. Its entries are ours and those of v. Returns NULL without
+ * memory. */
 static char **make_environment(variables *v) {
   size_t count = 0, kept = 0;
   while (environ[count] != NULL) count++;
@@ -98,7 +99,8 @@ static char **make_environment(variables *v) {
   return entries;
 }
 
-/* How a process has ended that did not succeed. more: what is to be added to a mere exit status. */
+/* Writes a message how an unsuccessful process ended. more: added to the message if there is only an exit
+ * status. */
 static void tell_end(tsi_bench_result *r, int status, const char *more) {
   if (WIFSIGNALED(status))
     snprintf(r->message, sizeof r->message, "ended by signal %d (%s)", WTERMSIG(status),
@@ -107,7 +109,8 @@ static void tell_end(tsi_bench_result *r, int status, const char *more) {
     snprintf(r->message, sizeof r->message, "exit status %d%s", WEXITSTATUS(status), more);
 }
 
-/* StarPU takes fewer workers where it is built for fewer. Plans without tasks have none. */
+/* Does a run have another number of workers than requested? StarPU may be built for fewer. Plans without
+ * tasks have none. */
 static bool other_setting(const tsi_bench_contender *contender, const cJSON *figures, char *message,
                           size_t size) {
   const char *scheduler = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(figures, "scheduler"));
@@ -125,7 +128,7 @@ typedef struct command {
   char repeat[24], nrhs[24], workers[24], ranks[24], tolerance[32], iterations[24], pattern[96];
 } command;
 
-/* argv is not written to. */
+/* Adds a word; argv is not written to. */
 static void add(command *w, const char *word) {
   w->word[w->count++] = (char *)word;
   w->word[w->count] = NULL;
@@ -136,7 +139,7 @@ static void add_option(command *w, const char *option, const char *value) {
   add(w, value);
 }
 
-/* `tristar solve`, or of a triangle `tristar trisolve`. */
+/* Makes the command line of `tristar solve`, or `tristar trisolve` for a triangle. */
 static void list_tristar(const tsi_bench_contender *contender, const tsi_bench_case *c, command *w) {
   const char *uplo = c->matrix->uplo;
   add(w, contender->program);
@@ -150,8 +153,8 @@ static void list_tristar(const tsi_bench_contender *contender, const tsi_bench_c
   if (uplo != NULL) {
     add_option(w, "--uplo", uplo);
     add_option(w, "--partition", *contender->variant ? contender->variant : tsi_options_word("partition", 0));
-    add_option(w, "--refine", "0"); /* the error is that of the solves that are timed; it is judged here */
-    add_option(w, "--tolerance", "1e300"); /* any */
+    add_option(w, "--refine", "0");        /* reports the error of the timed solves; it is checked here */
+    add_option(w, "--tolerance", "1e300"); /* accepts any error */
     return;
   }
   if (!c->setup->settings->quick) add(w, "--report");
@@ -160,7 +163,7 @@ static void list_tristar(const tsi_bench_contender *contender, const tsi_bench_c
   for (int k = 0; c->setup->options[k] != NULL; k++) add(w, c->setup->options[k]);
 }
 
-/* A Krylov method: of TriStar by `tristar krylov`, else by the program of the peer. */
+/* Makes the command line of a Krylov method: `tristar krylov`, or the program of the peer. */
 static void list_krylov(const tsi_bench_contender *contender, const tsi_bench_case *c, command *w) {
   const tsi_settings *settings = c->setup->settings;
   snprintf(w->ranks, sizeof w->ranks, "%d", contender->ranks);
@@ -169,7 +172,7 @@ static void list_krylov(const tsi_bench_contender *contender, const tsi_bench_ca
   snprintf(w->pattern, sizeof w->pattern, "steps=%" PRId64 ",per_step=%" PRId64 ",reduction=0",
            steps_of(settings), per_step_of(settings));
   if (contender->ranks > 1) {
-    add(w, "/usr/bin/env"); /* finds it in PATH */
+    add(w, "/usr/bin/env"); /* finds mpiexec in PATH */
     add_option(w, "mpiexec", "-n");
     add(w, w->ranks);
   }
@@ -225,8 +228,8 @@ static bool start(const tsi_bench_contender *contender, const tsi_bench_case *c,
   return problem == 0;
 }
 
-/* The next figures of a process that runs. NULL: none, with a message; *quiet: only because it has ended,
- * with status 0 and without having printed anything. */
+/* Reads the next figures of a running process. Returns NULL with a message if there are none. *quiet: only
+ * because it ended with status 0 and printed nothing. */
 static cJSON *next_figures(tsi_bench_result *r, double limit, void (*tick)(void *), void *arg, bool *quiet) {
   bool late;
   cJSON *figures = tsi_bench_process_read(&r->process, limit > 0 ? tsi_now() + limit : 0, tick, arg, &late);
@@ -255,7 +258,7 @@ cJSON *tsi_bench_turn(const tsi_bench_case *c, int k, double limit, void (*tick)
     figures = next_figures(r, limit, tick, arg, &again);
   }
   if (again && c->setup->settings->quick && cJSON_GetArraySize(r->rounds) > 0) {
-    r->kept = false; /* it has ended by itself, and is not prepared again */
+    r->kept = false; /* it ended by itself, and is not prepared again */
     return NULL;
   }
   if (again) figures = start(contender, c, r) ? next_figures(r, limit, tick, arg, &again) : NULL;

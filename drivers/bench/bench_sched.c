@@ -1,8 +1,8 @@
-/* `tristar bench` with several schedulers: a table of their own, the fastest first: see bench.h.
+/* `tristar bench` with several schedulers: a separate table, the fastest first: see bench.h.
  *
- * Compared are the defaults of TriStar (no variants) with one number of workers, the largest. Medians are
- * ratios to the best one; whose median is not above the slowest round of the best one cannot be told from it.
- */
+ * It compares defaults of TriStar (no variants) with the largest number of workers. Medians are ratios to the
+ * best one. A scheduler cannot be distinguished from the best one if its median does not exceed the best
+ * one's slowest round. */
 #include <stdio.h>
 #include <string.h>
 
@@ -20,7 +20,7 @@ static bool before(const tsi_bench_result *a, const tsi_bench_result *b) {
   return a->ok && (!b->ok || a->solve_s < b->solve_s);
 }
 
-/* Insertion keeps the order of those that failed. */
+/* Sorts by insertion, which keeps the order of failed contenders. */
 static void rank(const tsi_bench_case *c, ranking *r) {
   const tsi_bench_setup *setup = c->setup;
   r->count = r->solved = 0;

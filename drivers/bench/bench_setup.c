@@ -1,8 +1,8 @@
 /* The contenders of `tristar bench`, from the lists of the command line: see bench.h.
  *
- * Reads   --nrhs, --workers, --sched, --variants, --compress, --store, --peers; which programs of peers are
- * there: in the folder TRISTAR_PEERS, or beside this program in tools/peers (a build) or in TSI_PEERS_FOLDER,
- * where they are installed. The build defines that, as the way from the folder of this program. */
+ * Reads   --nrhs, --workers, --sched, --variants, --compress, --store, --peers; the programs of peers in the
+ * folder TRISTAR_PEERS; or, relative to this program, in tools/peers (a build) or in TSI_PEERS_FOLDER
+ * (installed). The build defines the latter as the path from the folder of this program. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdarg.h>
@@ -53,7 +53,7 @@ static const tsi_bench_family inverse_family = {
     .program = "krylov_%s",
     .packages = "libhypre-dev,\nlibpetsc-real-dev"};
 
-/* Each on any number of processes: PETSc's incomplete factors are those of the blocks. */
+/* Each runs on any number of processes; PETSc's incomplete factors are those of diagonal blocks. */
 static const tsi_bench_krylov inverses[] = {
     {"TriStar, FSAI", -1, "cg", "fsai", NULL},
     {"TriStar, FSAI, pipelined", -1, "pipelined-cg", "fsai", NULL},
@@ -64,7 +64,7 @@ static const tsi_bench_krylov inverses[] = {
 
 /* ---- TriStar ------------------------------------------------------------------------------------------ */
 
-/* Appends a contender with this name; NULL, with a message: there are too many. */
+/* Appends a contender with this name. Returns NULL with a message if there are too many. */
 __attribute__((format(printf, 5, 6))) static tsi_bench_contender *add(tsi_bench_setup *setup, int peer,
                                                                       int threads, const char *program,
                                                                       const char *format, ...) {
@@ -98,7 +98,7 @@ static int add_tristar(tsi_bench_setup *setup, int threads, const char *schedule
   return TSI_EXIT_OK;
 }
 
-/* Variants, with as many workers as any, and the first scheduler. */
+/* Adds variants, with the largest number of workers and the first scheduler. */
 static int add_variants(tsi_bench_setup *setup, const char *text, const char *scheduler,
                         const char *program) {
   tsi_list list;
@@ -130,8 +130,8 @@ static bool is_narrow(const char *word) {
   return strcmp(word, "s") == 0 || strcmp(word, "b") == 0;
 }
 
-/* Solves with a copy of the factor for each value of `option`, as variants are added. needs: what `right`
- * accepts. */
+/* Adds, like variants, solves with a copy of the factor for each value of `option`. needs: describes the
+ * values that `right` accepts. */
 static int add_copies(tsi_bench_setup *setup, const char *option, const char *text,
                       bool (*right)(const char *word), const char *needs, const char *scheduler,
                       const char *program) {
@@ -153,7 +153,7 @@ static int add_copies(tsi_bench_setup *setup, const char *option, const char *te
   return status;
 }
 
-/* "all": the default one, then all others of this StarPU. */
+/* Splits the list; "all" means the default one, then all others of this StarPU. */
 static int split_schedulers(const char *text, tsi_list *list) {
   const char *name;
   const bool all = strcmp(text, "all") == 0;
@@ -173,7 +173,7 @@ static int split_schedulers(const char *text, tsi_list *list) {
   return status;
 }
 
-/* Each partition with each number of workers; the automatic one is the default. */
+/* Adds each partition with each number of workers; the automatic one is the default. */
 static int add_partitions(tsi_bench_setup *setup, const int64_t *workers, int count, const char *scheduler,
                           const char *program) {
   const char *text = setup->settings->partitions_list, *known;
@@ -204,7 +204,7 @@ static int add_all_tristar(tsi_bench_setup *setup, int cores, const char *progra
   int count = cores > 1 ? 2 : 1, status = TSI_EXIT_OK;
   tsi_list schedulers;
   setup->all_schedulers = settings->sched_list != NULL && strcmp(settings->sched_list, "all") == 0;
-  if (setup->all_schedulers || settings->quick) { /* with all cores only, unless other numbers are given */
+  if (setup->all_schedulers || settings->quick) { /* only with all cores, unless numbers are given */
     workers[0] = cores;
     count = 1;
   }
@@ -233,7 +233,7 @@ static int add_all_tristar(tsi_bench_setup *setup, int cores, const char *progra
 
 /* ---- Peers -------------------------------------------------------------------------------------------- */
 
-/* The folders where programs of peers may lie. */
+/* The folders in which programs of peers may be. */
 typedef struct folders {
   char path[2][PATH_MAX];
   int count;
@@ -244,13 +244,13 @@ static void list_folders(folders *f, const char *program) {
   f->count = 0;
   if (given != NULL) {
     snprintf(f->path[f->count++], PATH_MAX, "%s", given);
-    return; /* and no others: who names a folder means it */
+    return; /* a given folder excludes all others */
   }
   tsi_beside_program(program, "tools/peers", f->path[f->count++], PATH_MAX);
   tsi_beside_program(program, TSI_PEERS_FOLDER, f->path[f->count++], PATH_MAX);
 }
 
-/* name: room for the name of the program. */
+/* Finds the program of a peer. name: space for its name. */
 static bool find_program(const folders *f, const tsi_bench_family *family, int peer, char name[64],
                          char *path, size_t size) {
   const char *mark = strchr(family->program, '%'); /* of "%s" */
@@ -262,7 +262,7 @@ static bool find_program(const folders *f, const tsi_bench_family *family, int p
   return false;
 }
 
-/* The iterative solvers of a peer, or those of TriStar, with each number of processes. */
+/* Adds the iterative solvers of a peer, or of TriStar, with each number of processes. */
 static int add_inverses(tsi_bench_setup *setup, int peer, const char *program) {
   const tsi_settings *settings = setup->settings;
   int64_t ranks[TSI_LIST_MAX] = {1, 2};
@@ -284,7 +284,8 @@ static int add_inverses(tsi_bench_setup *setup, int peer, const char *program) {
   return status;
 }
 
-/* With 1, 2 and all threads, as there are cores; a peer without threads only once. --quick: with all. */
+/* Adds a peer with 1, 2 and as many threads as cores; a peer without threads only once. --quick: only with
+ * all. */
 static int add_peer(tsi_bench_setup *setup, int peer, int cores, const char *program) {
   if (setup->settings->bench_fsai) return add_inverses(setup, peer, program);
   const int threads[] = {1, cores > 1 ? 2 : 1, cores};
@@ -333,7 +334,7 @@ static int add_named_peers(tsi_bench_setup *setup, const char *text, int cores, 
 }
 
 static int add_found_peers(tsi_bench_setup *setup, int cores, const folders *f) {
-  /* With --quick the peers that often need least time come first: CHOLMOD, MUMPS, SuperLU, UMFPACK. */
+  /* With --quick the peers that are often fastest come first: CHOLMOD, MUMPS, SuperLU, UMFPACK. */
   static const int quick[TSI_BENCH_PEERS] = {0, 4, 2, 1, 3, 5};
   char path[PATH_MAX + 32], name[64];
   int status = TSI_EXIT_OK;

@@ -1,11 +1,11 @@
 /* The tables of `tristar bench` as a picture: see bench.h.
  *
- * One chart for each number of right-hand sides, one group of bars for each matrix, one bar for each row of
- * the table. With --quick the chart of the solves follows one of the first solutions, where the bar of a peer
- * that was stopped has an open end. A bar is the time of a solve as a multiple of the fastest TriStar's, so
- * that matrices of all sizes share one axis; its end is labelled with the time itself. A thin line (whisker)
- * spans the rounds. Bars and whiskers beyond the axis are cut: a bar by a gap and the word "cut", a whisker
- * by an arrow and the time of the slowest round. */
+ * There is a chart for each number of right-hand sides, a group of bars for each matrix, and a bar for each
+ * row of the table. With --quick a chart of the first solutions precedes the chart of the solves; the bar of
+ * a stopped peer has an open end. A bar is the time of a solve relative to the fastest TriStar, so that
+ * matrices of all sizes share one axis; its end is labelled with the time itself. A thin line (whisker) spans
+ * the rounds. Bars and whiskers beyond the axis are cut: a bar by a gap and the word "cut", a whisker by an
+ * arrow and the time of the slowest round. */
 #include <math.h>
 #include <stdio.h>
 
@@ -18,20 +18,20 @@
 enum {
   WIDTH = 1080,
   LEFT = 24,
-  AXIS = 270, /* where bars begin, */
-  END = 850,  /* and where the axis ends */
+  AXIS = 270, /* begin of bars */
+  END = 850,  /* end of the axis */
   ROW = 20,
   BAR = 14,
   GROUP = 28, /* the line with a matrix's name */
   SECTION = 40,
   TICKS = 54,
-  ARROW = 8 /* of a whisker, beyond the axis */
+  ARROW = 8 /* arrow of a whisker, beyond the axis */
 };
-#define LONGEST 8.0 /* bars that are longer are cut */
-/* Of text that lies on the lines of the axis. */
+#define LONGEST 8.0 /* longer bars are cut */
+/* Attributes of text on the lines of the axis. */
 #define HALO "stroke=\"#fff\" stroke-width=\"3\" paint-order=\"stroke\""
 
-/* Blues for TriStar; what is not blue differs whatever the colour vision. */
+/* Blues for TriStar; people with any colour vision can distinguish them from the other colours. */
 static const char *const tristar_colours[] = {"#0b3c78", "#0072b2", "#56b4e9",
                                               "#7f9cc0", "#a9d6e8", "#3a5f8a"};
 static const int peer_colours[TSI_BENCH_PEERS] = {TSI_ORANGE, TSI_GREEN, TSI_VERMILLION,
@@ -49,9 +49,9 @@ const tsi_series tsi_bench_even = {.kind = TSI_SERIES_LEVEL,
 typedef struct picture {
   FILE *file;
   const tsi_bench_setup *setup;
-  double y;       /* where the next line begins */
-  double longest; /* what the axis shows, as a multiple of the fastest TriStar's time */
-  bool first;     /* the chart is of first solutions, not of solves */
+  double y;       /* begin of the next line */
+  double longest; /* end of the axis, as a multiple of the fastest TriStar's time */
+  bool first;     /* the chart shows first solutions, not solves */
 } picture;
 
 /* Seconds that a bar shows. */
@@ -78,7 +78,7 @@ static bool bar_of(const tsi_bench_result *r, bool first, bar *b) {
   return r->ok || (first && r->stopped_s > 0);
 }
 
-/* The time that bars are multiples of. */
+/* Returns the time that bars are relative to. */
 static double unit_of(const tsi_bench_case *c, bool first) {
   const int best = c->best_tristar >= 0 ? c->best_tristar : c->best_peer;
   bar b;
@@ -87,7 +87,8 @@ static double unit_of(const tsi_bench_case *c, bool first) {
 
 /* ---- Bars --------------------------------------------------------------------------------------------- */
 
-/* From the fastest round to the slowest one, or to an arrow at the end of the axis. Returns where it ends. */
+/* Draws a line from the fastest round to the slowest one, or to an arrow at the end of the axis. Returns its
+ * end. */
 static double write_whisker(const picture *p, double least, double most, double middle, bool beyond) {
   const double end = beyond ? END + ARROW : most;
   fprintf(p->file, "<path d=\"M%.1f %.1fH%.1fM%.1f %.1fv6M", least, middle, end, least, middle - 3);
@@ -99,7 +100,7 @@ static double write_whisker(const picture *p, double least, double most, double 
   return end;
 }
 
-/* slowest: of the rounds, in seconds; 0: the whisker shows it. gbps 0: unknown. */
+/* slowest: seconds of the slowest round; 0: the whisker shows it. gbps 0: unknown. */
 static void write_label(const picture *p, double x, const bar *b, bool cut, double slowest, double gbps) {
   fprintf(p->file, "<text x=\"%.1f\" y=\"%.1f\" font-size=\"11.5\" " HALO ">%s%s%s%s", x + 6, p->y + 11,
           cut && !b->open ? "cut: " : "", b->open ? "&gt; " : "", tsi_text_time(b->value),
@@ -178,7 +179,7 @@ static double longest_bar(const tsi_bench_case *cases, int count, int64_t nrhs, 
   return longest < LONGEST ? longest : LONGEST;
 }
 
-/* Vertical lines, their numbers, and what they are. */
+/* Writes vertical lines, their numbers, and the name of the axis. */
 static void write_axis(const picture *p, double top, double bottom) {
   const double step = p->longest <= 2 ? 0.25 : p->longest <= 4 ? 0.5 : 1;
   for (double tick = 0; tick <= p->longest + 1e-9; tick += step) {
@@ -209,7 +210,7 @@ static void write_chart(picture *p, const tsi_bench_case *cases, int count, int6
 
 /* ---- The whole ---------------------------------------------------------------------------------------- */
 
-/* Does contender k have an entry in the legend? A peer has one, whatever its settings, and so have all
+/* Does contender k have an entry in the legend? All settings of a peer share one entry, and so do all
  * variants. */
 static bool in_legend(const tsi_bench_setup *setup, int k) {
   if (tsi_bench_is_variant(setup, k)) return !tsi_bench_is_variant(setup, k - 1);

@@ -90,7 +90,8 @@ static void print_row(const tsi_bench_case *c, int k) {
   tsi_bench_print_end(c, r);
 }
 
-/* Orders that the peers used, where they differ from METIS, with which TriStar is compared: once a peer. */
+/* Prints the orderings of the peers, once per peer, if they differ from METIS, with which TriStar is
+ * compared. */
 static void print_orderings(const tsi_bench_case *c) {
   int told = -1;
   for (int k = 0; k < c->setup->count; k++) {
@@ -118,7 +119,7 @@ void tsi_bench_print(const tsi_bench_case *c) {
 
 /* ---- --variants --------------------------------------------------------------------------------------- */
 
-/* base: the default that ratios are to. */
+/* base: the default to which ratios refer. */
 static void print_variant(const tsi_bench_case *c, int k, int base) {
   const char *name = k == base ? "default" : c->setup->contenders[k].variant;
   const tsi_bench_result *r = &c->results[k];
@@ -181,7 +182,7 @@ int64_t tsi_bench_changes(bool (*answer)(const void *of, double solves), const v
   return few;
 }
 
-/* For which numbers of solves TriStar takes less. */
+/* Prints the numbers of solves for which TriStar takes less time. */
 static void print_pays(const tsi_bench_case *c, int peer) {
   const int64_t most = 1000000000;
   const pair p = {c, peer};
@@ -193,7 +194,7 @@ static void print_pays(const tsi_bench_case *c, int peer) {
     printf(first ? "  up to %s" : "  from %s on", tsi_text_many(first ? few : few + 1, "solve"));
 }
 
-/* The least time of a phase in any setting. */
+/* Returns the smallest time of a phase over all settings. */
 static double least_phase(const tsi_bench_case *c, int peer, bool analysis) {
   double least = INFINITY;
   for (int k = 0; k < c->setup->count; k++) {

@@ -36,8 +36,8 @@ void tsi_square_free(tsi_square *a) {
   *a = (tsi_square){0};
 }
 
-/* While a matrix is filled ptr[j + 1] is where the next entry of column j goes; before that ptr[j + 2] counts
- * its entries. */
+/* While a matrix is filled, ptr[j + 1] is the position of the next entry of column j; before, ptr[j + 2]
+ * counts its entries. */
 static void begin_filling(tsi_square *a) {
   for (int64_t j = 0; j < a->n; j++) a->ptr[j + 2] += a->ptr[j + 1];
 }
@@ -108,7 +108,7 @@ bool tsi_square_dissect(tsi_session *s, tsi_square *a) {
   return true;
 }
 
-/* Rows of L and U as a matrix; of U alone, if it is symmetric: L is the transposed one then. */
+/* Converts rows of L and U to a matrix. If it is symmetric, only U is used: L is its transpose. */
 static bool join_factors(tsi_session *s, const tsi_factor_rows *rows, bool symmetric, tsi_square *to) {
   const double *values = rows->values;
   if (!allocate(s, rows->n, rows->ptr[rows->n], to)) return false;
@@ -145,9 +145,9 @@ bool tsi_square_factor(tsi_session *s, const tsi_square *a, tristar_precond_kind
 
 /* ---- A triangle of it ---------------------------------------------------------------------------------- */
 
-/* The transposed triangle, whose columns are sorted if those of a are taken in order: transposed twice, all
- * are. upper, of a: its entries with i <= j; the others with i >= j. The diagonal is added where it is
- * missing. */
+/* Makes the transposed triangle. Its columns are sorted, because the columns of a are read in order; so
+ * transposing twice sorts all columns. upper: uses the entries of a with i <= j; else with i >= j. Adds
+ * missing diagonal entries. */
 static bool transpose(tsi_session *s, const tsi_square *a, bool upper, tsi_square *to) {
   int64_t entries = 0;
   for (int64_t j = 0; j < a->n; j++)
@@ -175,7 +175,7 @@ static bool transpose(tsi_session *s, const tsi_square *a, bool upper, tsi_squar
   return true;
 }
 
-/* Substitution, column after column, for a right-hand side of ones. Does it stay within the range? x: n. */
+/* Does a substitution, column after column, for a right-hand side of ones stay within the range? x: n. */
 static bool stays_in_range(const tsi_square *t, bool upper, double *x) {
   for (int64_t i = 0; i < t->n; i++) x[i] = 1;
   for (int64_t k = 0; k < t->n; k++) {

@@ -1,5 +1,5 @@
-/* `tristar bench --triangular`: makes the cases of each matrix, measures one after the other, prints and
- * writes: see bench_triangular.h. */
+/* `tristar bench --triangular`: makes the cases of each matrix, measures them one after the other, prints and
+ * writes the results: see bench_triangular.h. */
 #include "drivers/bench/bench_triangular.h"
 
 #include <errno.h>
@@ -17,12 +17,12 @@
 enum { TRIANGLES = 2 };
 static const char *const uplos[TRIANGLES + 1] = {"L", "U", NULL};
 
-/* The orders of a matrix that triangles are taken of. */
+/* The orders of a matrix before triangles are extracted. */
 static const char *const orders[] = {"natural", "metis", NULL};
 static const char *const order_titles[] = {"natural order", "METIS order"};
 enum { ORDERS = sizeof order_titles / sizeof order_titles[0] };
 
-/* What has triangles: the matrix, in its order, or incomplete factors of that. */
+/* The sources of triangles: the matrix, in its order, or its incomplete factors. */
 const char *const tsi_triangular_sources[] = {"matrix", "ilu0", "ic0", NULL};
 static const struct {
   const char *titles[TRIANGLES];
@@ -139,7 +139,7 @@ int tsi_triangular_find_worst(const tsi_triangular *t, int worst[TSI_TRIANGULAR_
 /* ---- Cases --------------------------------------------------------------------------------------------- */
 
 static tsi_triangular_case *add_case(tsi_triangular *t, const char *name, const char *order, const char *of) {
-  tsi_triangular_case *c = &t->cases[t->count++]; /* there is room for all */
+  tsi_triangular_case *c = &t->cases[t->count++]; /* there is space for all */
   c->name = name;
   c->order = order;
   c->of = of;
@@ -150,7 +150,7 @@ static tsi_triangular_case *add_case(tsi_triangular *t, const char *name, const 
   return c;
 }
 
-/* Messages of contenders name the matrix, not the file that they read. */
+/* Removes the name of the unnamed file from messages of contenders: the case has the name of the matrix. */
 static void rename_file(tsi_triangular_case *c) {
   const size_t length = strlen(c->triangle.path);
   for (int k = 0; k < c->bench.setup->count; k++) {
@@ -160,7 +160,7 @@ static void rename_file(tsi_triangular_case *c) {
   }
 }
 
-/* Where the cases of a matrix are. */
+/* Arguments of the functions that measure the cases of a matrix. */
 typedef struct place {
   tsi_session *s;
   tsi_triangular *t;
@@ -168,19 +168,19 @@ typedef struct place {
   int order, kind;
 } place;
 
-#define ENTRY_SECONDS 1e-9 /* of a sweep, at least */
+#define ENTRY_SECONDS 1e-9 /* minimum seconds per entry of a sweep */
 #define CALL_SECONDS 1e-6
 #define SOLVES_MOST 1000
 
-/* Solves that take a fraction of a millisecond are timed for as long as it takes until caches and the
- * machine's clock are as they are for who solves again and again. The same for all contenders. */
+/* Returns the number of solves of a run. Short solves are repeated until caches and clock frequency are in
+ * the state of many repeated solves. The number is the same for all contenders. */
 static int64_t solves_of_run(const tsi_settings *settings, int64_t entries) {
   const double fit = 1e-3 * (double)settings->run_ms / (CALL_SECONDS + ENTRY_SECONDS * (double)entries);
   const int64_t solves = fit < SOLVES_MOST ? (int64_t)fit : SOLVES_MOST;
   return solves > settings->repeat ? solves : settings->repeat;
 }
 
-/* Measures a triangle. false: there is no memory for its results. */
+/* Measures a triangle. Returns false if there is no memory for its results. */
 static bool measure(const place *at, const tsi_square *a, int triangle) {
   tsi_session *s = at->s;
   tsi_triangular *t = at->t;
@@ -189,7 +189,7 @@ static bool measure(const place *at, const tsi_square *a, int triangle) {
            order_titles[at->order]);
   if (!tsi_bench_triangle_make(s, a, triangle == 1, &c->triangle)) {
     snprintf(c->message, sizeof c->message, "%.300s", s->message);
-    return true; /* the end of the session tells it */
+    return true; /* tsi_session_close prints the message */
   }
   c->matrix = (tsi_bench_matrix){.name = c->title,
                                  .path = c->triangle.path,
@@ -206,7 +206,7 @@ static bool measure(const place *at, const tsi_square *a, int triangle) {
   return measured;
 }
 
-/* A pattern serves, too: its values are ones. */
+/* Reads the matrix. A pattern is accepted: its values are ones. */
 static bool read_matrix(tsi_session *s, const tsi_settings *settings, const char *name) {
   if (!tsi_session_open(s, settings, name)) return false;
   if (!tsi_session_read(s)) {
@@ -229,7 +229,7 @@ static bool measure_triangles(const place *at, const tsi_square *a) {
   return going_on;
 }
 
-/* A case that tells why there are no such factors; then the program goes on. */
+/* Makes a case that reports the breakdown of an incomplete factorization; then the program continues. */
 static void tell_breakdown(const place *at) {
   tsi_session *s = at->s;
   if (s->status != TRISTAR_ERR_SINGULAR && s->status != TRISTAR_ERR_NOT_POSITIVE_DEFINITE &&
@@ -243,7 +243,7 @@ static void tell_breakdown(const place *at) {
   s->status = TRISTAR_OK;
 }
 
-/* Triangles of incomplete factors; IC only where the matrix is stored as a symmetric one. */
+/* Measures triangles of incomplete factors; IC only if the matrix is stored as a symmetric one. */
 static bool measure_factors(const place *at, const tsi_square *a) {
   const tristar_symmetry symmetry = at->s->view.symmetry;
   tsi_square factors = {0};
@@ -261,7 +261,7 @@ static bool measure_factors(const place *at, const tsi_square *a) {
   return going_on;
 }
 
-/* All cases of a matrix. false: the program is to end. */
+/* Measures all cases of a matrix. Returns false if the program must end. */
 static bool measure_matrix(tsi_triangular *t, const choice *chosen, const char *name) {
   tsi_session session, *s = &session;
   tsi_settings serial = *t->setup.settings;
@@ -288,7 +288,7 @@ static bool measure_matrix(tsi_triangular *t, const choice *chosen, const char *
 
 /* ---- The command --------------------------------------------------------------------------------------- */
 
-/* Which of the words an option lists; without it all of them are chosen. */
+/* Marks the words in the list of an option; without the option all words are chosen. */
 static int choose(const char *option, const char *text, const char *const *words, bool *chosen) {
   tsi_list list = {.count = 0};
   char all[80] = "";
@@ -307,7 +307,7 @@ static int choose(const char *option, const char *text, const char *const *words
   return status;
 }
 
-/* A wrong name is told at once, before anything is measured. */
+/* Reports wrong names before anything is measured. */
 static int check_names(const tsi_settings *settings) {
   int status = TSI_EXIT_OK;
   for (int k = 0; k < settings->operand_count && status == TSI_EXIT_OK; k++) {
@@ -326,7 +326,8 @@ static int check_names(const tsi_settings *settings) {
   return status;
 }
 
-/* It fails where a matrix could not be measured, or the default of TriStar did not solve. */
+/* Returns the exit status: fails if a matrix could not be measured, or the default of TriStar did not solve.
+ */
 static int judge(const tsi_triangular *t) {
   for (int k = 0; k < t->count; k++)
     if (!t->cases[k].broken && tsi_triangular_own(&t->cases[k]) < 0) return TSI_EXIT_FAILED;
@@ -352,7 +353,7 @@ static int check_words(const tsi_settings *settings, choice *chosen) {
       settings->store_list != NULL || settings->reuse)
     return tsi_usage_error("bench",
                            "--triangular goes without --nrhs, --variants, --compress, --store and --reuse");
-  if (settings->repeat < 2) /* one solve has no warm-up before it */
+  if (settings->repeat < 2) /* a single solve has no warm-up */
     return tsi_usage_error("bench", "--triangular needs --repeat 2 or more");
   int status = choose("orders", settings->orders_list, orders, chosen->order);
   if (status == TSI_EXIT_OK) status = choose("of", settings->of_list, tsi_triangular_sources, chosen->kind);

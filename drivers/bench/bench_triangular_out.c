@@ -1,7 +1,7 @@
-/* What `tristar bench --triangular` writes: see bench_triangular.h.
+/* Output of `tristar bench --triangular`: see bench_triangular.h.
  *
- * The picture has a mark for each triangle: its parallelism along, upwards the speed-up of the automatic
- * partition over the plain sweep and over the best peer. */
+ * The picture has a mark for each triangle. x: its parallelism; y: the speed-up of the automatic partition
+ * over the plain sweep and over the best peer. */
 #include "drivers/bench/bench_triangular.h"
 
 #include <stdio.h>
@@ -15,7 +15,7 @@
 
 #define NAME_WIDTH 24
 
-/* What the automatic partition chose. */
+/* Returns the choice of the automatic partition. */
 static const char *chosen_partition(const tsi_triangular_case *c, int k) {
   const tsi_bench_setup *setup = c->bench.setup;
   const char *word = cJSON_GetStringValue(
@@ -58,7 +58,7 @@ void tsi_triangular_print(const tsi_triangular_case *c) {
 
 /* ---- Summary ------------------------------------------------------------------------------------------- */
 
-/* of: NULL: of all cases. */
+/* of NULL: all sources. */
 static void print_means(const tsi_triangular *t, bool parallel, const char *of) {
   const tsi_triangular_means means = tsi_triangular_find_means(t, parallel, of);
   char what[96];
@@ -191,7 +191,7 @@ bool tsi_triangular_write_json(const tsi_triangular *t) {
 
 enum { SERIES = 2 };
 
-/* count values each; 0 where there is none. */
+/* Arrays of count values; 0: none. */
 typedef struct values {
   double *x, *y[SERIES];
   int64_t count;
