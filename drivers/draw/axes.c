@@ -12,8 +12,8 @@ enum {
   NUMBER = 12,
   BETWEEN = 5
 };                       /* pixels: the size of numbers, and from one to the next */
-#define MILLIONS 1e7     /* from here on integers are told in millions */
-#define MANY_DECADES 1e4 /* in such a range numbers below 1 are told as powers of ten */
+#define MILLIONS 1e7     /* integers from here on are written in millions */
+#define MANY_DECADES 1e4 /* in such a range numbers below 1 are written as powers of ten */
 
 typedef struct ticks {
   double value[TICKS_MOST];
@@ -26,7 +26,7 @@ double tsi_axis_at(const tsi_axis *axis, double value) {
   return axis->begin + (axis->end - axis->begin) * part;
 }
 
-/* What the values of an axis are multiplied with, and the name of the unit; NULL: it has none. */
+/* Returns the factor of the values of an axis, and the name of the unit; NULL: none. */
 static double unit_of(const tsi_axis *axis, const char **name) {
   static const struct {
     double below, factor;
@@ -57,7 +57,7 @@ double tsi_axis_round(double value) {
   return power * (value / power >= 5 ? 5 : value / power >= 2 ? 2 : 1);
 }
 
-/* ---- Where ticks are ---------------------------------------------------------------------------------- */
+/* ---- Positions of ticks ------------------------------------------------------------------------------- */
 
 static void add_tick(const tsi_axis *axis, double value, ticks *t) {
   const double room = axis->logarithmic ? 1e-9 * value : 1e-9 * (axis->to - axis->from);
@@ -66,7 +66,7 @@ static void add_tick(const tsi_axis *axis, double value, ticks *t) {
     t->value[t->count++] = value;
 }
 
-/* 1, 2 or 5 times a power of ten, so that ticks are near `apart` pixels from each other. */
+/* Returns 1, 2 or 5 times a power of ten, such that the distance of ticks is about `apart` pixels. */
 static double step_of(const tsi_axis *axis, double apart) {
   const double most = (axis->to - axis->from) * apart / fabs(axis->end - axis->begin);
   const double step = tsi_axis_round(most), next = tsi_axis_round(2.6 * step);
@@ -80,8 +80,8 @@ static void find_linear(const tsi_axis *axis, double apart, ticks *t) {
     add_tick(axis, k == 0 ? 0 : k * step, t);
 }
 
-/* 1, 2 and 5 times each power of ten, as far as there is room for them; else powers of ten, or some of these.
- * An axis that is shorter than two such ticks has those of a linear one. */
+/* Lists 1, 2 and 5 times each power of ten, if they fit; else powers of ten, or some of them. If fewer than
+ * two such ticks are on the axis, it has the ticks of a linear axis. */
 static void find_logarithmic(const tsi_axis *axis, double apart, ticks *t) {
   const double decades = log10(axis->to / axis->from), pixels = fabs(axis->end - axis->begin) / decades;
   const double least = fmin(apart, 40); /* numbers may be closer where lines are uneven */
@@ -109,9 +109,9 @@ static void find_ticks(const tsi_axis *axis, double apart, ticks *t) {
     find_linear(axis, apart, t);
 }
 
-/* ---- What stands at them ------------------------------------------------------------------------------ */
+/* ---- Texts of ticks ----------------------------------------------------------------------------------- */
 
-/* "1,234,567" of "1234567". */
+/* Turns "1234567" into "1,234,567". */
 static void group_digits(char *text, size_t size) {
   const size_t length = strlen(text), sign = *text == '-';
   for (size_t k = length; k > sign + 3;) {
@@ -122,7 +122,7 @@ static void group_digits(char *text, size_t size) {
   }
 }
 
-/* "1e-7" of "1e-07". */
+/* Turns "1e-07" into "1e-7". */
 static void shorten_exponent(char *text) {
   char *at = strchr(text, 'e');
   if (at == NULL) return;
@@ -150,7 +150,7 @@ static void write_number(const tsi_axis *axis, double value, char *text, size_t 
   }
 }
 
-/* "time (ms), logarithmic", "rows (millions)" */
+/* Writes "time (ms), logarithmic", "rows (millions)". */
 static void write_name(FILE *file, const tsi_axis *axis) {
   char name[160];
   tsi_axis_name(axis, name, sizeof name);
@@ -161,7 +161,7 @@ static void write_name(FILE *file, const tsi_axis *axis) {
   fputs("</text>\n", file);
 }
 
-/* The axis of the numbers. */
+/* Returns the axis in shown numbers. */
 static tsi_axis in_numbers(const tsi_axis *axis) {
   tsi_axis numbers = *axis;
   numbers.from = tsi_axis_number(axis, axis->from);
@@ -175,7 +175,7 @@ static void begin_ticks(FILE *file, const tsi_axis *axis) {
   fprintf(file, " font-size=\"%d\">\n", NUMBER);
 }
 
-/* Do the numbers along an axis stand clear of each other? */
+/* Do the numbers along an axis not overlap? */
 static bool fit(const tsi_axis *axis, const ticks *t) {
   double taken = -INFINITY;
   char text[48];
@@ -200,7 +200,7 @@ static void keep_powers_of_ten(ticks *t) {
 
 void tsi_axis_x(FILE *file, const tsi_axis *of_values, double near, double far) {
   const tsi_axis numbers = in_numbers(of_values), *axis = &numbers;
-  double taken = -INFINITY; /* where the number before ends */
+  double taken = -INFINITY; /* end of the previous number */
   char text[48];
   ticks t;
   find_ticks(axis, 100, &t);

@@ -21,7 +21,7 @@ bool tsi_chart_end(tsi_picture *p, const tsi_axis *y) {
   return tsi_picture_end(p, y->begin + TSI_CHART_BELOW);
 }
 
-/* Attributes of its line. */
+/* Returns the attributes of the line of a series. */
 static const char *style_of(const tsi_series *s, char text[static 96]) {
   snprintf(text, 96, "stroke=\"%s\" stroke-width=\"%s\"%s", tsi_svg_colour[s->colour],
            s->kind == TSI_SERIES_LEVEL   ? "1"
@@ -42,7 +42,7 @@ void tsi_chart_legend(tsi_picture *p, int count, const tsi_series *series) {
 
 /* ---- Series ------------------------------------------------------------------------------------------- */
 
-/* The line breaks off where a value is not shown. */
+/* Writes the line; it is interrupted at values that cannot be shown. */
 static void write_line(FILE *file, const tsi_axis *x, const tsi_axis *y, const tsi_series *s) {
   char style[96];
   bool on = false;
@@ -113,8 +113,8 @@ static void include(tsi_axis *axis, int64_t count, const double *values) {
   }
 }
 
-/* Adds room at both ends, so that no mark lies on the border; makes an axis of a range without values, or
- * with a single one, too. A linear one begins at 0. */
+/* Adds margins at both ends, so that no mark is on the border. Also makes an axis if there is no value or a
+ * single one. A linear axis begins at 0. */
 static void widen(tsi_axis *axis) {
   if (!(axis->from <= axis->to)) axis->from = axis->to = 1; /* no value */
   if (!axis->logarithmic) {
@@ -127,7 +127,7 @@ static void widen(tsi_axis *axis) {
   axis->to *= room;
 }
 
-/* Of an axis that has none. */
+/* Finds the range of an axis that has none. */
 static void find_range(tsi_axis *axis, bool along, int count, const tsi_series *series) {
   if (axis->from < axis->to) return;
   axis->from = INFINITY;
@@ -156,7 +156,7 @@ void tsi_chart_draw(const tsi_picture *p, tsi_axis *x, tsi_axis *y, int count, c
 
 /* ---- Right-hand sides --------------------------------------------------------------------------------- */
 
-enum { LISTED_MOST = 6 }; /* right-hand sides with colours of their own */
+enum { LISTED_MOST = 6 }; /* maximum number of right-hand sides with different colours */
 
 int tsi_column_colour(int64_t nrhs, int64_t column) {
   static const int order[LISTED_MOST] = {TSI_BLUE,   TSI_VERMILLION, TSI_GREEN,

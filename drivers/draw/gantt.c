@@ -78,7 +78,7 @@ void tsi_gantt_end(const tsi_gantt *g) {
 
 /* ---- A whole chart ------------------------------------------------------------------------------------ */
 
-/* What of an item is seen; false: nothing. */
+/* Returns the visible part of an item; false: none. */
 static bool is_seen(const tsi_gantt_chart *chart, const tsi_gantt_item *item, double *start, double *end) {
   *start = item->start > 0 ? item->start : 0;
   *end = item->end < chart->seconds ? item->end : chart->seconds;
@@ -108,7 +108,7 @@ static void write_items(const tsi_gantt *g, const tsi_gantt_chart *chart) {
   fputs("</g>\n", g->file);
 }
 
-/* Returns the height of the picture. */
+/* Draws the chart; returns the height of the picture. */
 static double draw(FILE *file, const tsi_gantt_chart *chart) {
   tsi_gantt g;
   tsi_legend legend = tsi_legend_begin(file, TSI_GANTT_LEFT, LEGEND_RIGHT, LEGEND);
@@ -137,7 +137,7 @@ bool tsi_gantt_write(const char *path, const tsi_gantt_chart *chart) {
   size_t length = 0;
   FILE *memory = open_memstream(&text, &length);
   const double height = memory != NULL ? draw(memory, chart) : 0;
-  /* an old file stays until the picture is there */
+  /* An existing file is replaced only after the picture is complete. */
   FILE *file = memory != NULL && fclose(memory) == 0 ? fopen(path, "w") : NULL;
   bool ok = file != NULL;
   if (ok) {

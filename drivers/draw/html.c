@@ -15,8 +15,8 @@ void tsi_html_head(FILE *file, const char *title) {
         file);
 }
 
-/* The picture, or the <svg id="time"> in it, is seen through its viewBox: `view` is what is seen of `whole`,
- * and `frame` is where that is on the picture. */
+/* The script changes the viewBox of the picture, or of the <svg id="time"> in it. `view` is the visible part
+ * of `whole`, and `frame` is its position on the picture. */
 static const char script[] =
     "<script>\n"
     "'use strict';\n"

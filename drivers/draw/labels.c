@@ -5,7 +5,11 @@
 
 #include "drivers/draw/svg.h"
 
-enum { MARK = 12, RINGS = 6, AWAY = 14 }; /* pixels: half a mark and a bit; of ring after ring */
+enum {
+  MARK = 12,
+  RINGS = 6,
+  AWAY = 14
+}; /* pixels: distance from a mark; number of rings; pixels between rings */
 
 static void take(tsi_labels *l, tsi_box box) {
   if (l->count < TSI_LABELS_MOST) l->taken[l->count++] = box;
@@ -26,7 +30,7 @@ static bool is_free(const tsi_labels *l, tsi_box box) {
   return true;
 }
 
-/* The box of a text around this middle. */
+/* Returns the box of a text with this centre. */
 static tsi_box box_around(double x, double y, double width) {
   return (tsi_box){x - width / 2, y - TSI_LABEL_SIZE / 2.0 - 1, x + width / 2, y + TSI_LABEL_SIZE / 2.0 + 1};
 }

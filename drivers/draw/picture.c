@@ -15,14 +15,14 @@ static const char *const endings[] = {
     [TSI_FORMAT_PDF] = ".pdf", [TSI_FORMAT_CHROME] = ".json", [TSI_FORMAT_PAJE] = ".trace"};
 enum { PICTURES = TSI_FORMAT_PDF + 1, TIMELINES = sizeof endings / sizeof endings[0] };
 
-/* ".svg" of "folder.d/file.svg"; "" if the name has none. */
+/* Returns ".svg" for "folder.d/file.svg"; "" if the name has no ending. */
 static const char *ending_of(const char *path) {
   const char *slash = strrchr(path, '/'), *name = slash != NULL ? slash + 1 : path;
   const char *dot = strrchr(name, '.');
   return dot != NULL ? dot : "";
 }
 
-/* The format that the name asks for, one of the first `known`; `known`: none has such an ending. */
+/* Returns the format for the ending of the name, one of the first `known`; `known`: the ending is unknown. */
 static int find_format(const char *path, int known) {
   const char *ending = ending_of(path);
   int k = 0;
@@ -70,8 +70,8 @@ static bool fail(const tsi_picture *p, const char *why) {
 /* ---- Lines of text ------------------------------------------------------------------------------------ */
 
 #define TITLE 19.0    /* pixels */
-#define BOLD 1.12     /* as wide as letters that are not */
-#define SUBTITLE 13.0 /* or smaller, if it is long */
+#define BOLD 1.12     /* width of bold letters, relative to normal ones */
+#define SUBTITLE 13.0 /* smaller, if it is long */
 #define NOTE 12.0
 #define LEGEND 86       /* base line of the first row */
 #define RIGHT_MARGIN 16 /* free of text */
@@ -89,7 +89,7 @@ static void write_title(const tsi_picture *p, const char *what) {
   fputs("</text>\n", p->file);
 }
 
-/* Smaller letters, if it is long. more: further attributes. */
+/* Writes a line, with smaller letters if it is long. more: more attributes. */
 static void write_line(const tsi_picture *p, const char *class, double x, double y, double size,
                        const char *more, const char *text) {
   const double fitting = fmin(size, size * (p->width - x - RIGHT_MARGIN) / tsi_svg_width(text, size));
@@ -122,7 +122,7 @@ bool tsi_picture_begin(tsi_picture *p, tsi_session *s, const char *path, const c
   return true;
 }
 
-/* The whole picture as SVG or as a page. */
+/* Writes the whole picture as SVG or as a page. */
 static void write_picture(const tsi_picture *p, FILE *file) {
   if (p->format == TSI_FORMAT_HTML) tsi_html_head(file, p->s != NULL ? p->s->name : "bench");
   tsi_svg_head(file, p->width, p->height);
@@ -155,7 +155,7 @@ static bool write_file(const tsi_picture *p) {
   else if (written)
     write_picture(p, file);
   if (tsi_output_close(file, &output, written)) return true;
-  return fail(p, file == NULL || written ? strerror(errno) : why); /* else the converter has the reason */
+  return fail(p, file == NULL || written ? strerror(errno) : why); /* why: reason of the converter */
 }
 
 bool tsi_picture_end(tsi_picture *p, double height) {

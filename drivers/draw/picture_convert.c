@@ -1,7 +1,7 @@
 /* Pictures as .png and .pdf: see picture.h. librsvg reads the SVG, cairo draws it.
  *
- * The library is loaded when the first such picture is asked for: it brings dozens of others along, which
- * would make every start of the program slower, and it may be missing where the program runs. */
+ * The library is loaded for the first such picture, because it depends on dozens of other libraries, which
+ * would slow down every start of the program, and because it may be missing at run time. */
 #include "drivers/draw/picture.h"
 
 #ifdef TSI_HAVE_RSVG
@@ -12,11 +12,11 @@
 #include <string.h>
 
 #define LIBRARY "librsvg-2.so.2" /* cairo and GLib come with it */
-#define FINE 2.0                 /* pixels of a .png for one of the picture */
-#define PIXELS_MOST 32000        /* of cairo, along one side */
-#define POINTS (72.0 / 96)       /* of a page, for one pixel */
+#define FINE 2.0                 /* pixels of a .png per pixel of the picture */
+#define PIXELS_MOST 32000        /* maximum of cairo, along one side */
+#define POINTS (72.0 / 96)       /* points of a page per pixel */
 
-/* What is taken from it. */
+/* The functions used from it. */
 #define FUNCTIONS(X)                                                                                         \
   X(rsvg_handle_new_from_data)                                                                               \
   X(rsvg_handle_render_document)                                                                             \
@@ -38,7 +38,8 @@ typedef struct library {
   FUNCTIONS(MEMBER)
 } library;
 
-/* false: it is not here, or it lacks a function. It stays loaded until the program ends. */
+/* Loads the library; it stays loaded until the program ends. Returns false if it is missing, or lacks a
+ * function. */
 static bool load(library *l) {
   void *handle = dlopen(LIBRARY, RTLD_NOW | RTLD_LOCAL), *function;
   if (handle == NULL) return false;
@@ -59,7 +60,7 @@ static cairo_status_t put(void *file, const unsigned char *data, unsigned length
   return fwrite(data, 1, length, file) == length ? CAIRO_STATUS_SUCCESS : CAIRO_STATUS_WRITE_ERROR;
 }
 
-/* Draws on the whole surface, width x height in its own units. */
+/* Draws on the whole surface; width x height are in units of the surface. */
 static bool draw(const library *l, RsvgHandle *svg, cairo_surface_t *surface, double width, double height,
                  char *why, size_t size) {
   const RsvgRectangle all = {0, 0, width, height};

@@ -9,7 +9,7 @@ const char *const tsi_svg_colour[TSI_COLOURS] = {"#0072b2", "#56b4e9", "#d55e00"
 
 /* ---- Texts -------------------------------------------------------------------------------------------- */
 
-/* Bytes of the character at the beginning of a text: 1 to 4; 0 if it is none that XML may have. */
+/* Returns the bytes of the character at the beginning of a text: 1 to 4; 0 if XML does not allow it. */
 static size_t character(const unsigned char *text) {
   const unsigned char first = text[0];
   const size_t length = first < 0x80                    ? 1
@@ -26,7 +26,7 @@ static size_t character(const unsigned char *text) {
   return overlong || beyond || none ? 0 : length;
 }
 
-/* Bytes to go on by: a byte that is no character counts as one. */
+/* Returns the bytes to the next character; an invalid byte counts as one. */
 static size_t step_over(const char *text) {
   const size_t length = character((const unsigned char *)text);
   return length > 0 ? length : 1;
@@ -76,7 +76,7 @@ void tsi_svg_text_begin(FILE *file, const char *text, double size, double room) 
   if (cut) fputs("...", file);
 }
 
-/* DejaVu Sans is the widest: parts of the size of the letters. */
+/* Widths of DejaVu Sans, the widest font, relative to the size of the letters. */
 double tsi_svg_width(const char *text, double size) {
   double width = 0;
   for (; *text; text += step_over(text))

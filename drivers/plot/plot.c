@@ -15,16 +15,16 @@ static bool draw_tree(const tsi_plot *plot) {
          tsi_tree_draw(s, s->settings->out, plot->figures);
 }
 
-/* What a picture needs. */
+/* Requirements of a picture. */
 enum {
-  LAYOUT_POSSIBLE = 1, /* --layout belongs to it, */
-  LAYOUT_NEEDED = 2,   /* and must be there */
+  LAYOUT_POSSIBLE = 1, /* accepts --layout */
+  LAYOUT_NEEDED = 2,   /* requires --layout */
   EMPTY_POSSIBLE = 4,  /* a matrix without rows can be drawn */
-  FROM_POSSIBLE = 8,   /* --from belongs to it */
-  NAME_ONLY = 16,      /* the session needs no matrix yet, */
-  MATRIX_ONLY = 32,    /* or no analysis */
-  LEAVES = 64,         /* the analysis has a separator tree, if there is one */
-  GPU_POSSIBLE = 128,  /* --gpu belongs to it */
+  FROM_POSSIBLE = 8,   /* accepts --from */
+  NAME_ONLY = 16,      /* the session needs no matrix */
+  MATRIX_ONLY = 32,    /* the session needs no analysis */
+  LEAVES = 64,         /* the analysis makes a separator tree, if possible */
+  GPU_POSSIBLE = 128,  /* accepts --gpu */
   TIMELINE = 256,      /* viewers of timelines have formats for it */
   STUDY = 512          /* --from is a study of simulated solves, and must be there */
 };
@@ -35,7 +35,8 @@ typedef struct kind {
   const char *word;
   bool (*draw)(const tsi_plot *plot);
   unsigned needs;
-  bool (*draw_traced)(const tsi_plot *plot, const tsi_traced *traced); /* instead of draw: of traced solves */
+  bool (*draw_traced)(const tsi_plot *plot,
+                      const tsi_traced *traced); /* for traced solves, instead of draw */
 } kind;
 static const kind kinds[] = {{"gantt", NULL, TIMELINE, tsi_plot_gantt},
                              {"dag", NULL, 0, tsi_plot_dag},
@@ -64,7 +65,7 @@ static bool prepare(tsi_session *s, const kind *what, const tristar_layout *layo
   return (what->needs & MATRIX_ONLY) || tsi_session_analyze(s);
 }
 
-/* The words of the kinds that need this, or of all with 0, with commas. */
+/* Lists the words of the kinds with this requirement, separated by commas; need 0: all kinds. */
 static const char *list_words(unsigned need, char *text, size_t size) {
   *text = '\0';
   for (int k = 0; k < KINDS; k++)
@@ -97,7 +98,7 @@ static int check_options(const tsi_settings *settings, const kind *what) {
   return (what->needs & TIMELINE ? tsi_timeline_check : tsi_picture_check)("plot", "out", settings->out);
 }
 
-/* `plot WORD MATRIX`, or `plot MATRIX --what WORD`. No MATRIX: NULL; it may be in the file --from. */
+/* Reads `plot WORD MATRIX`, or `plot MATRIX --what WORD`. No MATRIX: NULL; the file of --from may have it. */
 static int scan(const tsi_settings *settings, const kind **what, const char **matrix) {
   char known[200];
   int word = settings->what;
@@ -122,7 +123,8 @@ static int scan(const tsi_settings *settings, const kind **what, const char **ma
   return check_options(settings, *what);
 }
 
-/* The file --from, and the matrix, if that is not given but clear; of a study the name of the file. */
+/* Reads the file of --from. If no matrix is given, takes its only matrix; for a study, the name of the file.
+ */
 static int read_from(const tsi_settings *settings, const kind *what, cJSON **from, const char **matrix) {
   char message[256];
   *from = NULL;

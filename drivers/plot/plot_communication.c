@@ -1,8 +1,8 @@
-/* Who sends how much to whom in a solve with a layout: see plot.h.
+/* Messages between processes in a solve with a layout: see plot.h.
  *
- * Two matrices of sender x receiver: messages on the left, bytes on the right. XY messages stay inside a
- * grid, Z messages go from grid to grid, so a cell has either; the darker, the more, on a logarithmic scale.
- * With more processes than cells neighbours share one, which then has the colour of the class with more
+ * Two matrices of sender x receiver: messages on the left, bytes on the right. XY messages are inside a grid,
+ * Z messages between grids, so a cell has only one class. Darker cells have more, on a logarithmic scale. If
+ * there are more processes than cells, neighbours share a cell, which has the colour of the class with more
  * messages. */
 #include <math.h>
 #include <stdlib.h>
@@ -20,10 +20,10 @@ enum {
   GAP = 92,
   ABOVE = 40,
   PANEL = (WIDTH - LEFT - RIGHT - GAP) / 2,
-  SCALE = 62, /* from the end of the plot down to the scales of the colours */
+  SCALE = 62, /* distance from the end of the plot to the colour scales */
   SCALE_ROW = 70,
   BAR = 12, /* height of a scale */
-  ENDS = 24 /* free beside a scale */
+  ENDS = 24 /* margin beside a scale */
 };
 enum { CELLS_MOST = 64, CLASSES = 2, PANELS = 2 };
 
@@ -32,7 +32,8 @@ typedef struct matrix {
   int64_t nrhs;
   int cells, ranks;
   double *value[CLASSES][PANELS]; /* cells * cells: messages, bytes */
-  double least[CLASSES][PANELS], most[CLASSES][PANELS], total[CLASSES][PANELS]; /* of cells that have any */
+  double least[CLASSES][PANELS], most[CLASSES][PANELS],
+      total[CLASSES][PANELS]; /* over cells that are not 0 */
 } matrix;
 
 static const char *const class_names[CLASSES] = {"XY", "Z"};
@@ -114,7 +115,7 @@ static void add_figures(cJSON *figures, const matrix *m) {
 
 /* ---- Picture ------------------------------------------------------------------------------------------ */
 
-/* Where a value stands between the least and the most of its class. */
+/* Returns the position of a value between minimum and maximum of its class. */
 static double part_of(const matrix *m, int class, int panel, double value) {
   const double least = m->least[class][panel], most = m->most[class][panel];
   return most > least ? log(value / least) / log(most / least) : 1;
@@ -146,7 +147,7 @@ static void write_cell(FILE *file, const matrix *m, int panel, double left, doub
   fputs("</title></rect>\n", file);
 }
 
-/* Borders of grids, where there is room for them. */
+/* Writes borders of grids, if they fit. */
 static void write_grids(FILE *file, const matrix *m, double left, double top) {
   const double grid = (double)PANEL * m->layout->px * m->layout->py / m->ranks;
   if (grid < 8) return;
@@ -156,7 +157,7 @@ static void write_grids(FILE *file, const matrix *m, double left, double top) {
   fputs("\"/>\n", file);
 }
 
-/* From the least to the most of a class, below the plot. */
+/* Writes the colour scale of a class, from minimum to maximum, below the plot. */
 static void write_scale(FILE *file, const matrix *m, int class, int panel, double left, double y) {
   const double least = m->least[class][panel], most = m->most[class][panel], end = left + PANEL - 2 * ENDS;
   char light[8], dark[8];

@@ -1,12 +1,13 @@
-/* What waits for what in a solve: see plot.h.
+/* Items of a solve and their dependencies: see plot.h.
  *
- * Levels go from left to right (tsi_plot_rank), forward first. An item is a circle whose area is its bytes.
- * Within a level circles stand in the order of the mean height of their neighbours, and as near to it as
- * there is room: the problem min sum (y_k - mean_k)^2, y_k+1 - y_k >= room, which is solved exactly by
- * joining those that touch (pool adjacent violators; de Leeuw, Hornik, Mair 2009). Sweeps over the levels
- * repeat that.
+ * Levels are drawn from left to right (tsi_plot_rank), forward first. An item is a circle whose area is
+ * proportional to its bytes. Circles of a level have the order of the mean height of their neighbours, and
+ * are placed as close to it as possible: min sum (y_k - mean_k)^2, y_k+1 - y_k >= distance. Joining circles
+ * that touch solves this exactly (pool adjacent violators; de Leeuw, Hornik, Mair 2009). Sweeps over the
+ * levels repeat it.
  *
- * More items than NODES_MOST: tasks are drawn instead of steps; and of them the heaviest. */
+ * If there are more items than NODES_MOST, tasks are drawn instead of steps; if necessary, only the heaviest.
+ */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,7 +21,7 @@ enum { NODES_MOST = 2000, SWEEPS = 24, SAMPLES = 3 };
 #define PLOT (WIDTH - 2 * LEFT)
 #define SAMPLE_MOST 13.0 /* radius of a circle in the legend */
 #define LARGEST 26.0     /* radius, */
-#define SMALLEST 0.9     /* that is still seen */
+#define SMALLEST 0.9     /* smallest visible radius */
 
 typedef struct node {
   int64_t item, level;
@@ -35,11 +36,11 @@ typedef struct graph {
   int64_t *place; /* by item: its node; -1: not drawn */
   node *nodes;    /* by level */
   int64_t *first; /* levels + 1: nodes of each */
-  double scale;   /* the radius of a byte */
-  double height;  /* that the circles take */
+  double scale;   /* radius of an item with one byte */
+  double height;  /* height of all circles */
 } graph;
 
-/* ---- Which items -------------------------------------------------------------------------------------- */
+/* ---- Choice of items ---------------------------------------------------------------------------------- */
 
 static int by_bytes(const void *a, const void *b) {
   const double x = (*(const tristar_trace_item *const *)a)->bytes,
@@ -47,7 +48,7 @@ static int by_bytes(const void *a, const void *b) {
   return (x < y) - (x > y);
 }
 
-/* The bytes from which on items are drawn, so that NODES_MOST are; negative: all of them. */
+/* Returns the minimum bytes of drawn items, such that there are NODES_MOST; negative: all are drawn. */
 static double threshold(const tristar_trace_list *list, const tristar_trace_item **room) {
   if (list->count <= NODES_MOST) return -1;
   for (int64_t k = 0; k < list->count; k++) room[k] = &list->item[k];
@@ -64,7 +65,7 @@ static bool make_room(tsi_session *s, graph *g) {
          tsi_session_fail(s, TRISTAR_ERR_MEMORY, "out of memory for the picture");
 }
 
-/* Nodes by level, in each in the order of the chunks. */
+/* Lists nodes by level, in the order of the chunks. */
 static bool list_nodes(tsi_session *s, graph *g) {
   const tristar_trace_list *list = g->list;
   int64_t *level = malloc(((size_t)list->count + 1) * sizeof *level), drawn = 0;
@@ -130,7 +131,7 @@ static int by_wanted(const void *a, const void *b) {
   return (x->item > y->item) - (x->item < y->item);
 }
 
-/* Heights of the nodes of a level, in their order, as near to `wanted` as there is room. */
+/* Computes the heights of the nodes of a level, in their order, as close to `wanted` as possible. */
 static void settle(node *nodes, int64_t count) {
   struct {
     double sum;
@@ -183,7 +184,7 @@ static void pull(graph *g) {
     g->nodes[k].wanted = g->nodes[k].weight > 0 ? g->nodes[k].wanted / g->nodes[k].weight : g->nodes[k].y;
 }
 
-/* Brings the highest circle to the top, and finds how high the picture must be. */
+/* Moves the highest circle to the top, and finds the height of the picture. */
 static void move_up(graph *g) {
   double top = HEIGHT, bottom = 0;
   for (int64_t k = 0; k < g->count; k++) {
@@ -247,7 +248,7 @@ static void write_nodes(FILE *file, const graph *g) {
   }
 }
 
-/* Circles of round sizes, the largest first. */
+/* Writes circles of round sizes, the largest first. */
 static void write_sizes(FILE *file, const graph *g, double y) {
   const double most = SAMPLE_MOST / g->scale, least = 1.5 / g->scale;
   double heaviest = 0;

@@ -1,16 +1,16 @@
-/* The tasks of a solve, workers x time: see plot.h.
+/* The tasks of a solve, workers over time: see plot.h.
  *
- * A task is a rectangle (class "task"); where it is a bundle its steps lie on it (class "step"), unless they
- * are too thin to be seen. Messages between processes are lines (class "message"). Tasks on the critical path
- * have a dark frame (class "critical"), tasks that bound the time a dark line below (class "binding"). What
- * is left of the background is idle. Tasks on GPUs are hatched (class "device"); the lane of their worker has
- * the name of the GPU. */
+ * A task is a rectangle (class "task"). The steps of a bundle are drawn on it (class "step"), unless they are
+ * too thin. Messages between processes are lines (class "message"). Tasks on the critical path have a dark
+ * frame (class "critical"), tasks that bound the time have a dark line below (class "binding"). The visible
+ * background is idle time. Tasks on GPUs are hatched (class "device"); the lane of their worker has the name
+ * of the GPU. */
 #include "drivers/draw/gantt.h"
 #include "drivers/plot/plot.h"
 #include "drivers/report/report.h"
 
 #define MESSAGES_MOST 400
-#define THIN 0.6 /* pixels: steps that are narrower are not drawn */
+#define THIN 0.6 /* pixels: narrower steps are not drawn */
 
 typedef struct gantt {
   tsi_gantt in;
@@ -62,7 +62,7 @@ static void write_marks(const gantt *g) {
   fputs("</g>\n", g->in.file);
 }
 
-/* Tasks that solve with subtrees on GPUs. */
+/* Writes the tasks on GPUs. */
 static void write_devices(const gantt *g) {
   const tristar_trace_list *tasks = &g->trace->tasks;
   fputs("<g fill=\"url(#device)\" stroke=\"none\" pointer-events=\"none\">\n", g->in.file);
@@ -85,8 +85,8 @@ static void write_lanes(const gantt *g) {
   }
 }
 
-/* From the end of the task that sent it to where it arrived. Many of them would hide all else: then only
- * those on the critical path. */
+/* Writes messages from the end of the task that sent them to their arrival. If there are many, only messages
+ * on the critical path are drawn, as they would hide the rest. */
 static void write_messages(const gantt *g) {
   const tristar_trace_list *tasks = &g->trace->tasks;
   int64_t messages = 0;

@@ -1,7 +1,7 @@
-/* What each level of the DAG of a solve costs: see plot.h.
+/* The cost of each level of the DAG of a solve: see plot.h.
  *
- * Above: the time of the items of each level, added up over the workers, by kind. Below: how many there are,
- * on a logarithmic axis. Where there are more levels than bars, neighbouring ones share a bar. */
+ * Above: the time of the items of each level, summed over the workers, by kind. Below: the number of items,
+ * on a logarithmic axis. If there are more levels than bars, neighbouring levels share a bar. */
 #include <stdlib.h>
 
 #include "drivers/plot/plot.h"
@@ -19,7 +19,7 @@ typedef struct bar {
 } bar;
 
 typedef struct levels {
-  int64_t count, bars, each; /* levels, bars, levels that share one */
+  int64_t count, bars, each; /* number of levels, of bars, of levels per bar */
   bar *bar;
   double most_seconds;
   int64_t most_items;

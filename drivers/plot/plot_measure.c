@@ -6,7 +6,7 @@
 #include "drivers/report/report.h"
 #include "runtime/base/median.h"
 
-enum { BLOCK = 64 }; /* right-hand sides that a plan takes at a time, at the most */
+enum { BLOCK = 64 }; /* maximum number of right-hand sides that a plan solves at a time */
 
 bool tsi_plot_limits(tsi_session *s, int64_t nrhs, tsi_limits *limits) {
   if (!tsi_bandwidth_measure(s, tsi_expected_workers(s->settings), &limits->bandwidth)) return false;

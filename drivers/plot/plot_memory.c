@@ -1,10 +1,10 @@
-/* Memory over time, from the analysis on to solves: see plot.h.
+/* Memory over time, from the analysis to the solves: see plot.h.
  *
- * A thread looks at two figures again and again: what the library has allocated through its context, and,
- * where /proc tells it, what the process has in memory: that has the program itself, StarPU and the BLAS in
- * it, and what freed memory the C library keeps. Where a phase begins and ends, it is looked at in any case,
- * so no phase is without a sample. When there is no more room for samples every second one is dropped, and
- * half as many are taken from then on. The largest value of all is known exactly, and is a line. */
+ * A thread samples two figures: the memory that the library has allocated through its context, and, if /proc
+ * reports it, the resident memory of the process. The latter includes the program, StarPU, the BLAS, and
+ * freed memory that the C library keeps. Each phase is also sampled at its begin and end, so no phase is
+ * without a sample. When the array of samples is full, every second one is dropped, and the interval is
+ * doubled. The exact maximum of the library is drawn as a line. */
 #include <math.h>
 #include <pthread.h>
 #include <stdlib.h>
@@ -18,27 +18,27 @@
 
 enum { SAMPLES_MOST = 2400, PHASES = 4, FIGURES = 2 };
 #define INTERVAL 2e-4    /* seconds between the first samples */
-#define SOLVES_SHARE 0.2 /* of the time before them: solves go on for so long, */
-#define SOLVES_MOST 1000 /* or are so many */
+#define SOLVES_SHARE 0.2 /* maximum time for solves, as a share of the time before */
+#define SOLVES_MOST 1000 /* maximum number of solves */
 
 typedef enum figure { ALLOCATED, RESIDENT } figure;
 
 typedef struct sampler {
   tsi_session *s;
   pthread_t thread;
-  pthread_mutex_t lock; /* guards what follows */
+  pthread_mutex_t lock; /* guards the following members */
   bool end;
   int64_t count;
   double interval, begin;              /* seconds */
   double at[SAMPLES_MOST];             /* seconds from the beginning */
-  double bytes[FIGURES][SAMPLES_MOST]; /* RESIDENT: NaN where the system does not report it */
+  double bytes[FIGURES][SAMPLES_MOST]; /* RESIDENT: NaN if the system does not report it */
 } sampler;
 
 typedef struct memory {
   sampler in;
-  double phase[PHASES + 1]; /* when each begins, the first at 0; the last entry: the end */
+  double phase[PHASES + 1]; /* begin of each phase, the first at 0; the last entry is the end */
   int64_t solves;
-  size_t peak; /* of what was allocated */
+  size_t peak; /* peak of allocated memory */
 } memory;
 
 static const char *const phase_names[PHASES] = {"analysis", "factorization", "plan", "solves"};
@@ -46,7 +46,7 @@ static const char *const phase_colours[PHASES] = {"#e8f1f8", "#fdf0d5", "#dff3ec
 
 /* ---- Samples ------------------------------------------------------------------------------------------ */
 
-/* Bytes of this process that are in memory; NaN: the system does not report them. */
+/* Returns the resident bytes of this process; NaN: the system does not report them. */
 static double resident_bytes(void) {
   long long size, pages = -1;
   FILE *file = fopen("/proc/self/statm", "r");
@@ -56,7 +56,7 @@ static double resident_bytes(void) {
   return pages < 0 ? NAN : (double)pages * (double)sysconf(_SC_PAGESIZE);
 }
 
-/* Under the lock. */
+/* Drops every second sample. The lock is held. */
 static void drop_every_second(sampler *in) {
   int64_t kept = 0;
   for (int64_t k = 0; k < in->count; k += 2, kept++) {
@@ -95,7 +95,7 @@ static void *sample(void *arg) {
   }
 }
 
-/* ---- What is looked at -------------------------------------------------------------------------------- */
+/* ---- Phases ------------------------------------------------------------------------------------------- */
 
 static bool solve(tsi_session *s, memory *m, const tristar_dense *b, const tristar_dense *x) {
   const double begin = tsi_now(), until = begin + SOLVES_SHARE * (begin - m->in.begin);

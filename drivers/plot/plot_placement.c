@@ -1,11 +1,11 @@
-/* Where the subtrees of the assembly tree are solved: see plot.h.
+/* The devices of the subtrees of the assembly tree: see plot.h.
  *
- * Above: the tree as tree.h lays it out, areas are bytes of factor, in the colours of the devices and of the
- * cores. Each subtree has a frame (class "subtree"). Below: the predicted time of each device in a solve,
- * piece by piece (class "piece"), with what it has of the factor and what crosses its bus.
+ * Above: the tree in the layout of tree.h; areas are bytes of factor, in the colours of the devices and of
+ * the cores. Each subtree has a frame (class "subtree"). Below: the predicted time of each device in a solve,
+ * by pieces (class "piece"), with its bytes of factor and the bytes on its bus.
  *
- * The subtrees are those of the plan, or with --gpu those of a placing by the cost model, which says of the
- * cores, too, which subtrees they have and how long these take. */
+ * The subtrees are those of the plan, or, with --gpu, those of a placing by the cost model. The latter also
+ * has subtrees of the cores, with their times. */
 #include <stdlib.h>
 
 #include "drivers/report/gpu.h"
@@ -28,10 +28,9 @@ typedef struct placement {
   tristar_assembly_tree tree;
   subtree *subtree; /* in the order of the tree */
   int64_t count;
-  int devices; /* numbers of devices are below that */
-  int32_t
-      *group; /* supernodes: neighbours of the same subtree, or of none, have the same number; ascending */
-  int64_t *owner; /* groups: the subtree; -1: none */
+  int devices;    /* upper bound of the numbers of devices */
+  int32_t *group; /* by supernode: neighbours of one subtree, or of none, have the same number; ascending */
+  int64_t *owner; /* by group: the subtree; -1: none */
   int32_t groups;
   tsi_bandwidth bandwidth; /* with --gpu */
   tsi_gpu_report model;
@@ -41,7 +40,7 @@ static bool no_memory(tsi_session *s) {
   return tsi_session_fail(s, TRISTAR_ERR_MEMORY, "%s: out of memory for the picture", s->name);
 }
 
-/* ---- What there is ------------------------------------------------------------------------------------ */
+/* ---- Subtrees ----------------------------------------------------------------------------------------- */
 
 static bool list_of_plan(tsi_session *s, placement *p) {
   int64_t count = 0;
@@ -62,7 +61,7 @@ static int by_root(const void *a, const void *b) {
   return (root_of(x) > root_of(y)) - (root_of(x) < root_of(y));
 }
 
-/* first: supernodes. The lowest number in the subtree of each. */
+/* first: by supernode, the lowest number in its subtree. */
 static void find_first(const tristar_assembly_tree *tree, int64_t *first) {
   for (int64_t k = 0; k < tree->supernodes; k++) first[k] = k;
   for (int64_t k = 0; k < tree->supernodes; k++) {
@@ -131,7 +130,7 @@ static void release(tsi_session *s, placement *p) {
   free(p->owner);
 }
 
-/* Of a device, or with -1 of the cores. */
+/* Returns the sum over the subtrees of a device; -1: of the cores. */
 static subtree sum_of(const placement *p, int device, int64_t *count) {
   subtree sum = {.device = device};
   *count = 0;
@@ -149,7 +148,7 @@ static subtree sum_of(const placement *p, int device, int64_t *count) {
 
 /* ---- The tree ----------------------------------------------------------------------------------------- */
 
-/* owner: a subtree; -1: what is in none. */
+/* owner: a subtree; -1: supernodes outside of subtrees. */
 static const char *colour_of(const placement *p, int64_t owner, char text[8]) {
   static const int order[] = {TSI_BLUE, TSI_ORANGE, TSI_GREEN, TSI_VERMILLION, TSI_SKY, TSI_PURPLE};
   enum { ORDERED = sizeof order / sizeof *order };
@@ -187,7 +186,7 @@ static void write_box(FILE *file, const placement *p, const tsi_tree_box *box, d
   fputs("</rect>\n", file);
 }
 
-/* A subtree reaches from its root down to the bottom: its frame, and a name where there is room. */
+/* Writes the frame of a subtree, from its root down to the bottom, and a name if it fits. */
 static void write_frame(FILE *file, const subtree *t, double left, double right, double y, double top) {
   char label[64];
   const double x = LEFT + left * PLOT, width = (right - left) * PLOT, height = (1 - y) * TREE;
@@ -236,7 +235,7 @@ static double longest(const placement *p) {
   return most;
 }
 
-/* The caller writes what is inside, and </rect>. */
+/* Writes a piece; the caller writes its content and </rect>. */
 static void write_piece(FILE *file, const tsi_axis *axis, double from, double to, double y,
                         const char *colour) {
   const double x = tsi_axis_at(axis, from);
@@ -270,7 +269,7 @@ static void write_device(FILE *file, const placement *p, int device, double y, c
   write_row_texts(file, y, name, what);
 }
 
-/* By the model. */
+/* Writes the pieces of the cores, by the cost model. */
 static void write_cores(FILE *file, const placement *p, double y, const tsi_axis *axis) {
   int64_t count;
   char what[200];

@@ -1,8 +1,8 @@
-/* The backward error on its way: see plot.h.
+/* The backward error during refinement: see plot.h.
  *
- * Discs are first solves, squares corrections, diamonds iterations of FGMRES; a line joins those of a
- * right-hand side. What made the error no smaller is given up: its mark is a cross, and the line goes on from
- * the best one. An error of zero has no place on a logarithmic axis: it stands at its lower end. */
+ * Discs are first solves, squares corrections, diamonds iterations of FGMRES; a line joins the marks of a
+ * right-hand side. A correction that did not reduce the error is rejected: its mark is a cross, and the line
+ * continues from the best one. An error of zero is drawn at the lower end of the logarithmic axis. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,7 +16,8 @@
 typedef struct history {
   tristar_refine_options options;
   tristar_refine_result result;
-  int64_t nrhs, count, longest; /* points; of one right-hand side, after the first */
+  int64_t nrhs, count,
+      longest; /* count: points; longest: maximum of a right-hand side, without the first point */
   double tolerance;
 } history;
 
@@ -41,7 +42,7 @@ static bool refine(tsi_session *s, history *h) {
   return ok;
 }
 
-/* Points first .. end-1 are those of a right-hand side. */
+/* Returns `end`: points first .. end-1 belong to one right-hand side. */
 static int64_t end_of_column(const history *h, int64_t first) {
   const tristar_refine_point *points = h->options.history;
   int64_t end = first + 1;
@@ -49,7 +50,7 @@ static int64_t end_of_column(const history *h, int64_t first) {
   return end;
 }
 
-/* Where a point stands on the axis. */
+/* Returns the position of a point on the axis. */
 static double height_of(const tsi_axis *y, double error) {
   return tsi_axis_at(y, error > y->from ? error : y->from);
 }
@@ -70,7 +71,7 @@ static void write_point(FILE *file, const tristar_refine_point *point, tsi_shape
           shape == TSI_CROSS ? ", given up" : "");
 }
 
-/* The labels of the first and the last error, of one right-hand side only: others would lie on each other. */
+/* Labels the first and the last error, only for a single right-hand side: others would overlap. */
 static void write_column(FILE *file, const history *h, int64_t first, int64_t end, const tsi_axis *x,
                          const tsi_axis *y, tsi_labels *labels) {
   const tristar_refine_point *points = h->options.history;
@@ -130,7 +131,7 @@ static void write_legend(tsi_picture *p, const history *h, const tsi_series *tol
   tsi_column_legend(&p->legend, h->nrhs);
 }
 
-/* The range of the errors that can be shown, and of the tolerance, with room for labels. */
+/* Finds the range of the errors that can be shown and of the tolerance, with space for labels. */
 static void find_range(const history *h, tsi_axis *y) {
   y->from = y->to = h->tolerance;
   for (int64_t k = 0; k < h->count; k++) {

@@ -1,11 +1,13 @@
-/* What a number of solves takes with all that is done before them: see plot.h.
+/* The time of a number of solves including all preparations: see plot.h.
  *
  * Total time against the number of solves k: analysis + factorization + plan + k solves, each solver in the
- * setting that is best for k. With --from FILE the figures are those of `tristar bench --json FILE`, of all
- * solvers that are in it: measured side by side, they can be compared. Without it TriStar is measured here.
+ * setting that is best for k. With --from FILE the figures are from `tristar bench --json FILE`, for all
+ * solvers in it. They were measured in turn, so they can be compared. Without --from only TriStar is measured
+ * here.
  *
- * The totals of two solvers meet once or never, at the number of solves from which, or up to which, TriStar
- * takes less. TriStar alone has another such number: of as many solves as take as long as all before them. */
+ * The totals of two solvers are equal at most once: at the number of solves from which, or up to which,
+ * TriStar takes less. If there is only TriStar, another number is shown: of solves that take as long as the
+ * preparations. */
 #include <errno.h>
 #include <inttypes.h>
 #include <math.h>
@@ -45,19 +47,19 @@ typedef struct setting {
   double before, solve; /* seconds: analysis, factorization and plan; one solve */
 } setting;
 
-/* When TriStar takes less time than a peer. */
+/* Numbers of solves for which TriStar takes less time than a peer. */
 typedef enum verdict { ALWAYS, NEVER, FROM, UP_TO } verdict;
 
 typedef struct solver {
-  const char *name, *title; /* in the file; in the picture */
+  const char *name, *title; /* name in the file; title in the picture */
   int count;
   setting setting[TSI_BENCH_CONTENDERS_MAX];
-  verdict verdict; /* of a peer */
-  int64_t even;    /* FROM, UP_TO: so many solves; TriStar alone: as long as all before them */
+  verdict verdict; /* for a peer */
+  int64_t even;    /* FROM, UP_TO: the number of solves; only TriStar: solves as long as the preparations */
 } solver;
 
 typedef struct reuse {
-  int count, decades; /* solvers, TriStar first; of the axis */
+  int count, decades; /* number of solvers, TriStar first; decades of the axis */
   solver solver[SOLVERS_MOST];
   int64_t nrhs;
   double n; /* rows */
@@ -86,7 +88,7 @@ static const char *base_name(const char *path) {
   return slash != NULL ? slash + 1 : path;
 }
 
-/* Is it the case of this matrix? By its whole name, or without the folders. */
+/* Is it the case of this matrix? Compares whole names, or names without folders. */
 static bool is_of(const cJSON *one, const char *name, bool whole) {
   const char *matrix = text(one, "matrix");
   return whole ? strcmp(matrix, name) == 0 : strcmp(base_name(matrix), base_name(name)) == 0;
@@ -103,7 +105,8 @@ static void list_cases(const cJSON *cases, char *known, size_t size) {
   }
 }
 
-/* The case of the session's matrix and --nrhs; NULL, with a message that tells what there is. */
+/* Returns the case of the session's matrix and --nrhs; NULL with a message that lists the cases if there is
+ * none. */
 static const cJSON *find_case(tsi_session *s, const cJSON *cases) {
   const cJSON *one;
   const int64_t nrhs = s->settings->nrhs;
@@ -126,7 +129,7 @@ static solver *solver_of(reuse *r, const char *name) {
   return NULL;
 }
 
-/* TriStar, then the peers. */
+/* Lists TriStar, then the peers. */
 static void list_solvers(reuse *r) {
   r->solver[r->count++] = (solver){.name = "tristar", .title = "TriStar"};
   for (int k = 0; k < TSI_BENCH_PEERS; k++)
@@ -258,15 +261,15 @@ static void describe(const reuse *r, int k, char *out, size_t size) {
 
 /* A smooth line, and a mark at each power of ten. */
 typedef struct curve {
-  double x[2][SAMPLES_MOST], y[2][SAMPLES_MOST]; /* of the marks, of the line */
+  double x[2][SAMPLES_MOST], y[2][SAMPLES_MOST]; /* points of the marks, of the line */
 } curve;
 
-/* series: two of each solver. */
+/* series: two for each solver. */
 static void list_curve(const reuse *r, int k, curve *c, tsi_series *series) {
   static const int colours[SOLVERS_MOST] = {TSI_BLUE,       TSI_ORANGE, TSI_GREEN,
                                             TSI_VERMILLION, TSI_PURPLE, TSI_GREY};
   static const tsi_shape shapes[] = {TSI_DISC, TSI_SQUARE, TSI_TRIANGLE, TSI_DIAMOND, TSI_CROSS, TSI_DOWN};
-  int which = 0; /* the same for a peer, whatever others there are */
+  int which = 0; /* fixed for a peer, independent of other peers */
   for (int p = 0; p < TSI_BENCH_PEERS; p++)
     if (strcmp(r->solver[k].name, tsi_bench_solvers.peers[p].name) == 0) which = 1 + p;
   for (int line = 0; line < 2; line++) {

@@ -1,9 +1,9 @@
 /* Time of a solve against the number of right-hand sides: see plot.h.
  *
- * On the left the time of a solve, on the right the same for each right-hand side. Each number has a plan of
- * its own, made for it. Limits: the solve's bytes at the rate at which all cores read from memory together,
- * and its flops at that of DGEMM. Times below the first limit are no error: a factor that fits into the
- * caches is not read from memory. */
+ * On the left the time of a solve, on the right the time per right-hand side. Each number has a separate
+ * plan. Limits: the solve's bytes at the read bandwidth of all cores together, and its flops at the rate of
+ * DGEMM. Times below the first limit are possible: a factor that fits into the caches is not read from
+ * memory. */
 #include <stdlib.h>
 
 #include "drivers/draw/chart.h"
@@ -21,7 +21,7 @@ typedef struct rhs_times {
   tsi_limits limits;
   tsi_timed timed[NUMBERS];
   double y[PANELS][SERIES][NUMBERS], least[PANELS][NUMBERS], most[PANELS][NUMBERS]; /* seconds */
-  bool below; /* a time is below the limit by the bandwidth */
+  bool below; /* a time is below the limit of the bandwidth */
 } rhs_times;
 
 static bool measure(tsi_session *s, rhs_times *r) {
@@ -52,7 +52,7 @@ static void find_values(rhs_times *r) {
     }
 }
 
-/* The entries' texts: valid as long as r and text. */
+/* The texts of the series are valid as long as r and text. */
 static void list_series(const tsi_session *s, const rhs_times *r, int panel, char text[SERIES][96],
                         tsi_series series[SERIES]) {
   static const int colours[SERIES] = {TSI_BLUE, TSI_BLACK, TSI_VERMILLION};

@@ -1,8 +1,8 @@
 /* GF/s of each sweep against its flops per byte: see plot.h (the roofline of Williams, Waterman and Patterson
  * 2009).
  *
- * Limits: what all workers read from memory together, and DGEMM (in double precision) on as many threads. A
- * time is the median of solves with L or U alone. A point above the roof is no error: a factor that fits into
+ * Limits: the read bandwidth of all workers together, and DGEMM (in double precision) on as many threads. A
+ * time is the median of solves with only L or U. Points above the roof are possible: a factor that fits into
  * the caches is not read from memory. */
 #include <math.h>
 #include <stdlib.h>
@@ -60,7 +60,7 @@ static bool is_above(const roofline *r, int k) {
   return false;
 }
 
-/* The roof up to DGEMM, and DGEMM with tall matrices. x, y: three values of each. */
+/* Lists the roof up to DGEMM, and DGEMM with tall matrices. x, y: three values each. */
 static void list_limits(const tsi_limits *l, const tsi_axis *x, const tsi_axis *y, curve limits[LIMITS],
                         tsi_series series[LIMITS]) {
   const double all = l->bandwidth.all, begin = fmax(x->from, y->from / all);
@@ -80,7 +80,7 @@ static void list_limits(const tsi_limits *l, const tsi_axis *x, const tsi_axis *
                              .y = limits[k].y};
 }
 
-/* Above the plot: it has itself no place that is free for certain. */
+/* Writes the legend above the plot, because no area inside the plot is always free. */
 static void write_legend(tsi_picture *p, const roofline *r, const tsi_series series[LIMITS]) {
   bool above = false;
   tsi_legend_mark(&p->legend, TSI_DISC, tsi_svg_colour[part_colours[0]], "%s", part_names[0]);
@@ -110,8 +110,8 @@ static void write_point(FILE *file, const roofline *r, int part, int k, double p
           tsi_text_time(p->seconds), gflops(p), p->bytes / p->seconds / 1e9, part == 0 ? "circle" : "rect");
 }
 
-/* The label of a number of right-hand sides: below the slower of its points, but above both where they stand
- * above the roof, which would be in its way. */
+/* Writes points with labels. The label of a number of right-hand sides is below the slower of its points; if
+ * the points are above the roof, it is above both, so that it does not overlap the roof. */
 static void write_points(FILE *file, const tsi_axis *x, const tsi_axis *y, const roofline *r) {
   tsi_labels labels = {.frame = {x->begin, y->end, x->end, y->begin}};
   double lowest[SIZES], highest[SIZES];

@@ -1,10 +1,10 @@
 /* Time of a solve against workers: see plot.h.
  *
- * Measured: 1, 2, 4, ... workers, up to all cores, each number in processes of its own, as in `tristar
- * bench`: rounds of all numbers in turn, the median of the rounds. Predicted, and said to be: the layout with
- * the least predicted time for 1, 2, 4, ... processes with one worker each, from messages and shares of the
- * factor alone, as if each process read memory as fast as one core does here, and a message took
- * MESSAGE_SECONDS. The ideal line starts at the time of one worker. */
+ * Measured: 1, 2, 4, ... workers, up to all cores, each number in separate processes, as in `tristar bench`:
+ * the median over rounds of all numbers in turn. Predicted, and labelled as such: the layout with the
+ * smallest predicted time for 1, 2, 4, ... processes with one worker each. The prediction uses only messages
+ * and shares of the factor. It assumes for each process the bandwidth of one core of this machine, and
+ * MESSAGE_SECONDS for a message. The ideal line starts at the time of one worker. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
@@ -34,8 +34,7 @@ typedef struct scaling {
 
 /* ---- Measured ----------------------------------------------------------------------------------------- */
 
-/* The options of this command that matter to a solve, for the processes. text: what numbers are written to.
- */
+/* Lists the options of this command that affect a solve, for the processes. text: space for numbers. */
 static void list_options(const tsi_settings *s, const char **out, char text[32]) {
   const struct {
     const char *option, *name;
@@ -118,7 +117,7 @@ static bool measure(tsi_session *s, scaling *out) {
   list_workers(out->cores, workers, sizeof workers);
   settings.workers_list = workers;
   settings.sched_list = settings.scheduler;
-  settings.nrhs_list = NULL; /* the case has it */
+  settings.nrhs_list = NULL; /* the case has the number */
   settings.peers_list = "none";
   settings.variants_list = NULL;
   settings.rounds = ROUNDS;
@@ -185,7 +184,7 @@ static void list_series(const scaling *r, curves *c) {
                                   .y = c->ideal_y};
 }
 
-/* 1, 2, 4, ..., and numbers of workers that are none of these. */
+/* Lists 1, 2, 4, ..., and other numbers of workers. */
 static int list_ticks(const scaling *r, double to, double ticks[2 * COUNTS_MOST]) {
   int count = 0;
   for (double tick = 1; tick <= to && count < COUNTS_MOST; tick *= 2) ticks[count++] = tick;

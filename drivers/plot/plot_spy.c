@@ -1,7 +1,7 @@
-/* Where the entries of the factors are: see plot.h.
+/* The positions of the entries of the factors: see plot.h.
  *
- * Cells of a row with the same owner that stand side by side are one rectangle. If there are too many
- * rectangles, the grid is made coarser. LU: U is the mirror image of L. */
+ * Adjacent cells of a row with the same owner are one rectangle. If there are too many rectangles, the grid
+ * is made coarser. LU: U is the mirror image of L. */
 #include <stdlib.h>
 
 #include "drivers/session/layout.h"
@@ -20,7 +20,7 @@ static const char *colour_of(const tsi_spy *spy, tsi_index owner, bool by_rank, 
                                                : tsi_svg_many_colours(owner, true, text);
 }
 
-/* The cell after the run that begins at (i, j). */
+/* Returns the cell after the run that begins at (i, j). */
 static int end_of_run(const tsi_spy *spy, int i, int j) {
   const tsi_index *row = spy->owner + (size_t)i * (size_t)spy->cells;
   int end = j + 1;
@@ -118,7 +118,7 @@ static bool draw(tsi_session *s, const tsi_spy *spy, const tristar_layout *layou
   return tsi_picture_end(&p, top + PLOT + BOTTOM);
 }
 
-/* Runs of cells with one owner: row, first column, column after the last, owner. */
+/* Adds runs of cells with one owner: row, first column, column after the last, owner. */
 static void add_figures(cJSON *figures, const tsi_spy *spy) {
   cJSON *runs = cJSON_AddArrayToObject(figures, "items");
   TSI_JSON_NUMBERS(figures, {"cells", spy->cells}, {"owners", spy->owners});

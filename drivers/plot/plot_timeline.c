@@ -1,8 +1,8 @@
 /* Traced solves for viewers of timelines: see plot.h.
  *
  *   .json    Chrome trace events, for Perfetto and chrome://tracing: a process for each rank, a thread for
- * each worker; tasks with their steps in them, messages as flows from task to task .trace   Paje (Schnorr,
- * "Paje trace file format"), for ViTE: the same as containers, states and links
+ *            each worker; tasks contain their steps, messages are flows from task to task
+ *   .trace   Paje (Schnorr, "Paje trace file format"), for ViTE: the same as containers, states and links
  *
  * Perfetto reads events in any order. A Paje file lists them in the order of time, and the state of a step
  * follows the state of its task. */
@@ -13,18 +13,18 @@
 #include "drivers/plot/plot.h"
 #include "drivers/session/files.h"
 
-/* Is the item a time in which its worker is busy? */
+/* Is the worker busy during this item? */
 static bool is_work(const tristar_trace_item *item) {
   return item->kind != TRISTAR_STEP_ARRIVAL;
 }
 
-/* The task that sent the message that arrives; NULL: the item is no arrival. */
+/* Returns the task that sent the arriving message; NULL: the item is no arrival. */
 static const tristar_trace_item *sender_of(const tristar_trace_list *tasks, const tristar_trace_item *item) {
   if (item->kind != TRISTAR_STEP_ARRIVAL || item->befores == 0) return NULL;
   return &tasks->item[tasks->before[item->first_before]];
 }
 
-/* A task with one step is shown as that step. */
+/* Returns the item that is shown for a task: its step if it has only one. */
 static const tristar_trace_item *shown_as(const tristar_trace_t *trace, const tristar_trace_item *task) {
   return task->steps == 1 ? &trace->steps.item[task->first_step] : task;
 }
@@ -39,7 +39,7 @@ static cJSON *add_event(cJSON *events, const char *phase, const char *name, int 
   return event;
 }
 
-/* What a process or a thread is called. */
+/* Adds the name of a process or a thread. */
 static void add_name(cJSON *events, const char *what, int rank, int worker, const char *name) {
   cJSON *event = add_event(events, "M", what, rank, worker);
   cJSON_AddStringToObject(cJSON_AddObjectToObject(event, "args"), "name", name);
@@ -58,7 +58,7 @@ static void add_names(cJSON *events, const tristar_trace_t *trace) {
   }
 }
 
-/* A task or a step of it, and how it is shown. */
+/* Adds a task or one of its steps. shown: the item that is shown for it. */
 static void add_item(cJSON *events, const tristar_trace_item *item, const tristar_trace_item *shown) {
   char text[96];
   cJSON *event =
@@ -70,7 +70,7 @@ static void add_item(cJSON *events, const tristar_trace_item *item, const trista
   cJSON_AddBoolToObject(args, "critical", item->critical);
 }
 
-/* A flow begins inside the task that sends, and ends at the task after the arrival. */
+/* Adds a flow from inside the sending task to the task after the arrival. */
 static void add_message(cJSON *events, const tristar_trace_item *from, const tristar_trace_item *to,
                         int64_t number) {
   const double sent = from->start + 0.999 * (from->end - from->start);
@@ -119,7 +119,7 @@ enum {
 };
 
 static const struct {
-  const char *name, *fields; /* "Name type" with commas between them */
+  const char *name, *fields; /* fields: "Name type", separated by commas */
 } paje_events[EVENTS] = {
     [CONTAINER_TYPE] = {"PajeDefineContainerType", "Alias string,Type string,Name string"},
     [STATE_TYPE] = {"PajeDefineStateType", "Alias string,Type string,Name string"},
@@ -147,7 +147,7 @@ static void write_header(FILE *file) {
   }
 }
 
-/* "0 0.447 0.698" of "#0072b2". */
+/* Writes "0 0.447 0.698" for "#0072b2". */
 static void write_colour(FILE *file, const char *colour) {
   const unsigned long rgb = strtoul(colour + 1, NULL, 16);
   fprintf(file, "\"%.3f %.3f %.3f\"\n", (double)(rgb >> 16) / 255, (double)(rgb >> 8 & 255) / 255,
@@ -184,18 +184,18 @@ static void destroy_containers(FILE *file, const tristar_trace_t *trace) {
 
 typedef struct event {
   double at;
-  int64_t order; /* of events at the same time */
+  int64_t order; /* order of events at the same time */
   int what, worker;
   const tristar_trace_item *item; /* pushed, or the arrival of a message */
 } event;
 
 typedef struct events {
   int64_t count;
-  double latest; /* of the worker */
+  double latest; /* latest time of the worker */
   event *event;
 } events;
 
-/* A worker's events do not go back in time. */
+/* Adds an event; the times of a worker's events do not decrease. */
 static void note(events *e, int what, int worker, double at, const tristar_trace_item *item) {
   if (at > e->latest) e->latest = at;
   e->event[e->count] =
@@ -227,7 +227,7 @@ static int by_time(const void *a, const void *b) {
   return (x->order > y->order) - (x->order < y->order);
 }
 
-/* task: as many as the trace has. */
+/* task: an entry for each task of the trace. */
 static void list_events(const tristar_trace_t *trace, const tristar_trace_item **task, events *e) {
   int64_t count = 0;
   for (int64_t k = 0; k < trace->tasks.count; k++)

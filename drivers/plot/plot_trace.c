@@ -25,7 +25,7 @@ bool tsi_traced_choose(tsi_session *s, tsi_traced *traced) {
          tsi_session_fail(s, TRISTAR_ERR_UNSUPPORTED, "%s: a solve has no task: nothing to draw", s->name);
 }
 
-/* With the session's plan. To be freed whatever it gives. */
+/* Traces solves with the session's plan. Free *traced even after a failure. */
 static bool trace_solves(tsi_session *s, const tristar_dense *b, const tristar_dense *x, tsi_traced *traced) {
   if (!tsi_traced_allocate(s, traced)) return false;
   for (; traced->solves < s->settings->repeat; traced->solves++)
@@ -85,7 +85,7 @@ void tsi_plot_subtitle(const tsi_picture *p, const tsi_traced *traced) {
 }
 
 tsi_lane tsi_plot_lane(const tristar_trace_t *trace, int worker) {
-  const int workers = trace->workers / trace->ranks; /* about: for lanes without a task */
+  const int workers = trace->workers / trace->ranks; /* approximate, for lanes without a task */
   tsi_lane lane = {.rank = workers > 0 ? worker / workers : worker};
   snprintf(lane.name, sizeof lane.name, "worker %d", worker);
   for (const tristar_trace_item *k = trace->tasks.item; k < trace->tasks.item + trace->tasks.count; k++) {
@@ -103,7 +103,7 @@ const tristar_trace_list *tsi_plot_list(const tristar_trace_t *trace) {
   return trace->steps.edges > 0 || trace->tasks.edges == 0 ? &trace->steps : &trace->tasks;
 }
 
-/* One above the last item that it waits for. */
+/* Returns the level above the last item that item k waits for. */
 static int64_t lowest(const tristar_trace_list *list, int64_t k, const int64_t *level) {
   const tristar_trace_item *item = &list->item[k];
   int64_t least = 0;
@@ -112,8 +112,8 @@ static int64_t lowest(const tristar_trace_list *list, int64_t k, const int64_t *
   return least;
 }
 
-/* Forward items that something waits for go up as far as they can. From the last to the first: room[k], the
- * lowest level of those that wait for k, is known when k is reached. */
+/* Raises forward items that others wait for as far as possible. Visits items from the last to the first, so
+ * that room[k], the lowest level of items that wait for k, is complete when k is visited. */
 static void raise_forward(const tristar_trace_list *list, int64_t *level, int64_t none, int64_t *room) {
   for (int64_t k = 0; k < list->count; k++) room[k] = none;
   for (int64_t k = list->count; k-- > 0;) {
@@ -131,7 +131,7 @@ int64_t tsi_plot_rank(const tristar_trace_list *list, int64_t *level) {
     if (level[k] >= count) count = level[k] + 1;
   }
   int64_t *room = calloc((size_t)list->count + 1, sizeof *room);
-  if (room != NULL) raise_forward(list, level, count, room); /* else they stay where they are */
+  if (room != NULL) raise_forward(list, level, count, room); /* out of memory: they are not raised */
   free(room);
   return count;
 }

@@ -1,8 +1,8 @@
-/* Where the time of each process goes in a distributed solve, as stacked bars: see plot.h.
+/* The time of each process in a distributed solve, as stacked bars: see plot.h.
  *
- * One bar for each process, its height the time of its workers in a solve, cut into arithmetic, waiting for
- * messages of the own grid (XY) and of other grids (Z), idle time, and the movement of b and x. Processes of
- * a grid stand together. */
+ * There is one bar per process. Its height is the time of its workers in a solve, divided into arithmetic,
+ * waiting for messages of its grid (XY) and of other grids (Z), idle time, and the movement of b and x.
+ * Processes of a grid are adjacent. */
 #ifdef TSI_HAVE_MPI
 
 #include "drivers/plot/plot.h"
@@ -17,7 +17,7 @@
 /* Pixels. */
 enum { WIDTH = 1000, LEFT = 90, RIGHT = 24, TOP = 108, HEIGHT = 360, BOTTOM = 64, GRID_ROW = 20 };
 #define PLOT (WIDTH - LEFT - RIGHT)
-#define GRIDS_MOST 24 /* that are named */
+#define GRIDS_MOST 24 /* maximum number of grids with names */
 
 typedef struct part {
   const char *label, *colour;
@@ -57,7 +57,7 @@ static void draw_bar(FILE *file, const tristar_distributed_stats *stats, int ran
   }
 }
 
-/* Processes of a grid stand together. */
+/* Draws the bars; processes of a grid are adjacent. */
 static void draw_bars(FILE *file, const tristar_layout *layout, int ranks,
                       const tristar_distributed_stats *stats, const tsi_axis *time) {
   const int grid = layout->px * layout->py, below = TOP + HEIGHT;

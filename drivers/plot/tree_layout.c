@@ -5,14 +5,14 @@
 
 #include "drivers/plot/tree.h"
 
-/* A supernode on its way through the layout. */
+/* A supernode during the layout. */
 typedef struct node {
   double own, subtree;  /* bytes */
-  int32_t first;        /* lowest-numbered supernode of its subtree, which is first .. itself */
+  int32_t first;        /* lowest-numbered supernode of its subtree, which ends with itself */
   int32_t child, next;  /* first child, next sibling, in ascending order; -1: none */
-  int32_t children;     /* how many */
+  int32_t children;     /* number of children */
   bool hidden;          /* its area is already covered */
-  double x, y, width;   /* place of its subtree */
+  double x, y, width;   /* position of its subtree */
   tsi_tree_box waiting; /* thin boxes above it that merge with it; supernodes = 0: none */
 } node;
 
@@ -37,7 +37,7 @@ static int32_t parts_of(const layout *l, int64_t k) {
   return end > l->chunk_of[k] ? end - l->chunk_of[k] : 1;
 }
 
-/* Does the whole subtree lie in one chunk? Chunks are intervals of the postorder. */
+/* Is the whole subtree in one chunk? Chunks are intervals of the postorder. */
 static bool is_uniform(const layout *l, int64_t k) {
   return l->chunk_of[l->nodes[k].first] == l->chunk_of[k] && parts_of(l, k) == 1;
 }
@@ -52,7 +52,7 @@ static tsi_tree_box box_of(const layout *l, int64_t k) {
                         .bytes = l->nodes[k].own};
 }
 
-/* The box of the subtrees of the siblings from .. to, which are hidden from now on. */
+/* Returns the box of the subtrees of the siblings from .. to, and hides them. */
 static tsi_tree_box box_of_subtrees(layout *l, int32_t from, int32_t to) {
   tsi_tree_box box = box_of(l, to);
   const int32_t first = l->nodes[from].first;
@@ -89,15 +89,15 @@ static void hide_children(layout *l, const node *k) {
   for (int32_t c = k->child; c >= 0; c = l->nodes[c].next) l->nodes[c].hidden = true;
 }
 
-/* Places the children below y; runs of small neighbours in one chunk become one box. `waiting` goes to an
- * only child. */
+/* Places the children below y; runs of small neighbours in one chunk become one box. An only child gets
+ * `waiting`. */
 static void place_children(layout *l, const node *parent, double y, const tsi_tree_box *waiting) {
   double total = 0, x = parent->x;
   for (int32_t c = parent->child; c >= 0; c = l->nodes[c].next) total += l->nodes[c].subtree;
   for (int32_t c = parent->child; c >= 0;) {
     int32_t end = c;
     double width = 0, next_width;
-    for (int32_t d = c; d >= 0; d = l->nodes[d].next) { /* how far does the run go? */
+    for (int32_t d = c; d >= 0; d = l->nodes[d].next) { /* finds the end of the run */
       next_width = parent->width * l->nodes[d].subtree / total;
       if (d != c && !(next_width < l->smallest && width < 4 * l->smallest && is_uniform(l, d) &&
                       l->chunk_of[d] == l->chunk_of[c]))
@@ -126,7 +126,7 @@ static void place(layout *l, int64_t k) {
     hide_children(l, v);
     return;
   }
-  if (v->waiting.supernodes > 0) { /* those above it count with it */
+  if (v->waiting.supernodes > 0) { /* boxes above it are merged with it */
     box.supernodes += v->waiting.supernodes;
     box.columns += v->waiting.columns;
     box.bytes += v->waiting.bytes;
@@ -153,7 +153,7 @@ static void place(layout *l, int64_t k) {
   place_children(l, v, v->y + height, &none);
 }
 
-/* Children lists in ascending order, subtrees, the total. */
+/* Makes lists of children in ascending order, the sizes of subtrees, and the total. */
 static void link_nodes(layout *l, double bytes_per_entry) {
   const tristar_assembly_tree *t = l->tree;
   for (int32_t k = 0; k < t->supernodes; k++) {
@@ -179,7 +179,7 @@ static void link_nodes(layout *l, double bytes_per_entry) {
     }
 }
 
-/* Roots stand side by side, as the children of a parent without bytes. */
+/* Places roots side by side, like children of a parent without bytes. */
 static void place_roots(layout *l) {
   node above = {.child = -1, .width = 1};
   const tsi_tree_box none = {0};

@@ -15,9 +15,9 @@
 #define PLOT_WIDTH (PICTURE_WIDTH - 2 * LEFT)
 #define PLOT_HEIGHT 560
 #define LEGEND (TOP + PLOT_HEIGHT + 34)
-#define SMALLEST 3.6 /* width of a box */
+#define SMALLEST 3.6 /* minimum width of a box */
 
-#define INVISIBLE 0.05 /* width of a box that is not drawn */
+#define INVISIBLE 0.05 /* narrower boxes are not drawn */
 #define BOXES_MAX 4000 /* keeps the file below 1 MB */
 
 static const char *method_text(tristar_method method) {
@@ -47,7 +47,7 @@ static void write_tooltip(FILE *file, const tsi_tree_box *box) {
           tsi_text_many(box->rows, "row"), tsi_text_bytes(box->bytes));
 }
 
-/* Rectangle number `part` of a box, from below; the tooltip is that of the whole box. */
+/* Writes rectangle number `part` of a box, from below; its tooltip is for the whole box. */
 static void write_part(FILE *file, const tsi_tree_box *box, int32_t part) {
   char colour[8];
   const double height = box->height / box->parts, y = box->y + box->height - (part + 1) * height;
@@ -68,7 +68,7 @@ void tsi_tree_label(FILE *file, double x, double y, double width, const char *ha
   tsi_svg_write(file, x, y, attributes, "%s", text);
 }
 
-/* "columns x rows" of a supernode, where there is room for it. */
+/* Writes "columns x rows" of a supernode, if it fits. */
 static void write_label(FILE *file, const tsi_tree_box *box, int32_t parts) {
   const double width = box->width * PLOT_WIDTH, height = box->height * PLOT_HEIGHT / parts;
   char label[64];
@@ -84,7 +84,8 @@ static void write_label(FILE *file, const tsi_tree_box *box, int32_t parts) {
 }
 
 static void write_box(FILE *file, const tsi_tree_box *box) {
-  const int32_t parts = 2 * box->parts < box->height * PLOT_HEIGHT ? box->parts : 1; /* else too thin */
+  const int32_t parts =
+      2 * box->parts < box->height * PLOT_HEIGHT ? box->parts : 1; /* 1: they would be too thin */
   tsi_tree_box shown = *box;
   shown.parts = parts;
   for (int32_t part = 0; part < parts; part++) write_part(file, &shown, part);
@@ -149,7 +150,7 @@ static void add_boxes(cJSON *figures, const tsi_tree_layout *layout) {
   }
 }
 
-/* Merges more until few enough boxes are left. */
+/* Merges boxes until few enough are left. */
 bool tsi_tree_lay_out_pixels(tsi_session *s, const int32_t *chunk_of, int32_t chunks, double width,
                              tsi_tree_layout *layout) {
   tristar_assembly_tree tree;
