@@ -42,8 +42,8 @@ static double estimate_on_host(struct starpu_task *task, unsigned implementation
 static struct starpu_perfmodel host_model = {
     .type = STARPU_COMMON, .cost_function = estimate_on_host, .symbol = "tristar_moved"};
 
-/* The data is used where it was registered, in main memory, also by a worker that StarPU takes to be nearer
- * to another memory (STARPU_USE_NUMA=1). */
+/* The data is used in main memory where it was registered, even by a worker that StarPU assigns to another
+ * memory node (STARPU_USE_NUMA=1). */
 static struct starpu_codelet moved_codelet = {.cpu_funcs = {run_on_host},
                                               .cpu_funcs_name = {"run_on_host"},
                                               .nbuffers = STARPU_VARIABLE_NBUFFERS,

@@ -3,10 +3,10 @@
 
 #include <string.h>
 
-/* KIND(name, colour, model): FITTED, or CONSTANT where all tasks have one size. Blue: forward; red: backward;
- * green: factorization; purple: messages; grey: the rest. */
+/* KIND(name, colour, model). Models: FITTED, or CONSTANT if all tasks have one size. Colours: blue: forward;
+ * red: backward; green: factorization; purple: messages; grey: the rest. */
 #define KINDS(KIND)                                                                                          \
-  KIND(task, 0x999999, CONSTANT) /* first: of unknown names */                                               \
+  KIND(task, 0x999999, CONSTANT) /* first: for unknown names */                                              \
   KIND(bundle, 0x6baed6, FITTED)                                                                             \
   KIND(barrier, 0x666666, CONSTANT)                                                                          \
   KIND(empty, 0xcccccc, CONSTANT)                                                                            \
@@ -69,7 +69,7 @@ static double estimate(struct starpu_task *task, unsigned implementation) {
 #ifdef STARPU_SIMGRID
 #define FITTED CONSTANT
 #else
-/* In nanoseconds of the estimate; at least 1, as its logarithm is taken. */
+/* Returns the size of a task: the estimate in nanoseconds; at least 1, because StarPU takes its logarithm. */
 static size_t size(struct starpu_task *task, unsigned implementation) {
   (void)implementation;
   return 1 + (size_t)(1e3 * effort(task));
@@ -97,7 +97,7 @@ static void run_cpu(void *buffers[], void *cl_arg) {
    .color = (colour)},
 static struct starpu_codelet codelet[KIND_COUNT] = {KINDS(CODELET)};
 
-/* 0: unknown. */
+/* Returns the number of a kind; 0: unknown. */
 static int find(const char *name) {
   static const char *const names[KIND_COUNT] = {
 #define NAME(kind, colour, model) #kind,

@@ -12,8 +12,9 @@ INLINE void scale(tsi_index n, tsi_scalar t, tsi_scalar *b) {
   for (tsi_index k = 0; k < n; k++) b[k] *= t;
 }
 
-/* Column j of the inverse of an upper triangle is -1 / a_jj times the product of the inverse of the triangle
- * before it with the column. */
+/* Column j of the inverse of an upper triangle is -1 / a_jj times the inverse of the triangle before it times
+ * column j.
+ */
 INLINE void invert_upper(const bool unit, tsi_index n, tsi_scalar *a, ptrdiff_t lda) {
   for (tsi_index j = 0; j < n; j++) {
     tsi_scalar *b = a + j * lda;
@@ -49,7 +50,7 @@ static void invert(bool upper, bool unit, tsi_index n, void *a, ptrdiff_t lda) {
     invert_lower(false, n, a, lda);
 }
 
-/* `columns` columns at once, a constant. */
+/* Solves for `columns` columns at a time; columns is a constant. */
 INLINE void solve_columns(const tsi_index columns, tsi_index m, const tsi_scalar *restrict l, ptrdiff_t ldl,
                           tsi_scalar *restrict b, ptrdiff_t ldb) {
   for (tsi_index k = 0; k < m - 1; k++) {

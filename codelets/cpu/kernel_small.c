@@ -1,9 +1,9 @@
 /* Small fronts: see small_front.h. Compiled for each scalar type and instruction set.
  *
- * The columns of the supernode are copied to arrays of whole vectors, with zeros behind their ends, so that
- * no loop has a remainder: the diagonal block to D, the rows below to B. Each elimination updates all columns
- * to its right. Then the columns of Q and C follow: L U solves for 8 columns of Q at a time, side by side in
- * the lanes of vectors, and updates some columns of C at a time. */
+ * The columns of the supernode are copied to arrays of whole vectors, padded with zeros, so that no loop has
+ * a remainder: the diagonal block to D, the rows below to B. Each elimination updates all columns to its
+ * right. Then the columns of Q and C follow: L U solves for 8 columns of Q at a time, one in each lane of
+ * vectors, and updates some columns of C at a time. */
 #include "codelets/cpu/small_front.h"
 
 #include "codelets/cpu/base/scalar.h"
@@ -18,7 +18,7 @@ enum { W = TSI_SMALL_WIDTH, M = TSI_SMALL_ROWS };
 /* Sizes of a front; by value, so that stores to the arrays of a block do not make the compiler read them
  * again. */
 typedef struct shape {
-  int parts; /* vectors in a column of D, a constant */
+  int parts; /* number of vectors in a column of D, a constant */
   tsi_index w, m;
   tsi_index vectors; /* of B in a column */
 } shape;
@@ -30,8 +30,7 @@ typedef struct block {
   tsi_index row[W];                         /* of Q, for each row of L */
 } block;
 
-/* What is seen of entries on their way to the panels; apart from the arrays, so that it stays in registers.
- */
+/* Checks of entries while they are packed; separate from the arrays, so that it stays in registers. */
 typedef struct watch {
   vec nothing; /* zeros, unless an entry is not finite */
   vec growth;  /* largest so far, by lane */
@@ -40,8 +39,8 @@ typedef struct watch {
 /* A one with zeros around it: unit + W - i is column i of the identity. */
 static const tsi_scalar unit[2 * W] = {[W] = 1};
 
-/* a - v t, rounded once where the processor can: gcc would not do so where it computes the product elsewhere,
- * and then the bits would depend on the sizes of the front. */
+/* a - v t, rounded once if the processor can. gcc alone would not do so if it computes the product
+ * separately, and the bits would depend on the sizes of the front. */
 INLINE vec minus_times(vec a, vec v, tsi_scalar t) {
 #if defined __FMA__ && REG_BYTES == 64
   EACH_REG(r) a.r[r] = (reg)_mm512_fnmadd_pd((__m512d)v.r[r], _mm512_set1_pd(t), (__m512d)a.r[r]);
@@ -59,18 +58,18 @@ INLINE vec times(vec a, tsi_scalar t) {
   return a;
 }
 
-/* Scalars of vector v of a column of `rows` rows. */
+/* Returns the number of scalars in vector v of a column of `rows` rows. */
 INLINE tsi_index scalars_of(tsi_index rows, tsi_index v) {
   return tsi_index_min(B, rows - v * B);
 }
 
-/* Entries of a panel: are they finite? */
+/* Checks whether entries of a panel are finite. */
 INLINE vec noted(watch *seen, vec v) {
   seen->nothing = plus(seen->nothing, times(v, 0));
   return v;
 }
 
-/* low: a constant: one vector holds the rows of C, so no loop over the vectors of B is left. */
+/* low: a constant: one vector holds the rows of C, so there is no loop over the vectors of B. */
 INLINE shape shape_of(const tsi_front *front, const int parts, const bool low, tsi_index w) {
   const tsi_index vectors = low ? front->m > 0 : (front->m + B - 1) / B;
   return (shape){.parts = parts, .w = w, .m = front->m, .vectors = vectors};
@@ -85,7 +84,7 @@ INLINE void load_block(const shape s, const tsi_front *front, block *a) {
   }
 }
 
-/* Column k of L and B: what is left of it over the pivot. */
+/* Divides the remainder of column k of L and B by the pivot. */
 INLINE void scale_column(const shape s, block *a, tsi_index k, tsi_scalar pivot) {
   const tsi_scalar t = 1 / pivot;
   a->reciprocal[k] = t;
@@ -176,15 +175,15 @@ INLINE void note_growth(const shape s, watch *seen, const tsi_scalar *diagonal, 
     }
 }
 
-/* The triangle as it is, zeros on its diagonal; arguments as above. (gcc takes one that is const for one that
- * nobody has written.) */
+/* Copies the triangle, with zeros on its diagonal; arguments as above. (`from` is not const, because gcc
+ * would assume that it was never written.) */
 SHARED void copy_triangle(tsi_index w, tsi_scalar *from, ptrdiff_t row_step, ptrdiff_t column_step,
                           tsi_scalar *x) {
   for (tsi_index i = 0; i < w; i++)
     for (tsi_index k = 0; k < W; k++) x[i * W + k] = k < i ? from[i * row_step + k * column_step] : 0;
 }
 
-/* The packed triangle of up to 8 rows, x by rows. Returns the end. */
+/* Packs a triangle of up to 8 rows, x by rows. Returns the end. */
 INLINE tsi_scalar *pack_rows(const tsi_index w, const tsi_scalar *x, tsi_scalar *to) {
   UNROLL for (tsi_index k = 0; k < w; k++) UNROLL for (tsi_index i = k; i < w; i++) *to++ = x[i * W + k];
   return to;
@@ -210,7 +209,7 @@ SHARED tsi_scalar *pack_corner(tsi_index w, const tsi_scalar *x, tsi_scalar *to)
   }
 }
 
-/* Stores the first `count` scalars of v; later ones overwrite what is written behind them. end: of the panel.
+/* Stores the first `count` scalars of v; later stores overwrite the scalars behind them. end: of the panel.
  */
 INLINE void store_inside(tsi_scalar *to, vec v, tsi_index count, const tsi_scalar *end) {
   if (to + B <= end)
@@ -219,7 +218,7 @@ INLINE void store_inside(tsi_scalar *to, vec v, tsi_index count, const tsi_scala
     store_some(to, v, count);
 }
 
-/* Packs all of a panel but its rectangle and what is behind; arguments as above. Returns the rectangle. */
+/* Packs all of a panel before its rectangle; arguments as above. Returns the rectangle. */
 INLINE tsi_scalar *begin_panel(const shape s, watch *seen, tsi_scalar *from, ptrdiff_t row_step,
                                ptrdiff_t column_step, const tsi_scalar *diagonal, tsi_inverse inverse,
                                tsi_scalar *to) {
@@ -292,7 +291,7 @@ INLINE void swap(tsi_scalar *x, tsi_index i, tsi_index k) {
   x[k] = keep;
 }
 
-/* The row of the largest entry of column k, from row k on, becomes row k. */
+/* Makes the row of the largest entry of column k, from row k on, row k. */
 INLINE void interchange(const shape s, block *a, tsi_index k, tsi_index *pivot) {
   tsi_index best = k;
   tsi_real most = tsi_abs(a->d[k][k]);
@@ -310,7 +309,7 @@ INLINE void interchange(const shape s, block *a, tsi_index k, tsi_index *pivot) 
   a->row[best] = row;
 }
 
-/* Does every pivot serve? */
+/* Eliminates the columns. Returns false if a pivot is unusable. */
 INLINE bool eliminate(const shape s, block *a, const tsi_small_factors *made) {
   tsi_pivoting *result = made->result;
   const tsi_real tiny = (tsi_real)result->tiny;
@@ -328,7 +327,7 @@ INLINE bool eliminate(const shape s, block *a, const tsi_small_factors *made) {
   return true;
 }
 
-/* `count` <= 8 columns of Q become columns of U: lane l of u[k] is row k of column l, zero beyond. */
+/* Turns `count` <= 8 columns of Q into columns of U: lane l of u[k] is row k of column l, zero beyond. */
 INLINE void solve_columns(const shape s, const block *a, watch *seen, const tsi_scalar *q, tsi_index count,
                           vec *u) {
   tsi_index at[B];
@@ -345,7 +344,7 @@ INLINE void solve_columns(const shape s, const block *a, watch *seen, const tsi_
   }
 }
 
-/* TSI_INVERSE_PARTITIONED: rows of the rectangle, u U^-1 by substitution. */
+/* TSI_INVERSE_PARTITIONED: computes rows of the rectangle, u U^-1, by substitution. */
 SHARED void divide_columns(tsi_index w, const block *a, const vec *u, vec *r) {
   for (tsi_index k = w; k-- > 0;) {
     vec x = u[k];
@@ -354,7 +353,7 @@ SHARED void divide_columns(tsi_index w, const block *a, const vec *u, vec *r) {
   }
 }
 
-/* Columns of C that are updated at a time: as many as registers hold. */
+/* Number of columns of C that are updated at a time: as many as registers hold. */
 enum { TOGETHER = REGS > 2 ? 2 : 4 };
 
 /* Rows of `columns` columns of C, `m` scalars apart, -= `b` u, whole vectors. u: of column 0, row k at k B.
@@ -379,8 +378,8 @@ INLINE void subtract_rows(const shape s, const int columns, const tsi_scalar *b,
   }
 }
 
-/* The same of all rows. The last rows, if they do not fill a vector, are the end of a vector of which the
- * other rows have been updated: `end` has zeros there. */
+/* Does the same for all rows. If the last rows do not fill a vector, they are the end of a vector whose other
+ * rows were updated before: `end` has zeros there. */
 INLINE void subtract_columns(const shape s, const block *a, const int columns, const tsi_scalar *end,
                              const tsi_scalar *u, tsi_scalar *c) {
   if (s.m < B) {
@@ -497,7 +496,7 @@ SHARED bool factor_diagonal(const tsi_ldl_block *m) {
   return tsi_ldl_factor(m);
 }
 
-/* The columns of B become those of L D. */
+/* Turns the columns of B into columns of L D. */
 INLINE void find_products(const shape s, block *a, const tsi_index *pivot) {
   for (tsi_index k = 0; k < s.w; k++)
     for (tsi_index v = 0; v < s.vectors && pivot[k] != k; v++) {
@@ -511,7 +510,7 @@ INLINE void find_products(const shape s, block *a, const tsi_index *pivot) {
         store(a->b[j] + v * B, minus_times(load(a->b[j] + v * B), load(a->b[k] + v * B), a->l[k][j]));
 }
 
-/* The columns of L D, which are kept in `product`, become those of L. */
+/* Turns the columns of L D, which are kept in `product`, into columns of L. */
 INLINE void divide_products(const shape s, block *a, const tsi_scalar *inverse, tsi_scalar product[W][M]) {
   for (tsi_index k = 0; k < s.w; k++) {
     const tsi_scalar i11 = inverse[2 * k], i21 = inverse[2 * k + 1];

@@ -1,17 +1,16 @@
-/* Solve kernels on packed panels: see kernels.h for what they compute, panel.h for how panels lie in memory.
+/* Solve kernels on packed panels: kernels.h defines the kernels, panel.h the storage of panels.
  *
  * This file is compiled for each scalar type (TSI_SCALAR_S, _D, _C, _Z) and each instruction set (TSI_ISA:
- * base, avx2, avx512). It is written in vectors of 8 scalars, the height of a row block; the compiler maps
- * them to the registers of the instruction set.
+ * base, avx2, avx512). It uses vectors of 8 scalars, the height of a row block; the compiler maps them to the
+ * registers of the instruction set.
  *
- * kernel_one.h has one right-hand side, kernel_narrow.h one and narrow panels, kernel_pair.h two,
- * kernel_few.h up to eight and narrow panels, kernel_strips.h several; here panels, sweeps over panels and
- * row slices are made of them. The three treatments of diagonal blocks have a table each and share all but
- * the order of triangle and rectangle and, TSI_INVERSE_NONE, the substitutions.
+ * kernel_one.h is for one right-hand side, kernel_narrow.h for one and narrow panels, kernel_pair.h for two,
+ * kernel_few.h for up to eight and narrow panels, kernel_strips.h for several. This file combines them to
+ * panels, sweeps over panels, and row slices. Each of the three treatments of diagonal blocks has a table.
+ * They differ only in the order of triangle and rectangle and, TSI_INVERSE_NONE, in the substitutions.
  *
- * It is compiled once more for each narrower format of entries (entry.h, TSI_STORED), for one right-hand side
- * and TSI_INVERSE_DIAGONAL alone: stored.h says what serves all else.
- */
+ * It is also compiled for each narrower format of entries (entry.h, TSI_STORED), only for one right-hand side
+ * and TSI_INVERSE_DIAGONAL; for all other cases see stored.h. */
 #include <math.h>
 #include <string.h>
 
@@ -27,11 +26,11 @@
 #define ONE(nrhs) ((nrhs) == 1)
 #endif
 
-/* Where a panel begins. */
+/* Returns the first entry of a panel. */
 INLINE const tsi_entry *entries_of(const tsi_panel *panel, const void *values) {
   return (const tsi_entry *)((const tsi_scalar *)values + panel->values);
 }
-/* Its rectangle, also where values has no triangle and panel->values is minus its size. */
+/* Returns its rectangle, even if values has no triangle and panel->values is minus the triangle's size. */
 INLINE const tsi_entry *rectangle_of(const tsi_panel *panel, const void *values) {
 #if TSI_STORED
   return entries_of(panel, values) + tsi_triangle_size(panel->width);
@@ -61,7 +60,7 @@ static void interchange(const tsi_panel *panel, const tsi_index *pivots, tsi_ind
   }
 }
 
-/* x := T x, or T^-1 x where the triangle is not inverted. */
+/* x := T x, or T^-1 x if the triangle is not inverted. */
 INLINE void apply_triangle(const tsi_inverse inverse, const tsi_entry *tri, tsi_index w, tsi_index nrhs,
                            tsi_scalar *x, tsi_scalar *scratch) {
   const bool solve = inverse == TSI_INVERSE_NONE;
@@ -74,7 +73,7 @@ INLINE void apply_triangle(const tsi_inverse inverse, const tsi_entry *tri, tsi_
 #endif
 }
 
-/* x := T' x, or T'^-1 x where the triangle is not inverted. */
+/* x := T' x, or T'^-1 x if the triangle is not inverted. */
 INLINE void apply_triangle_transposed(const tsi_inverse inverse, const tsi_entry *tri, tsi_index w,
                                       tsi_index nrhs, tsi_scalar *x, tsi_scalar *scratch) {
   const bool solve = inverse == TSI_INVERSE_NONE;
@@ -130,8 +129,8 @@ INLINE void subtract_product(const tsi_panel *panel, const void *values, const t
 #endif
 }
 
-/* Row indices that are fetched with a panel: as many as AHEAD bytes are. More of them the processor foresees.
- */
+/* Returns the number of row indices that are prefetched with a panel: AHEAD bytes. The processor prefetches
+ * more. */
 INLINE tsi_index rows_ahead(const tsi_panel *panel) {
   return tsi_index_min(panel->height, (tsi_index)(AHEAD / sizeof(tsi_index)));
 }

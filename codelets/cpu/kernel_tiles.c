@@ -1,15 +1,15 @@
 /* Decomposition of tiles: see tiles.h. Compiled for each scalar type and instruction set.
  *
- * Modified Gram-Schmidt with column pivoting. What is left of a column is there after each step, and its
- * length is measured, not updated; so the length of all that is left is right, however orthogonal the columns
- * of U are. Each column stays in the nearest cache for all that a step does with it. */
+ * Modified Gram-Schmidt with column pivoting. Each step computes the remainders of all columns, and their
+ * lengths are computed anew, not updated. So the length of the whole remainder is correct even if the columns
+ * of U are not quite orthogonal. Each column stays in the nearest cache for all operations of a step. */
 #include "codelets/cpu/tiles.h"
 
 #include <math.h>
 
 #include "codelets/cpu/base/vector.h"
 
-#define CHAINS 4 /* sums at once, so that products do not wait for each other */
+#define CHAINS 4 /* number of independent sums, so that additions do not wait for each other */
 #define EACH_CHAIN(c) UNROLL for (int c = 0; c < CHAINS; c++)
 
 _Static_assert(TSI_TILE_STEP(1) % (CHAINS * LANES) == 0, "a column has whole chains of registers");
@@ -33,7 +33,7 @@ INLINE tsi_real dot(tsi_index step, const tsi_real *a, const tsi_real *b) {
   return sum_chains(chain);
 }
 
-/* a -= s q; returns the square of what a is then. */
+/* a -= s q; returns the squared length of the new a. */
 INLINE tsi_real subtract(tsi_index step, tsi_real s, const tsi_real *q, tsi_real *a) {
   reg chain[CHAINS] = {{0}};
   for (tsi_index i = 0; i < step; i += CHAINS * LANES) EACH_CHAIN(c) {

@@ -1,5 +1,5 @@
 /* Chooses the kernel tables of a scalar type, and of a treatment of diagonal blocks, for the best instruction
- * set that the processor has. */
+ * set of the processor. */
 #include "codelets/cpu/kernels.h"
 
 #include <string.h>
@@ -58,7 +58,7 @@ static int has_avx512(void) {
 }
 #endif
 
-/* How many of the tables, from the first, can run here. */
+/* Returns the number of tables, from the first, that can run on this processor. */
 static int usable(void) {
   int sets = 0;
   BASE(sets++;)
@@ -67,7 +67,7 @@ static int usable(void) {
   return sets;
 }
 
-/* Where a table begins, for the best of the instruction sets that can run here, or for the one asked for. */
+/* Returns the table for the best instruction set of this processor, or for the requested one. */
 #define SELECT_OF(table, letters, ...)                                                                       \
   static const table *select_##table(char scalar, const char *isa) {                                         \
     static const table *const tables[][ISAS] = {__VA_ARGS__};                                                \

@@ -69,7 +69,7 @@ static void stripe_diagonal(const tsi_front_stripe *panel, tsi_index *pivot, tsi
     if (o > 0) tsi_herk(b, o, panel->l, ld, block, ld);
     if (b > 1)
       TSI_LAPACK(potrf)("L", &b, block, &ld, &info);
-    else if (tsi_re(*block) > 0) /* LAPACK would take most of the time of a forest of single rows */
+    else if (tsi_re(*block) > 0) /* calls of LAPACK would dominate the time of many fronts with one row */
       *block = (tsi_real)sqrt((double)tsi_re(*block));
     else
       info = 1;
@@ -77,7 +77,7 @@ static void stripe_diagonal(const tsi_front_stripe *panel, tsi_index *pivot, tsi
       const bool finite = isfinite(tsi_re(block[(info - 1) * (ptrdiff_t)(ld + 1)]));
       tsi_pivoting_fail(result, info - 1, finite ? TSI_PIVOT_NOT_POSITIVE : TSI_PIVOT_NOT_FINITE);
     }
-    for (tsi_index k = 0; k < b && result->failed == TSI_NONE; k++) { /* potrf goes on with infinity */
+    for (tsi_index k = 0; k < b && result->failed == TSI_NONE; k++) { /* potrf does not stop at infinity */
       const double entry = (double)tsi_re(block[k * (ptrdiff_t)(ld + 1)]);
       (void)tsi_pivoting_note(result, k, entry * entry);
     }
@@ -97,7 +97,7 @@ static void diagonal(const tsi_front *front, tsi_index o, tsi_index b, tsi_index
   stripe_diagonal(&panel, pivot, result);
 }
 
-/* Small triangles take no call of BLAS. Which ones do depends on the sizes alone. */
+/* Returns the kernels for small triangles, which do not use BLAS. The choice depends only on the sizes. */
 static const tsi_dense_kernels *select_dense(tsi_index order, tsi_index sides) {
   const bool small = !TSI_COMPLEX && order > 1 && tsi_dense_is_small(order, sides);
   return small ? tsi_dense_kernels_select(TSI_LETTER_CHAR, NULL) : NULL;
@@ -225,7 +225,7 @@ static void extend_add(const tsi_front *front, const void *complement, tsi_index
   tsi_index j = 0, split = 0;
   while (j < m && position[j] < c0) j++;
   while (split < m && position[split] < front->w)
-    split++; /* child rows from here on go below the supernode */
+    split++; /* child rows from here on are below the supernode */
   for (; j < m && position[j] < c1; j++) {
     tsi_index i = full ? 0 : j;
     const tsi_scalar *from = child + tsi_complement_entry(m, i, j, full) - i;
@@ -244,7 +244,8 @@ static void extend_add(const tsi_front *front, const void *complement, tsi_index
   }
 }
 
-/* Where row 0 of a column of the front would be, for its rows behind `above`: in P, or in C. */
+/* Returns the address that row 0 of a column of the front would have, for its rows behind `above`: in P, or
+ * in C. */
 static tsi_scalar *front_column(const tsi_front *front, tsi_index column) {
   if (column < front->w) return P(front) + (ptrdiff_t)column * front->f;
   return C(front) + tsi_complement_entry(front->m, 0, column - front->w, front->full) - front->w;
@@ -278,7 +279,7 @@ static void add_entries(const tsi_front *front, const tsi_front_entry *entry, ts
   }
 }
 
-/* Entry q of a line. scaled, wide: constants, and alike: mirror images are equal. */
+/* Returns entry q of a line. scaled, wide and alike are constants; alike: mirror images are equal. */
 INLINE tsi_scalar line_value(const tsi_front_lines *lines, const bool scaled, const bool wide,
                              const bool alike, double own, tsi_count q, const void *values) {
   const tsi_count source = lines->source[q], at = source ^ (source >> 63);
@@ -290,12 +291,12 @@ INLINE tsi_scalar line_value(const tsi_front_lines *lines, const bool scaled, co
   return TSI_COMPLEX && lines->conjugate ? tsi_conj(a) : a;
 }
 
-/* upper, scaled, wide, alike: constants, and whole: all columns are wanted. */
+/* upper, scaled, wide, alike and whole are constants; whole: all columns are added. */
 INLINE void add_all_lines(const tsi_front *front, const tsi_front_lines lines, tsi_index c0, tsi_index c1,
                           const void *values, const bool upper, const bool scaled, const bool wide,
                           const bool whole, const bool alike) {
   const tsi_index w = front->w, f = front->f, end = upper ? w : tsi_index_min(c1, w);
-  /* another task may be making Q while this one has columns of P alone */
+  /* Another task may write Q while this task has only columns of P. */
   tsi_scalar *const p = P(front), *const q = c1 > w ? Q(front) : NULL;
   for (tsi_index k = upper ? 0 : c0; k < end; k++) {
     const double own = scaled ? lines.line_scale[k] : 1;

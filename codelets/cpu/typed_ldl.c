@@ -1,7 +1,8 @@
-/* L D L^T of the diagonal block of a panel (ldl_block.h), and the rows below it: see front.h.
+/* Factors the diagonal block of a panel as L D L^T (ldl_block.h), and computes the rows below it: see
+ * front.h.
  *
- * Rows of the upper triangle, which differ from their columns by rounding errors, take no part in products:
- * U of the L U that would result is not D L^T, and the difference grows with the inverse of L. */
+ * Products do not use rows of the upper triangle, which differ from their columns by rounding errors. The
+ * result would be an L U with U different from D L^T, and the difference grows with the inverse of L. */
 #include "codelets/cpu/base/blas.h"
 #include "codelets/cpu/front.h"
 #include "codelets/cpu/ldl_block.h"
@@ -21,7 +22,7 @@ void TSI_TYPED(tsi_front_diagonal_ldl)(const tsi_front *front, tsi_index o, tsi_
   TSI_TYPED(tsi_stripe_diagonal_ldl)(&panel, pivot, result);
 }
 
-/* Columns of W = L D become those of L = W D^-1. */
+/* Turns columns of W = L D into columns of L = W D^-1. */
 static void divide(tsi_scalar *w, ptrdiff_t ld, tsi_index rows, tsi_index b, const tsi_scalar *inverse,
                    bool adjoint) {
   for (tsi_index k = 0; k < b; k++) {
@@ -42,7 +43,7 @@ static void divide(tsi_scalar *w, ptrdiff_t ld, tsi_index rows, tsi_index b, con
   }
 }
 
-/* W = L D: rows of the columns of a panel, of which those of the panels before it are in l. */
+/* Computes rows of W = L D in the columns of a panel; l holds their columns of earlier panels. */
 static void find_products(const tsi_front_stripe *panel, const tsi_scalar *l, int ld, tsi_index rows,
                           const tsi_index *pivot, bool adjoint, tsi_scalar *w) {
   const tsi_index o = panel->begin, b = panel->rows;
@@ -59,7 +60,7 @@ static void find_products(const tsi_front_stripe *panel, const tsi_scalar *l, in
            panel->ldl, w, ld);
 }
 
-/* U = (L D)^T of the rows of a stripe. */
+/* Writes U = (L D)^T for the rows of a stripe. */
 static void write_upper(const tsi_front_stripe *stripe, tsi_index o, tsi_index b, bool adjoint) {
   const tsi_scalar *w = (const tsi_scalar *)stripe->l + (ptrdiff_t)o * stripe->ldl;
   for (tsi_index i = 0; i < stripe->rows; i++) {

@@ -1,4 +1,4 @@
-/* One panel of a factor that changes by a term of rank one: see low_rank.h. */
+/* Changes one panel of a factor by a term of rank one: see low_rank.h. */
 #include <math.h>
 
 #include "codelets/cpu/base/scalar.h"
@@ -50,7 +50,7 @@ static tsi_scalar *rectangle(const tsi_rank_panel *panel) {
   return (tsi_scalar *)panel->values + tsi_triangle_size(panel->w);
 }
 
-/* Columns of the pivot at k. */
+/* Returns the order of the pivot at k. */
 static tsi_index order_of(const tsi_rank_panel *panel, tsi_index k) {
   return panel->pivots && ((const tsi_scalar *)panel->pivots)[2 * k + 1] != 0 ? 2 : 1;
 }
@@ -60,7 +60,7 @@ typedef struct pair {
   tsi_scalar first, below, second;
 } pair;
 
-/* false: it has no inverse. */
+/* Returns false if d has no inverse. */
 static bool invert(const tsi_rank_panel *panel, const pair *d, pair *out) {
   const tsi_scalar determinant = d->first * d->second - d->below * image(panel, d->below);
   *out = (pair){d->second / determinant, -d->below / determinant, d->first / determinant};
@@ -74,14 +74,14 @@ static pair inverse_at(const tsi_rank_panel *panel, tsi_index k) {
 
 /* ---- A term -------------------------------------------------------------------------------------------- */
 
-/* What the panel's columns are changed by. */
+/* The change of the panel's columns. */
 typedef struct change {
   tsi_scalar *p, *b; /* w */
   tsi_scalar *root;  /* w; L L^T */
   tsi_scalar alpha;
 } change;
 
-/* p = L_K^-1 own. Of a row block, the rows before it, and then its corner. */
+/* p = L_K^-1 own, row block by row block: first the columns before it, then its corner. */
 static void solve_own(const tsi_rank_panel *panel, const tsi_scalar *own, tsi_scalar *p) {
   const bool inverted = panel->inverse != TSI_INVERSE_NONE;
   for (tsi_index first = 0; first < panel->w; first += TSI_ROW_BLOCK) {
@@ -107,7 +107,7 @@ static bool change_llt(change *c, tsi_index k) {
   return true;
 }
 
-/* pivots: of the panel as it will be. */
+/* pivots: of the changed panel. */
 static bool change_1(const tsi_rank_panel *panel, change *c, tsi_index k, tsi_scalar *pivots) {
   const tsi_scalar before = 1 / pivots[2 * k], other = image(panel, c->p[k]);
   const tsi_scalar now = real_if_adjoint(panel, before + c->alpha * c->p[k] * other);
@@ -133,7 +133,7 @@ static bool change_2(const tsi_rank_panel *panel, change *c, tsi_index k, tsi_sc
   pivots[2 * k] = now.first;
   pivots[2 * k + 1] = now.below;
   pivots[2 * k + 2] = now.second;
-  return now.below != 0; /* zero is the mark of order 1 */
+  return now.below != 0; /* zero marks a pivot of order 1 */
 }
 
 static bool find_change(const tsi_rank_panel *panel, change *c) {
@@ -148,12 +148,12 @@ static bool find_change(const tsi_rank_panel *panel, change *c) {
   return true;
 }
 
-/* The first column of the pivot of column i. */
+/* Returns the first column of the pivot of column i. */
 static tsi_index pivot_begin(const tsi_rank_panel *panel, tsi_index i) {
   return i > 0 && order_of(panel, i - 1) == 2 ? i - 1 : i;
 }
 
-/* Rows of one row block, column by column. */
+/* Changes the rows of one row block, column by column. */
 INLINE void change_rows(const tsi_rank_panel *panel, const change *c, const tsi_index rows, tsi_scalar *g,
                         tsi_scalar *z) {
   for (tsi_index k = 0, order; k < panel->w; k += order) {
@@ -169,7 +169,7 @@ INLINE void change_rows(const tsi_rank_panel *panel, const change *c, const tsi_
   }
 }
 
-/* A column of a row block of the inverse, L L^T; the sum of the rows before goes on. */
+/* L L^T: changes a column of a row block of the inverse; continues the sum of earlier rows. */
 INLINE tsi_scalar change_column(const change *c, tsi_index i, tsi_index rows, tsi_scalar *entry,
                                 tsi_scalar sum) {
   for (tsi_index r = 0; r < rows; r++) {
@@ -191,7 +191,7 @@ static void change_inverse_llt(const tsi_rank_panel *panel, const change *c, tsi
   }
 }
 
-/* L_K'^-1 = K^-1 L_K^-1 of L D L^T. sums: w, of the rows before. */
+/* L D L^T: L_K'^-1 = K^-1 L_K^-1. sums: w, over earlier rows. */
 static void change_inverse(const tsi_rank_panel *panel, const change *c, tsi_scalar *sums) {
   for (tsi_index j = 0; j < panel->w; j++) sums[j] = 0;
   for (tsi_index k = 0, order; k < panel->w; k += order) {
@@ -207,7 +207,7 @@ static void change_inverse(const tsi_rank_panel *panel, const change *c, tsi_sca
   }
 }
 
-/* L_K' = L_K K; on the diagonal of L L^T are reciprocals. */
+/* L_K' = L_K K; the diagonal of L L^T holds reciprocals. */
 static void change_diagonal(const tsi_rank_panel *panel, const change *c, const tsi_scalar *own) {
   for (tsi_index i = 0; i < panel->w; i++) {
     tsi_scalar z = own[i];
@@ -289,7 +289,7 @@ static void multiply_own(const tsi_rank_panel *panel, const tsi_scalar *t, tsi_s
   }
 }
 
-/* t becomes D t, of a pivot of order 2; NaN if that has no inverse. */
+/* t := D t for a pivot of order 2; NaN if the pivot has no inverse. */
 static void multiply_pair(const tsi_rank_panel *panel, tsi_index k, tsi_scalar *t) {
   const tsi_scalar first = t[0], second = t[1];
   const pair inverse = inverse_at(panel, k);
@@ -299,7 +299,7 @@ static void multiply_pair(const tsi_rank_panel *panel, tsi_index k, tsi_scalar *
   t[1] = d.below * first + d.second * second;
 }
 
-/* t becomes D t. */
+/* t := D t. */
 static void multiply_pivots(const tsi_rank_panel *panel, tsi_scalar *t) {
   const tsi_scalar *inverse = panel->pivots;
   for (tsi_index k = 0, order; inverse && k < panel->w; k += order) {

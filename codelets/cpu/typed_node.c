@@ -14,7 +14,7 @@ static tsi_index kernel_columns(const tsi_solve_call *call) {
   return tsi_index_max(call->nrhs, call->least);
 }
 
-/* Does f with the stride: a constant where it is short. */
+/* Calls f with the stride, as a constant if it is short. */
 #define FOR_STRIDE(stride, f, ...)                                                                           \
   do {                                                                                                       \
     if ((stride) == 1)                                                                                       \
@@ -68,7 +68,7 @@ static void copy_pair(const tsi_solve_data *data, const tsi_solve_call *call, co
   FOR_STRIDE(stride, copy_rows, stop - begin, off + begin, target->column, u + (ptrdiff_t)begin * stride, x);
 }
 
-/* Copies x of the owners to off-rows first .. end-1 of a chunk, unless that has been done. */
+/* Copies x of the owners to off-rows first .. end-1 of a chunk, unless separate tasks did this. */
 static void copy_owners(const tsi_solve_data *data, const tsi_solve_call *call, const tsi_solve_chunk *chunk,
                         tsi_index first, tsi_index end) {
   for (tsi_index q = 0; q < chunk->target_count && !data->push; q++)
@@ -92,16 +92,16 @@ static void apply_inverse(const tsi_solve_call *call, const tsi_solve_chunk *chu
       x[c] = i11 * x1 + i12 * x2;
       y[c] = i21 * x1 + i22 * x2;
     }
-    k++, inverse += 2, x += stride; /* two columns at once */
+    k++, inverse += 2, x += stride; /* a pivot of two columns */
   }
 }
 
-/* Rows of partial sums of a sliced chunk; with TSI_INVERSE_PARTITIONED, forward, P x. */
+/* Returns the rows of partial sums of a sliced chunk; forward with TSI_INVERSE_PARTITIONED they hold P x. */
 static tsi_scalar *partial_sums(const tsi_solve_call *call, const tsi_solve_chunk *chunk) {
   return chunk_rows(call, chunk) + (ptrdiff_t)(chunk->update + chunk->off_rows) * call->stride;
 }
 
-/* The diagonal part of a sliced chunk's panel; its slices make the update vector. */
+/* Forward, the triangle of a sliced chunk's panel; its slices compute the update vector. */
 static void forward_sliced(const tsi_solve_data *data, const tsi_solve_call *call,
                            const tsi_solve_chunk *chunk, tsi_scalar *x, tsi_scalar *scratch) {
   const tsi_panel *panel = &data->panel[chunk->panel];
@@ -114,7 +114,7 @@ static void forward_sliced(const tsi_solve_data *data, const tsi_solve_call *cal
   data->kernels->forward_triangle(panel, call->forward_values, pivots, kernel_columns(call), x, scratch);
 }
 
-/* The same backward, with what the slices have summed. */
+/* Backward, the triangle of a sliced chunk's panel, with the partial sums of the slices. */
 static void backward_sliced(const tsi_solve_data *data, const tsi_solve_call *call,
                             const tsi_solve_chunk *chunk, tsi_scalar *x, tsi_scalar *scratch) {
   const tsi_panel *panel = &data->panel[chunk->panel];
@@ -132,14 +132,14 @@ static void backward_sliced(const tsi_solve_data *data, const tsi_solve_call *ca
                                      kernel_columns(call), x, scratch);
 }
 
-/* What stands between the two sweeps. */
+/* Does the operations between the two sweeps: D^-1 and conjugates. */
 static void solve_between(const tsi_solve_call *call, const tsi_solve_chunk *chunk, tsi_scalar *x) {
   if (call->inverse) apply_inverse(call, chunk, x);
   if (TSI_COMPLEX && call->conjugate_backward)
     for (ptrdiff_t i = 0; i < (ptrdiff_t)chunk->columns * call->stride; i++) x[i] = tsi_conj(x[i]);
 }
 
-/* What x_c is before anything is added to it. */
+/* Sets x_c before updates are added. */
 static void start_chunk(const tsi_solve_data *data, const tsi_solve_call *call, tsi_index number,
                         tsi_scalar *x) {
   const tsi_solve_chunk *chunk = &data->chunk[number];
@@ -149,7 +149,7 @@ static void start_chunk(const tsi_solve_data *data, const tsi_solve_call *call, 
     read_user(call, chunk, number, x);
 }
 
-/* sum += sign times the rows of the inbox that are for a chunk. */
+/* sum += sign times the rows of the inbox for a chunk. */
 static void add_inbox(const tsi_solve_data *data, const tsi_solve_call *call, const tsi_solve_inbox *inbox,
                       tsi_index number, tsi_scalar sign, tsi_scalar *sum) {
   const ptrdiff_t size = (ptrdiff_t)data->chunk[number].columns * call->stride;
@@ -160,7 +160,7 @@ static void add_inbox(const tsi_solve_data *data, const tsi_solve_call *call, co
   }
 }
 
-/* x_target += u_source of the pair at a place of by_target; x_target = R b before its first one. */
+/* x_target += u_source for the pair at this index of by_target; x_target = R b before its first pair. */
 static void add_pair(const tsi_solve_data *data, const tsi_solve_call *call, tsi_count place) {
   const tsi_solve_pair *pair = &data->pair[data->by_target[place]];
   const tsi_solve_chunk *target = &data->chunk[pair->target];
@@ -186,8 +186,8 @@ static void gather_forward(const tsi_solve_data *data, const tsi_solve_call *cal
   if (data->messages) add_inbox(data, call, &data->messages->forward, number, 1, x);
 }
 
-/* What others get, and add, of a chunk that has no part in a forward sweep: nothing; or b, which the backward
- * sweep starts from. */
+/* Sets x_c of a chunk without a part in the forward sweep, which other processes may receive and add: zero,
+ * or b if the backward sweep starts from it. */
 static void pass_forward(const tsi_solve_data *data, const tsi_solve_call *call, tsi_index number,
                          tsi_scalar *x) {
   if (call->read_backward && data->messages->reads[number])
@@ -196,7 +196,7 @@ static void pass_forward(const tsi_solve_data *data, const tsi_solve_call *call,
     memset(x, 0, (size_t)data->chunk[number].columns * (size_t)call->stride * sizeof *x);
 }
 
-/* b, or what stands for it: see pass_forward. */
+/* x_c = b, or as in pass_forward. */
 static void read_node(const tsi_solve_data *data, const tsi_solve_call *call, tsi_index number) {
   if (data->messages && !forward_part(call, number))
     pass_forward(data, call, number, chunk_rows(call, &data->chunk[number]));
@@ -240,7 +240,7 @@ static void forward_chunk(const tsi_solve_data *data, const tsi_solve_call *call
 static void forward_slice(const tsi_solve_data *data, const tsi_solve_call *call, tsi_index number) {
   const tsi_solve_slice *slice = &data->slice[number];
   const tsi_solve_chunk *chunk = &data->chunk[slice->chunk];
-  const bool before = data->kernels->inverse == TSI_INVERSE_PARTITIONED; /* the triangle was applied */
+  const bool before = data->kernels->inverse == TSI_INVERSE_PARTITIONED; /* the triangle was applied before */
   tsi_scalar scratch[TSI_KERNEL_SCRATCH] __attribute__((aligned(64)));
   tsi_scalar *x = chunk_rows(call, chunk);
   if (!forward_part(call, slice->chunk)) return;

@@ -1,6 +1,6 @@
-/* From a factored front to packed panels (panel.h): treats the diagonal blocks and reorders the entries.
+/* Packs panels (panel.h) of a factored front: treats the diagonal blocks and reorders the entries.
  *
- * Reads   P and Q of a front, which other tasks may be reading too.
+ * Reads   P and Q of a front; other tasks may read them, too.
  * Writes  the panel's segments of the factor's stream, and scratch of the caller. */
 #include <math.h>
 #include <string.h>
@@ -10,18 +10,18 @@
 #include "codelets/cpu/base/pack.h"
 #include "codelets/cpu/front.h"
 
-/* Nearly the absolute value, without a root. */
+/* Returns an approximation of the absolute value without a root. */
 INLINE tsi_real size_of(tsi_scalar x) {
   return (tsi_real)fabs(tsi_re(x)) + (tsi_real)fabs(tsi_im(x));
 }
 
-/* What a panel's triangle is made of: D, lower triangular. */
+/* The source of a panel's triangle: D, lower triangular. */
 typedef struct diagonal_block {
   const tsi_scalar *a; /* column-major */
   int ld;
   tsi_index b;
   bool transposed; /* a holds the transpose of D, upper triangular */
-  bool unit;       /* ones on the diagonal, whatever stands there */
+  bool unit;       /* the diagonal is one; its stored entries are ignored */
   tsi_inverse inverse;
 } diagonal_block;
 
@@ -29,7 +29,7 @@ static CBLAS_UPLO uplo_of(const diagonal_block *d) {
   return d->transposed ? CblasUpper : CblasLower;
 }
 
-/* The diagonal of a copy becomes what the triangle is to have there. */
+/* Sets the diagonal of a copy to the diagonal of the packed triangle. */
 static void set_diagonal(const diagonal_block *d, tsi_scalar *copy) {
   for (tsi_index k = 0; k < d->b; k++) {
     tsi_scalar *entry = &copy[k + (ptrdiff_t)k * d->b];
@@ -44,8 +44,9 @@ static void set_diagonal(const diagonal_block *d, tsi_scalar *copy) {
  *
  *   [A 0; B C]^-1 = [A^-1 0; -C^-1 B A^-1  C^-1],  and the mirror image of it for an upper one.
  *
- * By halves, as trtri of OpenBLAS for the oldest processors, which it also takes some of the latest for,
- * reads beside its buffers (0.3.21, single precision, odd sizes from 133 on). */
+ * It works by halves, because trtri of OpenBLAS 0.3.21 for the oldest processors reads outside of its buffers
+ * (single precision, odd sizes from 133 on). OpenBLAS also uses it for some new processors that it does not
+ * recognize. */
 static void invert_triangle(const diagonal_block *d, tsi_index n, tsi_scalar *a, int ld) {
   enum { LEAF = TSI_DENSE_TRIANGLE };
   const char *uplo = d->transposed ? "U" : "L", *diag = d->unit ? "U" : "N";
@@ -85,7 +86,7 @@ static tsi_scalar *pack_diagonal(const diagonal_block *d, tsi_scalar *to, tsi_sc
                            to);
 }
 
-#define PIECE TSI_PANEL_WIDTH_MAX /* rows that are multiplied by D^-1 at once */
+#define PIECE TSI_PANEL_WIDTH_MAX /* number of rows that are multiplied by D^-1 at a time */
 
 /* Writes `rows` rows of the rectangle after `before` rows. work: PIECE b scalars. */
 static void pack_below(const diagonal_block *d, tsi_pack_source s, tsi_index rows, tsi_index before,
@@ -99,14 +100,14 @@ static void pack_below(const diagonal_block *d, tsi_pack_source s, tsi_index row
     for (tsi_index k = 0; k < d->b; k++)
       for (tsi_index l = 0; l < count; l++)
         work[l + (ptrdiff_t)k * count] = s.a[(i + l) * s.row_step + k * s.column_step];
-    /* by substitution: its backward error is smaller than that of a product with the computed inverse */
+    /* Substitution has a smaller backward error than a product with the computed inverse. */
     tsi_trsm(CblasRight, uplo_of(d), d->transposed ? CblasTrans : CblasNoTrans,
              d->unit ? CblasUnit : CblasNonUnit, count, d->b, d->a, d->ld, work, count);
     tsi_pack_rows((tsi_pack_source){work, 1, count}, count, d->b, before + i, height, rectangle);
   }
 }
 
-/* Writes all of a panel but its rectangle, of `below` rows, which is given. */
+/* Writes all of a panel except its rectangle, which has `below` rows. Returns the rectangle. */
 static tsi_scalar *begin_panel(const diagonal_block *d, tsi_index below, tsi_scalar *to, tsi_scalar *work) {
   tsi_scalar *rectangle = to + tsi_triangle_size(d->b);
   tsi_zero_between(pack_diagonal(d, to, work), rectangle);
@@ -125,7 +126,7 @@ static void pack_lower(const tsi_front *front, tsi_index o, const diagonal_block
              work);
 }
 
-/* The transpose of U's panel. */
+/* Packs the transpose of U's panel. */
 static void pack_upper(const tsi_front *front, tsi_index o, const diagonal_block *d, tsi_scalar *upper,
                        tsi_scalar *work) {
   const ptrdiff_t f = front->f;

@@ -1,10 +1,10 @@
-/* Chunks of rows of a triangular matrix, from user to user: see node.h. */
+/* Chunks of rows of a triangular matrix, on the user's arrays: see node.h. */
 #include "codelets/cpu/user_rows.h"
 
 #include <string.h>
 
-/* b and x of a chunk whose rows are neighbours that come in another order: fetched from end to end before, as
- * memory is read fastest. */
+/* Prefetches b and x of a chunk whose rows are neighbours in another order, from one end to the other, the
+ * fastest way to read memory. */
 static void fetch_window(const tsi_solve_call *call, const tsi_solve_chunk *chunk) {
   enum { A_LINE = TSI_CACHE_LINE / sizeof(tsi_scalar) };
   const tsi_scalar *b = (const tsi_scalar *)call->b + chunk->column;
@@ -15,13 +15,13 @@ static void fetch_window(const tsi_solve_call *call, const tsi_solve_chunk *chun
   }
 }
 
-/* Rows of a stream and runs of them that are read, solved and written in turns: they stay in the nearest
+/* Maximum number of rows of a stream that are read, solved and written at a time; they stay in the nearest
  * cache. */
 #define PIECE_ROWS 256
 #define PIECE_RUNS 64
 
-/* The next runs of a piece, with at most so many rows together; *done rows of **run were in the piece before.
- * Returns the rows. */
+/* Cuts the next runs for a piece, with at most so many rows together; *done rows of **run were in the
+ * previous piece. Returns the number of rows. */
 static tsi_index cut_runs(tsi_index rows, const tsi_row_run **run, tsi_index *done, tsi_row_run *piece) {
   tsi_index taken = 0;
   for (int p = 0; p < PIECE_RUNS && taken < rows; p++) {
@@ -36,18 +36,18 @@ static tsi_index cut_runs(tsi_index rows, const tsi_row_run **run, tsi_index *do
   return taken;
 }
 
-/* The final number of the k-th row of the sweep. */
+/* Returns the final number of the k-th row of the sweep. */
 static inline tsi_index row_of_sweep(const tsi_row_sweep *rows, tsi_index k, bool backward) {
   return backward ? rows->n - 1 - k : k;
 }
 
-/* Row i of b, scaled. */
+/* Returns row i of b, scaled. */
 static inline tsi_scalar taken(const tsi_solve_call *call, tsi_index i) {
   const tsi_scalar b = ((const tsi_scalar *)call->b)[i];
   return call->in_scale ? (tsi_scalar)(call->in_scale[i] * (tsi_wide)b) : b;
 }
 
-/* Row i of x, scaled and combined. */
+/* Writes row i of x, scaled and combined. */
 static inline void give(const tsi_solve_call *call, tsi_index i, tsi_scalar value) {
   tsi_scalar *x = (tsi_scalar *)call->x + i;
   if (call->out_scale == NULL && !call->combines) {
@@ -72,7 +72,7 @@ static void move_piece_out(const tsi_solve_call *call, tsi_index first, tsi_inde
     give(call, call->out_row[row_of_sweep(rows, k, backward)], y[rows->stream.row[k]]);
 }
 
-/* Piece number of b goes to the workspace, or of the workspace to x: rows of the user in their order. */
+/* Pieces of b are copied to the workspace, pieces of the workspace to x: rows of the user in their order. */
 static inline tsi_index piece_begin(const tsi_row_sweep *rows, tsi_index number) {
   return (tsi_index)((tsi_count)rows->n * number / rows->pieces);
 }
@@ -101,7 +101,7 @@ static void write_rows(const tsi_solve_data *data, const tsi_solve_call *call, t
   for (tsi_index i = piece_begin(rows, number); i < end; i++) give(call, i, y[place ? place[i] : i]);
 }
 
-/* Rows first .. end-1 of a stream. */
+/* Solves rows first .. end-1 of a stream. */
 static void solve_stream(const tsi_solve_data *data, const tsi_solve_call *call, tsi_index first,
                          tsi_index end, const tsi_row_run *run, bool backward) {
   const tsi_row_stream *stream = &call->rows->stream;

@@ -9,15 +9,16 @@
 
 #define PARTS (1 + TSI_COMPLEX)
 
-/* Entries of a rectangle, or of a small panel, that are widened at a time: they stay in the nearest cache. */
+/* Number of entries of a rectangle, or of a small panel, that are widened at a time; they stay in the nearest
+ * cache. */
 #define PIECE 2048
-/* Room for a triangle, and for what kernels read behind it. */
+/* Space for a triangle, and for the scalars that kernels read behind it. */
 #define ROOM (TSI_PANEL_WIDTH_MAX * (TSI_PANEL_WIDTH_MAX + 1) / 2 + TSI_STREAM_PAD)
 
 /* ---- Panels -------------------------------------------------------------------------------------------- */
 
-/* The kernels that read panel p, or the triangle of a panel in tiles, as it is stored; NULL: it is widened.
- */
+/* Returns the kernels that read panel p, or the triangle of a panel in tiles, without widening; NULL: it is
+ * widened. */
 static const tsi_kernels *direct(const tsi_stored *s, tsi_index p, tsi_index nrhs) {
   const tsi_stored_panel *stored = &s->stored[p];
   const tsi_kernels *full = s->kernels[TSI_FORMAT_FULL];
@@ -33,13 +34,14 @@ static size_t entry_bytes(int format) {
                                        : PARTS * sizeof(uint16_t);
 }
 
-/* Where entry `first` of panel p is stored. */
+/* Returns the address of entry `first` of panel p. */
 static const char *entry_at(const tsi_stored *s, tsi_index p, tsi_count first) {
   const char *from = s->stored[p].base + (size_t)s->panel[p].values * sizeof(tsi_scalar);
   return from + (size_t)first * entry_bytes(s->stored[p].format);
 }
 
-/* Widens `count` entries of panel p, from number `first` on, and appends zeros. Returns where those begin. */
+/* Widens `count` entries of panel p, from number `first` on, and appends zeros. Returns the begin of the
+ * zeros. */
 static tsi_scalar *widen(const tsi_stored *s, tsi_index p, tsi_count first, tsi_count count, int exponent,
                          tsi_scalar *to) {
   s->kernels[s->stored[p].format]->widen(count, entry_at(s, p, first), exponent, to);
@@ -51,7 +53,7 @@ static tsi_scalar *widen_triangle(const tsi_stored *s, tsi_index p, tsi_scalar *
   return widen(s, p, 0, tsi_triangle_size(s->panel[p].width), s->stored[p].triangle, to);
 }
 
-/* Rows first .. first+rows-1 of panel p's rectangle, as a panel without a triangle. */
+/* Widens rows first .. first+rows-1 of panel p's rectangle; returns them as a panel without a triangle. */
 static tsi_panel widen_rows(const tsi_stored *s, tsi_index p, tsi_index first, tsi_index rows,
                             tsi_scalar *to) {
   tsi_panel piece = s->panel[p];
@@ -63,19 +65,20 @@ static tsi_panel widen_rows(const tsi_stored *s, tsi_index p, tsi_index first, t
   return piece;
 }
 
-/* What is read after, or downwards before, the piece that begins at row `first` and has `rows` rows. */
+/* Returns the data that is read next: after, or downwards before, the piece of `rows` rows from row `first`
+ * on. */
 static tsi_ahead ahead_of(const tsi_stored *s, tsi_index p, tsi_index first, tsi_index rows, bool down) {
   const tsi_index w = s->panel[p].width;
   const tsi_count next = tsi_triangle_size(w) + (tsi_count)(down ? first : first + rows) * w;
   return (tsi_ahead){entry_at(s, p, next), (ptrdiff_t)entry_bytes(s->stored[p].format)};
 }
 
-/* Rows of a rectangle of width w that are widened at a time: whole row blocks. */
+/* Returns the number of rows of a rectangle of width w that are widened at a time: whole row blocks. */
 static tsi_index piece_rows(tsi_index w) {
   return PIECE / w / TSI_ROW_BLOCK * TSI_ROW_BLOCK;
 }
 
-/* A small panel as a whole. */
+/* Is the panel small enough to be widened as a whole? */
 static bool fits(const tsi_panel *panel) {
   return tsi_panel_size(panel->width, panel->height) <= PIECE;
 }
@@ -99,7 +102,7 @@ static void triangle_widened(const tsi_stored *s, tsi_index p, bool backward, co
   (backward ? full->backward_triangle : full->forward_triangle)(&panel, room, pivots, nrhs, x, scratch);
 }
 
-/* x := T x or T' x, or what stands for it (kernels.h), as the panel is stored. */
+/* x := T x or T' x, or T^-1 x or T'^-1 x (kernels.h), with the stored triangle. */
 static void apply_triangle(const tsi_stored *s, tsi_index p, bool backward, const tsi_index *pivots,
                            tsi_index nrhs, void *x, void *scratch) {
   const tsi_kernels *kernels = direct(s, p, nrhs);
@@ -195,7 +198,7 @@ static void sweep_one(const tsi_stored *s, tsi_index p, bool backward, const tsi
     forward_large(s, p, rows, pivots, nrhs, x, work, scratch);
 }
 
-/* Panels p and q that one call of kernels sweeps over. */
+/* Can one call of kernels sweep over panels p and q? */
 static bool join(const tsi_stored *s, tsi_index p, tsi_index q, tsi_index nrhs) {
   const tsi_stored_panel *a = &s->stored[p], *b = &s->stored[q];
   return a->tiles == 0 && b->tiles == 0 && a->base == b->base && direct(s, p, nrhs) == direct(s, q, nrhs);
@@ -300,13 +303,13 @@ static void backward_slice(const tsi_panel *panel, const void *values, tsi_index
 }
 
 static void interchange(const tsi_panel *panel, const tsi_index *pivots, tsi_index nrhs, void *x, bool undo) {
-  /* reads no value, so any table serves */
+  /* It reads no value, so any table can be used. */
   tsi_kernels_select(TSI_LETTER_CHAR, TSI_INVERSE_DIAGONAL, NULL)->interchange(panel, pivots, nrhs, x, undo);
 }
 
 /* ---- Rounding ------------------------------------------------------------------------------------------ */
 
-/* The largest part of so many scalars; NaN or infinite if one is. */
+/* Returns the largest real or imaginary part of so many scalars; NaN or infinite if one is. */
 static double largest(tsi_count count, const tsi_scalar *values) {
   const tsi_real *real = (const tsi_real *)values;
   tsi_real most = 0, sum = 0;
@@ -318,8 +321,9 @@ static double largest(tsi_count count, const tsi_scalar *values) {
   return (double)(most + sum);
 }
 
-/* Largest entries between these are not scaled: products with x stay in the range of doubles, and what is
- * lost below the range of float is beyond the roundoff of the largest. */
+/* Entries are not scaled if the largest one is between these. Then products with x stay in the range of
+ * doubles, and entries that are lost below the range of float are smaller than the roundoff of the largest
+ * one. */
 #define SCALED_BELOW 0x1p-62
 #define SCALED_ABOVE 0x1p62
 
@@ -350,7 +354,7 @@ static float rounded(tsi_real x, int exponent) {
   return fabsf(f) < 0x1p-126f ? 0 : f;
 }
 
-/* To nearest, ties to even. */
+/* Rounds to nearest, ties to even. */
 static uint16_t upper_half(float f) {
   uint32_t bits;
   memcpy(&bits, &f, sizeof bits);

@@ -1,4 +1,6 @@
-/* Stripes of a front that are not beside each other: entries, blocks of complements, and C. See front.h. */
+/* Operations on stripes of a front: entries, blocks of complements, and C. The stripes need not be adjacent.
+ * See front.h.
+ */
 #include <string.h>
 
 #include "codelets/cpu/base/blas.h"

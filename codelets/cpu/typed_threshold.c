@@ -7,17 +7,17 @@
 #include "codelets/cpu/base/blas.h"
 #include "codelets/cpu/base/panel.h"
 
-#define WINDOW 64      /* columns that are kept up to date */
-#define SMALL_GROWTH 2 /* largest |l_ik| of pivots of order 1 that are taken without a look at order 2 */
+#define WINDOW 64      /* number of columns that are kept up to date */
+#define SMALL_GROWTH 2 /* pivots of order 1 with at most this |l_ik| are used without a test of order 2 */
 
-/* The front while pivots are looked for. Columns k .. wide-1 are up to date, of them k .. tested-1 have
- * failed; columns from `end` on have failed before. */
+/* The front during the search for pivots. Columns k .. wide-1 are up to date; of these, k .. tested-1 have
+ * failed. Columns from `end` on have failed before. */
 typedef struct block {
   tsi_threshold_front *front;
   tsi_scalar *a;
   ptrdiff_t ld;
-  tsi_index first; /* the first pivot of the window */
-  tsi_index k;     /* pivots so far */
+  tsi_index first; /* first pivot of the window */
+  tsi_index k;     /* number of pivots so far */
   tsi_index tested, wide, end;
 } block;
 
@@ -38,7 +38,7 @@ static void swap_columns(const block *m, tsi_index i, tsi_index j) {
   swap_numbers(m->front->column, i, j);
 }
 
-/* Rows in the columns that are still needed. */
+/* Swaps rows in the columns that are still needed. */
 static void swap_rows(const block *m, tsi_index i, tsi_index j) {
   if (i == j) return;
   for (tsi_index c = m->first; c < m->front->f; c++) {
@@ -49,13 +49,13 @@ static void swap_rows(const block *m, tsi_index i, tsi_index j) {
   if (m->front->row != NULL) swap_numbers(m->front->row, i, j);
 }
 
-/* LDLT: rows too. */
+/* Exchanges columns; LDLT: also rows. */
 static void exchange(const block *m, tsi_index i, tsi_index j) {
   swap_columns(m, i, j);
   if (m->front->row == NULL) swap_rows(m, i, j);
 }
 
-/* The largest entry of column c in rows begin .. end-1 but two. */
+/* Returns the size of the largest entry of column c in rows begin .. end-1, except two rows. */
 static double largest(const block *m, tsi_index c, tsi_index begin, tsi_index end, tsi_index but,
                       tsi_index nor, tsi_index *row) {
   const tsi_scalar *column = m->a + c * m->ld;
@@ -76,7 +76,7 @@ static double noise_of(const block *m, tsi_index c) {
 
 /* ---- Elimination --------------------------------------------------------------------------------------- */
 
-/* Column k with the pivot in its row k. */
+/* Eliminates column k with the pivot in its row k. */
 static void eliminate_1(block *m) {
   const tsi_index k = m->k, f = m->front->f;
   tsi_scalar *column = m->a + k * m->ld;
@@ -91,7 +91,7 @@ static void eliminate_1(block *m) {
   m->k++;
 }
 
-/* Columns k and k + 1 with their diagonal block. */
+/* Eliminates columns k and k + 1 with their diagonal block. */
 static void eliminate_2(block *m) {
   const tsi_index k = m->k, f = m->front->f;
   tsi_scalar *c1 = m->a + k * m->ld, *c2 = c1 + m->ld;
@@ -115,7 +115,7 @@ static void eliminate_2(block *m) {
   m->k += 2;
 }
 
-/* Columns begin .. end-1, which are not up to date, from the pivots of the window. */
+/* Updates columns begin .. end-1, which are not up to date, by the pivots of the window. */
 static void update(const block *m, tsi_index begin, tsi_index end) {
   const tsi_index pivots = m->k - m->first, columns = end - begin;
   const int ld = (int)m->ld;
@@ -149,7 +149,7 @@ static void test_lu(block *m) {
 /* Brings column r up to date, as the last one of the window. */
 static tsi_index bring_in(block *m, tsi_index r) {
   if (r < m->wide) return r;
-  if (r >= m->end) { /* it has failed before */
+  if (r >= m->end) { /* it failed before */
     exchange(m, r, m->end);
     r = m->end++;
   }
@@ -158,8 +158,8 @@ static tsi_index bring_in(block *m, tsi_index r) {
   return m->wide++;
 }
 
-/* The bound that the pivot D of order 2 of columns c and r gives for entries of L; INFINITY: D is singular
- * but for rounding errors. Each of its rows, after the other one is eliminated, has to exceed the noise. */
+/* Returns the bound for entries of L with the pivot D of order 2 of columns c and r; INFINITY: D is singular
+ * up to rounding errors. Each of its rows must exceed the noise after the other row is eliminated. */
 static double growth_2(const block *m, tsi_index c, tsi_index r) {
   const tsi_scalar d11 = m->a[c + c * m->ld], d21 = m->a[r + c * m->ld], d12 = m->a[c + r * m->ld],
                    d22 = m->a[r + r * m->ld];
@@ -200,7 +200,7 @@ static void test_ldl(block *m) {
 
 /* ---- A front ------------------------------------------------------------------------------------------- */
 
-/* The columns of the window that have failed change places with the last ones that are not tested. */
+/* Exchanges the failed columns of the window with the last columns that are not tested yet. */
 static void set_aside(block *m) {
   const tsi_index failed = m->wide - m->k, others = m->end - m->wide;
   for (tsi_index t = 0; t < failed && t < others; t++) exchange(m, m->k + t, m->end - 1 - t);

@@ -46,19 +46,19 @@ static tsi_panel panel_of(const piece *r) {
                      .height = r->rows};
 }
 
-/* Scalars that are widened at a time: they stay in the nearest cache. */
+/* Number of scalars that are widened at a time; they stay in the nearest cache. */
 #define PIECE 2048
 
 static tsi_index piece_rows(tsi_index w) {
   return PIECE / w / TSI_ROW_BLOCK * TSI_ROW_BLOCK;
 }
 
-/* Entries of a piece from row `first` on. */
+/* Returns the entries of a piece from row `first` on. */
 static const char *row_of(const piece *r, tsi_index first) {
   return r->entries + (size_t)first * (size_t)r->w * entry_bytes(r->format);
 }
 
-/* `rows` rows from number `first` on. */
+/* Widens `rows` rows from row `first` on. */
 static tsi_panel widen(const tsi_stored *s, const piece *r, tsi_index first, tsi_index rows, tsi_scalar *to) {
   const piece part = {TSI_FORMAT_FULL, rows, r->w, NULL};
   const tsi_count count = (tsi_count)rows * r->w;
@@ -67,7 +67,7 @@ static tsi_panel widen(const tsi_stored *s, const piece *r, tsi_index first, tsi
   return panel_of(&part);
 }
 
-/* Rows first .. first+count-1 of a vector, or the rows of it that `row` lists, count of them. */
+/* Returns rows first .. first+count-1 of a vector, or its `count` rows in the list `row`. */
 static const tsi_scalar *rows_of(const tsi_scalar *x, const tsi_index *row, tsi_index count,
                                  tsi_scalar *copy) {
   if (row == NULL) return x;
@@ -149,7 +149,7 @@ static const char *pieces_of(const tsi_stored *s, tsi_index p, const tsi_tile *t
   return s->stored[p].pieces + tile->at;
 }
 
-/* The factors of a product in a format, which begin at *at and end where *at is afterwards. */
+/* Takes the factors of a product in a format, which begin at *at; moves *at to their end. */
 static void take_factors(const tsi_tile *tile, tsi_index w, int f, const char **at, piece *v, piece *u) {
   *v = (piece){f, tile->rank[f], w, *at};
   *at += piece_bytes(f, v->rows, v->w);
@@ -195,7 +195,7 @@ static void subtract_tile_transposed(const tsi_stored *s, tsi_index p, const tsi
     return;
   }
   for (int f = 0; f < TSI_FORMATS; f++) take_factors(tile, w, f, &at, &right[f], &left[f]);
-  for (int f = TSI_FORMATS - 1; f >= 0; f--) { /* downwards in memory, as the sweep goes */
+  for (int f = TSI_FORMATS - 1; f >= 0; f--) { /* downwards in memory, like the sweep */
     if (tile->rank[f] == 0) continue;
     memset(inner, 0, (size_t)(right[f].rows * ld) * sizeof *inner);
     subtract_piece_transposed(s, &left[f], first, count, row, nrhs, x, inner, scratch);
@@ -203,7 +203,7 @@ static void subtract_tile_transposed(const tsi_stored *s, tsi_index p, const tsi
   }
 }
 
-/* The tile that has row `row` of the rectangle. */
+/* Returns the tile with row `row` of the rectangle. */
 static tsi_index tile_of(const tsi_stored_panel *stored, tsi_index row) {
   tsi_index low = 0, high = stored->tiles;
   while (high - low > 1) {
@@ -247,12 +247,12 @@ static void subtract_transposed(const tsi_stored *s, tsi_index p, tsi_index firs
 
 /* ---- Compression --------------------------------------------------------------------------------------- */
 
-/* Products take less time only if they have clearly fewer bytes. */
+/* Products are faster only if they have clearly fewer bytes. */
 #define WORTHWHILE 0.9
 
-/* Entries of panels whose largest one has an exponent beyond these are stored as they are, or not in narrower
- * formats: products and squares stay in the range of the scalars, and what is below the range of float is far
- * below the precision. */
+/* Limits for the exponent of the largest entry of a panel. Panels outside are not stored in tiles, or not in
+ * narrower formats. So products and squares stay in the range of the scalars, and entries below the range of
+ * float are far below the precision. */
 #if defined TSI_SCALAR_S || defined TSI_SCALAR_C
 #define EXPONENT_MOST 40
 #else
@@ -268,13 +268,13 @@ typedef struct workspace {
   double length[TSI_TILE_HEIGHT], size[TSI_PANEL_WIDTH_MAX];
 } workspace;
 
-/* A rectangle that is compressed. */
+/* The compression of a rectangle. */
 typedef struct job {
   const tsi_tile_options *options;
   const tsi_scalar *rectangle;
   tsi_index w, height;
   int exponent; /* entries are scaled by 2^-exponent */
-  bool narrows; /* narrower formats serve */
+  bool narrows; /* narrower formats may be used */
   double bound; /* length of the change of one row: the tolerance times |R| / height^1/2 */
   workspace *work;
 } job;
@@ -282,7 +282,7 @@ typedef struct job {
 /* Relative rounding errors of an entry. */
 static const double unit[TSI_FORMATS] = {0, 0x1p-24, 0x1p-8 * (1 + 0x1p-15)};
 
-/* The largest part; NaN or infinite if one is. */
+/* Returns the largest real or imaginary part; NaN or infinite if one is. */
 static double largest(tsi_count count, const tsi_scalar *values) {
   const tsi_real *real = (const tsi_real *)values;
   double most = 0, sum = 0;
@@ -323,7 +323,7 @@ static void read_tile(const job *j, const tsi_tile *tile) {
   }
 }
 
-/* The narrowest format whose rounding of a dense tile is within the bound. */
+/* Returns the narrowest format whose rounding errors for a dense tile are within the bound. */
 static int dense_format(const job *j, double length, double bound) {
   int format = TSI_FORMATS - 1;
   while (format > (int)j->options->format && (!j->narrows || unit[format] * length + BELOW_RANGE > bound))
@@ -331,8 +331,8 @@ static int dense_format(const job *j, double length, double bound) {
   return format;
 }
 
-/* Columns of U and rows of V before `end` that are not to be rounded to a format: the others have errors of
- * a quarter of the bound at most. */
+/* Returns the number of columns of U and rows of V before `end` that must not be rounded to a format;
+ * rounding the others causes errors of at most a quarter of the bound. */
 static tsi_index keep(const job *j, int format, tsi_index end, double bound) {
   double error = 0;
   if (format <= (int)j->options->format) return 0;
@@ -347,7 +347,7 @@ static tsi_index whole_blocks(tsi_index rank, tsi_index most) {
   return tsi_index_min((tsi_index)tsi_round_up_block(rank), most);
 }
 
-/* Ranks of a product with so many columns. */
+/* Divides the columns of a product among the formats. */
 static void divide(const job *j, tsi_index rank, double bound, int16_t to[TSI_FORMATS]) {
   const tsi_index single = whole_blocks(keep(j, TSI_FORMAT_BFLOAT16, rank, bound), rank);
   const tsi_index full = whole_blocks(keep(j, TSI_FORMAT_SINGLE, single, bound), single);
@@ -356,7 +356,8 @@ static void divide(const job *j, tsi_index rank, double bound, int16_t to[TSI_FO
   to[TSI_FORMAT_BFLOAT16] = (int16_t)(rank - single);
 }
 
-/* Chooses how to store the tile, after its decomposition, which stays in the workspace. Returns its bytes. */
+/* Chooses the storage of the tile, after its decomposition, which stays in the workspace. Returns its bytes.
+ */
 static size_t choose_tile(const job *j, tsi_tile *tile) {
   const double length = length_of((tsi_count)tile->rows * j->w, tile_entries(j, tile), j->exponent),
                bound = j->bound * sqrt((double)tile->rows);
@@ -386,7 +387,7 @@ static size_t choose_tile(const job *j, tsi_tile *tile) {
   return dense;
 }
 
-/* Writes so many entries, zeros up to the end of the piece. Returns that. */
+/* Writes the entries, and zeros up to the end of the piece. Returns the end. */
 static char *write_piece(int format, tsi_index rows, tsi_index w, const tsi_scalar *from, char *to) {
   const size_t bytes = piece_bytes(format, rows, w), used = (size_t)rows * (size_t)w * entry_bytes(format);
   TSI_TYPED(tsi_stored_kernels).round((tsi_count)rows * w, from, 0, format, to);
@@ -394,7 +395,7 @@ static char *write_piece(int format, tsi_index rows, tsi_index w, const tsi_scal
   return to + bytes;
 }
 
-/* Rows k .. k+rank-1 of V, scaled back. */
+/* Writes rows k .. k+rank-1 of V, scaled back. */
 static char *write_right(const job *j, tsi_index k, int format, tsi_index rank, char *to) {
   const tsi_real scale = (tsi_real)ldexp(1, j->exponent);
   tsi_scalar *v = j->work->v + (ptrdiff_t)k * j->w;
@@ -403,7 +404,7 @@ static char *write_right(const job *j, tsi_index k, int format, tsi_index rank, 
   return write_piece(format, rank, j->w, j->work->rectangle, to);
 }
 
-/* Columns k .. k+rank-1 of -U. */
+/* Writes columns k .. k+rank-1 of -U. */
 static char *write_left(const job *j, tsi_index k, int format, tsi_index rank, tsi_index rows, char *to) {
   const tsi_index step = TSI_TILE_STEP(rows);
   tsi_scalar *rectangle = j->work->rectangle;
@@ -435,7 +436,7 @@ static void write_tile(const job *j, const tsi_tile *tile, char *to) {
   }
 }
 
-/* Between two cuts there are as few tiles as possible, of nearly equal height. */
+/* Returns the height of tiles between two cuts: as few tiles as possible, of nearly equal height. */
 static tsi_index tile_rows(tsi_index rows) {
   const tsi_index tiles = (rows + TSI_TILE_HEIGHT - 1) / TSI_TILE_HEIGHT;
   return (tsi_index)tsi_round_up_block((rows + tiles - 1) / tiles);

@@ -1,14 +1,15 @@
-/* Entries of the user's b and x to and from rows of the workspace: see user_rows.h.
+/* Copies entries between the user's b and x and rows of the workspace: see user_rows.h.
  *
- * A file of its own: each expansion of these loops is long, and all kinds of solves share them. */
+ * A separate file, because each expansion of these loops is long, and all kinds of solves share them. */
 #include "codelets/cpu/user_rows.h"
 
 #include <string.h>
 
 #define UNROLL _Pragma("GCC unroll 8")
 
-/* Rows that are read or written at once, of all right-hand sides in turn: they stay in the nearest cache, and
- * the user's columns, which can all lie at the same distance from a page, do not push each other out. */
+/* Number of rows that are read or written at a time, for one right-hand side after the other. They stay in
+ * the nearest cache, and the user's columns do not evict each other, even if all have the same offset in a
+ * page. */
 #define ROWS 64
 
 /* Rows of one chunk: entry e < count is its local row local[e] (NULL: e) and row user[e] of the user's array
@@ -16,7 +17,7 @@
 typedef struct row_list {
   tsi_index count;
   const tsi_index *local, *user;
-  tsi_index first;        /* column of the chunk's first row */
+  tsi_index first;        /* final number of the chunk's first row */
   bool compact;           /* the user's array has only these rows */
   const tsi_index *whole; /* compact: by final number, the row in the user's full array; NULL: the same */
 } row_list;
@@ -28,7 +29,7 @@ static row_list all_rows(const tsi_solve_chunk *chunk, const tsi_index *map, tsi
   return list;
 }
 
-/* The part of a user's compact array that is for a chunk. */
+/* Returns the part of a user's compact array for a chunk. */
 static row_list some_rows(const tsi_solve_chunk *chunk, tsi_index number, const tsi_index *ptr,
                           const tsi_index *local, const tsi_index *user, const tsi_index *map) {
   const tsi_index begin = ptr[number];
@@ -46,15 +47,15 @@ static tsi_index local_row(const row_list *rows, tsi_index e) {
 static tsi_index user_row(const row_list *rows, tsi_index e) {
   return rows->user ? rows->user[e] : rows->first + e;
 }
-/* Where the factor of entry e is. */
+/* Returns the index of the scaling of entry e. */
 static tsi_index scale_row(const row_list *rows, const bool compact, tsi_index e) {
   if (!compact) return user_row(rows, e);
   const tsi_index j = rows->first + rows->local[e];
   return rows->whole ? rows->whole[j] : j;
 }
 
-/* Where the entry is that is read or written `few` columns after entry e of column c: in the next columns,
- * or, behind the last of them, ROWS entries further on. */
+/* Returns the position of the entry that is read or written `few` columns after entry e of column c: in the
+ * next columns, or, after the last column, ROWS entries further on. */
 INLINE ptrdiff_t entry_ahead(const tsi_solve_call *call, const row_list *rows, tsi_index e, tsi_index c,
                              const int few, int64_t row, int64_t column) {
   const bool next = c + few < call->nrhs;
@@ -62,9 +63,9 @@ INLINE ptrdiff_t entry_ahead(const tsi_solve_call *call, const row_list *rows, t
          (next ? c + few : 0) * column;
 }
 
-/* Columns c .. c+few-1 of x_c = those of b, scaled in the user's type, for entries begin .. end-1; few: a
- * constant. plain: in the type of the factors, not conjugated and not compact; then the entries that come
- * after them are fetched. */
+/* Reads columns c .. c+few-1 of b to x_c, scaled in the user's type, for entries begin .. end-1; few: a
+ * constant. plain: in the type of the factors, not conjugated and not compact; then the next entries are
+ * prefetched. */
 INLINE void read_entries(const bool plain, const int few, const tsi_solve_call *call, const row_list *rows,
                          tsi_index begin, tsi_index end, tsi_index c, tsi_scalar *x) {
   const double *scale = call->in_scale;
@@ -88,7 +89,7 @@ INLINE void read_entries(const bool plain, const int few, const tsi_solve_call *
   }
 }
 
-/* combines: as call->combines, a constant. */
+/* combines: call->combines as a constant. */
 INLINE void write_some(const bool plain, const bool combines, const int few, const tsi_solve_call *call,
                        const row_list *rows, tsi_index begin, tsi_index end, tsi_index c,
                        const tsi_scalar *x) {
@@ -126,8 +127,8 @@ INLINE void combine_entries(const bool plain, const int few, const tsi_solve_cal
   write_some(plain, true, few, call, rows, begin, end, c, x);
 }
 
-/* Reads or writes all entries: ROWS of them of 8 columns at a time, then of 4, 2 and 1; not plain, or stored
- * apart: of 1. */
+/* Reads or writes all entries: ROWS entries of 8 columns at a time, then of 4, 2 and 1 columns. If not plain,
+ * or if columns are in separate arrays: of 1 column. */
 #define MOVE_ENTRIES(entries, call, rows, x)                                                                 \
   for (tsi_index begin = 0; begin < (rows)->count; begin += ROWS) {                                          \
     const tsi_index nrhs = (call)->nrhs, end = tsi_index_min((rows)->count, begin + ROWS);                   \

@@ -1,4 +1,4 @@
-/* The tables of the kernels that are compiled once for each scalar type. */
+/* The tables of kernels that are compiled once for each scalar type. */
 #include "codelets/cpu/front.h"
 #include "codelets/cpu/low_rank.h"
 #include "codelets/cpu/rows/incomplete.h"

@@ -2,7 +2,7 @@
  * type and instruction set.
  *
  * The stages of a row, each on the plain arrays of its work: reach (take_row), gradient, selection (pick),
- * gathering and factoring (join), solving (solve), and what is left of it (write). */
+ * gathering and factoring (join), solving (solve), and the result (write). */
 #include "codelets/cpu/fsai/fsai.h"
 
 #include <string.h>
@@ -11,7 +11,7 @@
 
 /* ---- Reach --------------------------------------------------------------------------------------------- */
 
-/* slots: how many there are. */
+/* Returns the slot of a column, a new one if it has none. slots: number of slots. */
 INLINE tsi_index slot_of(const tsi_fsai_work *w, tsi_index column, tsi_index *slots) {
   tsi_index s = w->place[column];
   if (s >= 0) return s;
@@ -22,8 +22,8 @@ INLINE tsi_index slot_of(const tsi_fsai_work *w, tsi_index column, tsi_index *sl
   return s;
 }
 
-/* Takes the entries of row p left of i as the number-th of the rows. k, unless NULL: becomes the row of K
- * that p is, at the positions of the pattern that the row has entries in. */
+/* Adds the entries of row p left of i as row `number`. k, unless NULL: receives the row of K for p, at the
+ * positions of the pattern in which the row has entries. */
 static void take_row(const tsi_matrix_rows *a, tsi_index p, tsi_index i, tsi_index number, tsi_fsai_work *w,
                      tsi_scalar *k) {
   const tsi_count end = a->ptr[p + 1], from = w->first[number] - a->ptr[p];
@@ -40,7 +40,7 @@ static void take_row(const tsi_matrix_rows *a, tsi_index p, tsi_index i, tsi_ind
   w->slots = slots;
 }
 
-/* The row of K alone. */
+/* Copies only the row of K. */
 static void take_system(const tsi_matrix_rows *a, tsi_index p, tsi_index i, const tsi_fsai_work *w,
                         tsi_scalar *k) {
   const tsi_index *index = a->index;
@@ -51,7 +51,7 @@ static void take_system(const tsi_matrix_rows *a, tsi_index p, tsi_index i, cons
   }
 }
 
-/* The empty pattern. */
+/* Begins with the empty pattern. */
 static tsi_breakdown_kind begin(const tsi_matrix_rows *a, tsi_index i, tsi_fsai_work *w) {
   w->slots = w->size = 0;
   w->first[0] = 0;
@@ -62,7 +62,7 @@ static tsi_breakdown_kind begin(const tsi_matrix_rows *a, tsi_index i, tsi_fsai_
   return tsi_pivot_root(((const tsi_scalar *)a->values)[diagonal], true, &root);
 }
 
-/* No column has a slot, L has no columns. */
+/* Ends a row: frees the slots of columns, and clears L. */
 static void end(tsi_fsai_work *w) {
   tsi_scalar *column = w->by_columns;
   for (tsi_index s = 0; s < w->slots; s++) w->place[w->column[s]] = TSI_NONE;
@@ -72,7 +72,7 @@ static void end(tsi_fsai_work *w) {
 
 /* ---- Gradient and selection ---------------------------------------------------------------------------- */
 
-/* g A, by slot. */
+/* Computes g A, by slot. */
 static void gradient(const tsi_matrix_rows *a, tsi_index i, tsi_fsai_work *w) {
   const tsi_scalar *values = a->values, *g = w->g;
   tsi_scalar *y = w->gradient;
@@ -87,8 +87,8 @@ static void gradient(const tsi_matrix_rows *a, tsi_index i, tsi_fsai_work *w) {
   }
 }
 
-/* The largest entries of the gradient outside the pattern become `picked`, the largest first; of equal ones
- * the smaller column. Returns how many there are. */
+/* Stores the largest entries of the gradient outside the pattern in `picked`, the largest first; of equal
+ * ones the smaller column. Returns their number. */
 static tsi_index pick(tsi_fsai_work *w, tsi_index most) {
   tsi_scalar *y = w->gradient;
   tsi_index count = 0;
@@ -122,8 +122,8 @@ INLINE void add_lanes(tsi_index first, tsi_index last, tsi_scalar multiplier, co
   }
 }
 
-/* The same of TSI_FSAI_LANES vectors y, each a stride behind the one before, from the lanes of entry `first`
- * to those before entry `end`. */
+/* Does the same for TSI_FSAI_LANES vectors y, a stride apart, from the lanes of entry `first` to the lanes
+ * before entry `end`. */
 INLINE void add_many(tsi_index first, tsi_index end, const tsi_scalar multiplier[TSI_FSAI_LANES],
                      const tsi_scalar *restrict y, tsi_index stride, tsi_scalar *restrict x) {
   for (tsi_index k = first; k < end; k += TSI_FSAI_LANES) {
@@ -139,8 +139,8 @@ INLINE void add_many(tsi_index first, tsi_index end, const tsi_scalar multiplier
   }
 }
 
-/* The first r entries of a row of K become those of L, x L^H = row. As many at a time as there are lanes:
- * these wait for each other in registers. Zeros before the first entry stay. */
+/* Turns the first r entries of a row of K into entries of L, x L^H = row, TSI_FSAI_LANES at a time, whose
+ * dependencies are resolved in registers. Zeros before the first entry stay. */
 static void eliminate(const tsi_fsai_work *w, tsi_index r, tsi_scalar *row) {
   const tsi_index stride = w->stride;
   const tsi_real *inverse = w->inverse;
@@ -167,8 +167,9 @@ static void eliminate(const tsi_fsai_work *w, tsi_index r, tsi_scalar *row) {
   }
 }
 
-/* The column of a slot joins the pattern: gathers its row of K and factors it. ends: no gradient is needed
- * any more. */
+/* Joins the column of a slot to the pattern: gathers its row of K and factors it. ends: the gradient is no
+ * longer needed.
+ */
 static tsi_breakdown_kind join(const tsi_matrix_rows *a, tsi_index i, tsi_index s, bool ends,
                                tsi_fsai_work *w) {
   const tsi_index r = w->size++;
@@ -197,7 +198,7 @@ static tsi_breakdown_kind join(const tsi_matrix_rows *a, tsi_index i, tsi_index 
   return TSI_BREAKDOWN_NONE;
 }
 
-/* L^H g = z. */
+/* Solves L^H g = z. */
 static void solve(tsi_fsai_work *w) {
   const tsi_scalar *z = w->z, *rows = w->by_rows;
   const tsi_real *inverse = w->inverse;
@@ -226,7 +227,7 @@ static void solve(tsi_fsai_work *w) {
 
 /* ---- Rows ---------------------------------------------------------------------------------------------- */
 
-/* g on a given pattern; ends: it does not grow. */
+/* Computes g on a given pattern; ends: the pattern does not grow. */
 static tsi_breakdown_kind start(const tsi_matrix_rows *a, tsi_index i, const tsi_index *given,
                                 tsi_index count, bool ends, tsi_fsai_work *w) {
   tsi_breakdown_kind kind = begin(a, i, w);
@@ -236,7 +237,7 @@ static tsi_breakdown_kind start(const tsi_matrix_rows *a, tsi_index i, const tsi
   return kind;
 }
 
-/* A step, the last one or not: false, nothing joins. */
+/* Does a step; last: it is the last one. Returns false if no column joins. */
 static bool step(const tsi_matrix_rows *a, tsi_index i, const tsi_fsai_limits *limits, bool last,
                  tsi_fsai_work *w, tsi_breakdown_kind *kind) {
   const tsi_index room = tsi_index_min(limits->per_step, w->most - w->size);

@@ -36,7 +36,7 @@ typedef int64_t integer;
 typedef tsi_real vec __attribute__((vector_size(REGISTER_BYTES)));
 typedef integer mask __attribute__((vector_size(REGISTER_BYTES)));
 
-/* Real numbers of all lanes, in as many registers as they take. */
+/* Real numbers of all lanes, in as many registers as needed. */
 typedef union reals {
   vec v[REGISTERS];
   tsi_real lane[LANES];
@@ -132,10 +132,10 @@ INLINE void add_square(reals *sum, const number *a) {
   }
 }
 
-/* What tells weak pivots: see the kernel `factor`. */
+/* Data to detect weak pivots: see the kernel `factor`. */
 typedef struct pivots {
-  reals least, most; /* of their sizes */
-  reals multipliers; /* the largest sum of squares of a column of L */
+  reals least, most; /* minimum and maximum of their sizes */
+  reals multipliers; /* largest sum of squares of a column of L */
 } pivots;
 
 INLINE void note(pivots *p, const number *pivot, const reals *squares) {
@@ -147,7 +147,7 @@ INLINE void note(pivots *p, const number *pivot, const reals *squares) {
   }
 }
 
-/* A bit for each lane that has a weak pivot. */
+/* Returns a bit for each lane with a weak pivot. */
 INLINE unsigned have_weak(const pivots *p) {
   unsigned weak = 0;
   EACH_LANE(l) {
@@ -157,7 +157,7 @@ INLINE unsigned have_weak(const pivots *p) {
   return weak;
 }
 
-/* A bit for each lane whose number is not finite. */
+/* Returns a bit for each lane whose number is not finite. */
 INLINE unsigned not_finite(const number *a) {
   unsigned bad = 0;
   EACH_LANE(l) {
@@ -231,8 +231,8 @@ INLINE void subtract_column(const tsi_batch_columns *c, tsi_index k, const numbe
   for (tsi_count e = c->ptr[k]; e < end; e++) subtract_product(&x[c->index[e]], &values[e], &x_k);
 }
 
-/* The same for a chain of columns from k on: a triangle, and rows that are read and written once. count: a
- * constant. */
+/* Does the same for a chain of columns from k on: a triangle, and rows that are read and written once. count:
+ * a constant. */
 INLINE void subtract_chain(const tsi_batch_columns *c, tsi_index k, const int count, const number *values,
                            number *x) {
   number factor[TSI_BATCH_CHAIN];
@@ -253,7 +253,7 @@ INLINE void subtract_chain(const tsi_batch_columns *c, tsi_index k, const int co
   }
 }
 
-/* Column k of L, and those that follow it in its chain, up to `most` in all. Gives how many they were. */
+/* Subtracts column k of L and the next columns of its chain, at most `most` columns. Returns their number. */
 INLINE int subtract_lower(const tsi_batch_structure *s, tsi_index k, tsi_index most, const number *l,
                           number *x) {
   const int chain = s->chain[k] < most ? s->chain[k] : (int)most;
@@ -286,7 +286,7 @@ INLINE void subtract_mirrored(const tsi_batch_structure *s, tsi_count e, tsi_ind
   }
 }
 
-/* Column j of L and D, of what is left of A there. */
+/* Computes column j of L and D from the remainder of A in this column. */
 INLINE unsigned end_column(const tsi_batch_structure *s, tsi_index j, number *l, number *inverse, number *x,
                            pivots *seen) {
   const number pivot = inverse_of(&x[j]), before = x[j];
@@ -390,11 +390,11 @@ INLINE void solve_transposed(const tsi_batch_structure *s, const tsi_batch_facto
   for (tsi_index k = s->n - 1; k >= 0; k--) x[k] = minus_dot(&s->l, k, factors->l, adjoint, x);
 }
 
-/* L D L^T, or, conjugates, the conjugate of that. */
+/* Solves with L D L^T, or, conjugates, with its conjugate. */
 INLINE void solve_symmetric(const tsi_batch_structure *s, const tsi_batch_factors *factors,
                             const bool conjugates, number *x) {
   const number *const l = factors->l, *const inverse = factors->inverse;
-  const bool upper = s->hermitian != conjugates; /* is it conjugated there? */
+  const bool upper = s->hermitian != conjugates; /* the upper factor is conjugated */
   for (tsi_index k = 0; k < s->n && conjugates; k++)
     for (tsi_count e = s->l.ptr[k]; e < s->l.ptr[k + 1]; e++) {
       const number value = conjugate(l[e]);

@@ -1,8 +1,8 @@
-/* Rectangles and triangles by rows at work on vectors: see blocks.h. Compiled for each scalar type and
+/* Products with rectangles and solves with triangles by rows: see blocks.h. Compiled for each scalar type and
  * instruction set.
  *
- * One function for each way and format of columns; whether rows are listed is asked for each row, and always
- * answered alike. */
+ * There is one function for each way and format of columns. Each row tests whether rows are listed; the
+ * branch is always the same. */
 #include "codelets/cpu/rows/blocks.h"
 
 #include "codelets/cpu/base/vector.h"
@@ -27,7 +27,7 @@ INLINE row_entries entries_of(const int bits, const tsi_rectangle *r, tsi_index 
 INLINE ptrdiff_t column_of(const int bits, const row_entries *row, tsi_count e) {
   return bits == 16 ? (ptrdiff_t)row->short_column[e] : (ptrdiff_t)row->column[e];
 }
-/* Where columns are counted from, and which row of the workspace row k is. */
+/* Return the base of columns, and the row of the workspace for row k. */
 INLINE const tsi_scalar *columns_from(const int bits, const tsi_rectangle *r, ptrdiff_t stride,
                                       const tsi_scalar *work) {
   return bits == 16 ? work + r->first_column * stride : work;
@@ -44,7 +44,7 @@ INLINE tsi_scalar sum_entries(const int bits, const row_entries *row, const tsi_
   return a;
 }
 
-/* The x of entries e .. e + count - 1 <= e + 7, zero beyond. */
+/* Gathers x for entries e .. e + count - 1 <= e + 7; zero beyond. */
 INLINE vec gather(const int bits, const row_entries *row, tsi_count e, tsi_index count,
                   const tsi_scalar *from) {
   const tsi_real *reals = (const tsi_real *)from;
@@ -72,7 +72,7 @@ INLINE tsi_scalar sum_lanes(const int bits, const row_entries *row, const tsi_sc
   return sum_vec(sum_value(a));
 }
 
-/* inverse NULL: of a rectangle. */
+/* inverse NULL: a rectangle. */
 INLINE void work_one(const int bits, const bool lanes, const tsi_rectangle *r, tsi_index first, tsi_index end,
                      const tsi_scalar *inverse, tsi_scalar *work) {
   const tsi_scalar *from = columns_from(bits, r, 1, work);
@@ -94,7 +94,7 @@ INLINE void work_one_in(const bool lanes, const tsi_rectangle *r, tsi_index firs
 
 /* ---- Several right-hand sides -------------------------------------------------------------------------- */
 
-/* 2, 4 or 8 of them, a constant; from and to are theirs. factor NULL: of a rectangle. */
+/* Processes 2, 4 or 8 right-hand sides, a constant; from and to belong to these. factor NULL: a rectangle. */
 INLINE void work_row(const int few, const int bits, const row_entries *row, ptrdiff_t stride,
                      const tsi_scalar *factor, const tsi_scalar *from, tsi_scalar *to) {
   reg_sum a[REGS];

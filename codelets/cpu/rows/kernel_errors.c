@@ -3,13 +3,13 @@
 
 #include "codelets/cpu/rows/residuals.h"
 
-/* Columns side by side; behind the last one, the first again. */
+/* Stores columns interleaved; lanes after the last column repeat the first one. */
 INLINE void turn(tsi_index n, const int width, tsi_index count, const tsi_scalar *from, tsi_scalar *to) {
   for (tsi_index i = 0; i < n; i++)
     EACH_COLUMN(c) to[(ptrdiff_t)i * width + c] = from[(c < count ? (ptrdiff_t)c * n : 0) + i];
 }
 
-/* sizes() of all columns. */
+/* Computes sizes() of all columns. */
 INLINE void find_sizes(tsi_index n, const int width, const double *size, const double *g, double *weighted,
                        double *plain) {
   EACH_COLUMN(c) weighted[c] = plain[c] = 0;
@@ -23,7 +23,7 @@ INLINE void find_sizes(tsi_index n, const int width, const double *size, const d
   }
 }
 
-/* backward_error() of all columns, without a branch. */
+/* Computes backward_error() of all columns, without a branch. */
 INLINE double find_errors(tsi_index n, const int width, tsi_index count, const tsi_scalar *b,
                           const tsi_scalar *r, const double *bounds, const double *row_sum,
                           const bool with_weights, const double *weighted, const double *plain,
@@ -68,7 +68,7 @@ INLINE double find_backward_errors(const tsi_sparse *a, tristar_op op, const int
            : find_errors(n, width, count, b, r, bounds, row_sum, false, weighted, plain, order);
 }
 
-/* Few columns are worth passes of their own. */
+/* If there are few columns, separate passes are faster. */
 static double backward_errors(const tsi_sparse *a, tristar_op op, tsi_index count, const void *b,
                               const void *x, const double *g, const double *row_sum, int64_t order,
                               void *work) {

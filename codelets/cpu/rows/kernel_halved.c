@@ -20,7 +20,7 @@ INLINE vec conjugates(vec v) {
 }
 #endif
 
-/* A sum that begins with a vector. */
+/* Returns a sum that begins with a vector. */
 INLINE sum sum_from(vec v) {
   sum a = no_sum();
   a.v[0] = v;
@@ -29,7 +29,7 @@ INLINE sum sum_from(vec v) {
 
 /* ---- Pieces -------------------------------------------------------------------------------------------- */
 
-/* The triangle that the rows of tiles form. */
+/* Adds the products of the triangle of the rows of a piece with tiles. */
 INLINE void add_triangle(const int rows, const tsi_scalar *v, const tsi_scalar *x, tsi_scalar *t) {
   UNROLL for (int r = 0; r < rows; r++) {
     UNROLL for (int q = 0; q < r; q++, v++) {

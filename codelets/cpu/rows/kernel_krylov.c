@@ -1,9 +1,9 @@
 /* Products by rows and operations on pieces of vectors: see krylov.h. Compiled for each scalar type and
  * instruction set.
  *
- * A complex vector is also one of twice as many reals, real and imaginary parts in turn: what has real
- * factors works with these. Sums of products are kept in lanes, LANES sums side by side, which are added up
- * at the end: a single sum would wait for each of its additions. */
+ * A complex vector is also a vector of twice as many reals, in which real and imaginary parts alternate;
+ * operations with real factors use it. Sums of products are kept in LANES lanes, which are added at the end.
+ * A single sum would have to wait for each addition. */
 #include "codelets/cpu/rows/krylov.h"
 
 #include "codelets/cpu/base/scalar.h"
@@ -45,7 +45,7 @@ typedef struct lanes {
 #endif
 } lanes;
 
-/* Of so many reals; but for the last call of a sum, a multiple of LANES. */
+/* Adds the products of so many reals: a multiple of LANES, except in the last call of a sum. */
 INLINE void add_lanes(int64_t reals, const tsi_real *x, const tsi_real *y, lanes *sum) {
   int64_t i = 0;
   for (; i + LANES <= reals; i += LANES)
@@ -129,7 +129,7 @@ static void subtract(tsi_index n, const void *xv, void *yv) {
 
 /* ---- Steps of conjugate gradients ---------------------------------------------------------------------- */
 
-#define STRIP 128 /* entries that stay in the nearest cache from one loop to the next */
+#define STRIP 128 /* number of entries that stay in the nearest cache from one loop to the next */
 
 /* z = d r */
 INLINE void multiply_entries(tsi_index n, const tsi_scalar *d, const tsi_scalar *r, tsi_scalar *z) {

@@ -4,7 +4,7 @@
 #include "codelets/cpu/base/fetch.h"
 #include "codelets/cpu/base/vector.h"
 
-#define COLUMNS_MOST 4 /* that are multiplied with at a time: their sums are to fit into registers */
+#define COLUMNS_MOST 4 /* maximum number of columns at a time: their sums must fit into registers */
 
 /* ---- Lanes --------------------------------------------------------------------------------------------- */
 
@@ -13,8 +13,8 @@ typedef float narrow_reg
     __attribute__((vector_size(LANES * sizeof(float)), aligned(sizeof(float)), may_alias));
 #endif
 
-/* The values of a group. Those further on are fetched ahead: slices of few groups end before the processor
- * foresees them. */
+/* Loads the values of a group and prefetches later values, because slices with few groups end before the
+ * processor prefetches. */
 INLINE vec load_values(const bool narrow, const void *values, tsi_count group) {
 #if REAL_BYTES == 8
   if (narrow) {
@@ -50,7 +50,7 @@ typedef struct strip {
 
 #define EACH_COLUMN(c) UNROLL for (int c = 0; c < columns; c++)
 
-/* The entries of a column of x that group k of a slice has; kind: a constant. */
+/* Gathers the entries of a column of x for group k of a slice; kind: a constant. */
 INLINE vec gather_group(const tsi_slice_kind kind, const tsi_slice *s, const tsi_index *word, tsi_index k,
                         const tsi_scalar *x) {
   switch (kind) {

@@ -1,10 +1,10 @@
-/* Incomplete factors without fill, where all goes well: see at_once.h. */
+/* Incomplete factors without fill, for matrices without difficulties: see at_once.h. */
 #include "codelets/cpu/rows/at_once.h"
 
 #include "codelets/cpu/base/finite.h"
 #include "codelets/cpu/rows/pivots.h"
 
-/* Entries of factors that are looked at together, while they are in the cache. */
+/* Number of entries of factors that are checked at a time, while they are in the cache. */
 #define LOOKED_AT 2048
 
 static bool ilu(const tsi_factor_rows *a, double shift, void *scratch, void *inverse, tsi_factor_rows *out) {
@@ -12,7 +12,7 @@ static bool ilu(const tsi_factor_rows *a, double shift, void *scratch, void *inv
   const tsi_index *index = out->index;
   const tsi_scalar *from = a->values;
   tsi_scalar *v = out->values, *row = scratch, *to = inverse;
-  tsi_count seen = 0; /* to be finite */
+  tsi_count seen = 0; /* number of entries checked to be finite */
   for (tsi_index i = 0; i < out->n; i++) {
     const tsi_count end = ptr[i + 1];
     tsi_count q = ptr[i];
@@ -37,7 +37,8 @@ static bool ilu(const tsi_factor_rows *a, double shift, void *scratch, void *inv
   return tsi_are_finite(out->n, to);
 }
 
-/* Row i of U from a row without what rows before it take; *seen becomes NaN where an entry is not finite. */
+/* Computes row i of U from a row from which earlier rows were subtracted; *seen becomes NaN if an entry is
+ * not finite. */
 INLINE bool end_cholesky_row(const tsi_factor_rows *out, tsi_index i, tsi_count diagonal, bool adjoint,
                              const tsi_scalar *row, tsi_scalar *inverse, tsi_scalar *seen) {
   const tsi_index *index = out->index;
@@ -73,7 +74,7 @@ static bool ic(const tsi_factor_rows *a, const tsi_count *first, double shift, b
   return seen == 0 && tsi_are_finite(out->n, inverse);
 }
 
-/* Entries left of a diagonal are the images of those that come next in their lines. */
+/* Entries left of a diagonal are the images of the next entries of their lines. */
 static bool ic_both(const tsi_factor_rows *a, double shift, bool adjoint, void *scratch,
                     tsi_unmet *restrict unmet, tsi_index *restrict cross, void *inverse, tsi_factor_rows *out,
                     bool *equal) {
@@ -81,7 +82,7 @@ static bool ic_both(const tsi_factor_rows *a, double shift, bool adjoint, void *
   const tsi_index *index = out->index;
   const tsi_scalar *from = a->values, *v = out->values;
   tsi_scalar *row = scratch, seen = 0;
-  tsi_count left = 0; /* entries right of a diagonal whose images have not been met */
+  tsi_count left = 0; /* number of entries right of a diagonal whose images were not visited yet */
   bool same = true;
   for (tsi_index i = 0; i < out->n; i++) {
     const tsi_count begin = ptr[i], end = ptr[i + 1];

@@ -6,8 +6,8 @@
 
 /* ---- By rows: A ~ L U ---------------------------------------------------------------------------------- */
 
-/* Row i of `out` as it is in A, or, upper, in A's upper triangle, from entry `first` on; place[j]: how far
- * behind that its entry of column j is. */
+/* Copies row i of A, or, upper, of A's upper triangle, to `out` from entry `first` on; place[j]: position of
+ * the entry of column j, counted from `first`. */
 INLINE void begin_row(const tsi_factor_rows *a, const tsi_factor_rows *out, tsi_index i, bool upper,
                       double shift, tsi_index *place) {
   const tsi_scalar *from = a->values;
@@ -35,7 +35,7 @@ INLINE bool end_row(const tsi_factor_rows *out, tsi_count first, tsi_index i, ts
   return finite;
 }
 
-/* Row i -= multiplier times row k of U, where row i has a place; returns the sum of what has none. */
+/* Row i -= multiplier times row k of U, in the pattern of row i; returns the sum of the dropped entries. */
 INLINE tsi_scalar subtract_row(const tsi_factor_rows *out, tsi_scalar multiplier, tsi_index k,
                                tsi_scalar *row, const tsi_index *place) {
   const tsi_scalar *v = out->values;
@@ -70,8 +70,8 @@ static tsi_breakdown_kind ilu(const tsi_factor_rows *a, const tsi_dropping *how,
 
 /* ---- By rows of U: A ~ U^H U --------------------------------------------------------------------------- */
 
-/* Row j -= the image of entry p of row k, which is in column j, times what stands in row k from p on. What
- * has no place is dropped in row j and, as its image, in the row of its column. */
+/* Row j -= the image of entry p of row k, which is in column j, times the entries of row k from p on. An
+ * entry outside the pattern is dropped in row j and, as its image, in the row of its column. */
 INLINE void subtract_outer(const tsi_factor_rows *out, tsi_index j, tsi_index k, tsi_count p, bool adjoint,
                            const tsi_index *place, tsi_scalar *dropped) {
   tsi_scalar *v = out->values, *row = v + out->diagonal[j];
@@ -111,7 +111,7 @@ static tsi_breakdown_kind ic(const tsi_factor_rows *a, const tsi_dropping *how, 
  * --------------------------------------------------- Columns that row i has no entry in take any values: no
  * sum reads them before a row that has one sets it. */
 
-/* Row i of A, or, upper, of its upper triangle. */
+/* Scatters row i of A, or, upper, of its upper triangle. */
 INLINE void scatter_row(const tsi_factor_rows *a, const tsi_factor_rows *out, tsi_index i, bool upper,
                         double shift, tsi_scalar *restrict row) {
   const tsi_scalar *from = a->values;

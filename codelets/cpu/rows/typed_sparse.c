@@ -129,7 +129,7 @@ static void residual_and_bound(const tsi_sparse *a, tristar_op op, const void *b
   residuals_and_bounds(a, op, 1, x, NULL, r, y);
 }
 
-/* What the entries of a row of op(A) add up to. */
+/* Sums over the entries of a row of op(A). */
 typedef struct row_terms {
   tsi_scalar residual;
   double bound, weighted, plain;
@@ -206,12 +206,12 @@ static void sizes(tsi_index n, const void *xv, const double *g, double *weighted
   if (g == NULL) *plain = *weighted;
 }
 
-/* What bounds of rows are rounding errors of, as a share of their norms. */
+/* Returns the share of the norm of a row below which a bound of the row is a rounding error. */
 static double rounding_of(const tsi_sizes *of_x) {
   return tsi_smaller(1000 * (double)of_x->n * (double)TSI_EPSILON, 1e-3);
 }
 
-/* What the residual of row i is compared with. */
+/* Returns the number that the residual of row i is divided by. */
 INLINE double denominator(tsi_index n, const tsi_scalar *b, const double *bounds, const double *row_sum,
                           const tsi_sizes *of_x, const double rounding, tsi_index i) {
   const double norm = of_x->with_weights
@@ -222,8 +222,8 @@ INLINE double denominator(tsi_index n, const tsi_scalar *b, const double *bounds
   return rounded ? bounds[i] + norm : bound_i;
 }
 
-/* The backward error of a row whose denominator is none: beyond the range of numbers as |A| |x| + |b|, though
- * both terms are not. NaN: one is. */
+/* Returns the backward error of a row whose denominator |A| |x| + |b| overflows although both terms are
+ * finite. NaN: a term is not finite. */
 static double quotient_near_limit(double size, double bound, double of_b) {
   const double quarters = bound / 4 + of_b / 4;
   return isfinite(quarters) ? size / 4 / quarters : NAN;
@@ -244,7 +244,7 @@ static double backward_error_near_limit(tsi_index n, const tsi_scalar *b, const 
   return error;
 }
 
-/* Without branches where all numbers are finite. */
+/* Has no branches if all numbers are finite. */
 INLINE double backward_error_of(tsi_index n, const tsi_scalar *b, const tsi_scalar *r, const double *bounds,
                                 const double *row_sum, const tsi_sizes of_x) {
   const double rounding = rounding_of(&of_x);
@@ -286,7 +286,7 @@ static void residual_bound(tsi_index n, const void *bv, const void *rv, const do
   }
 }
 
-/* |x|, also where that is beyond the largest number: then this. */
+/* Returns |x|, or the largest number if |x| overflows. */
 static double size_in_range(tsi_scalar x) {
   const double size = hypot((double)tsi_re(x), (double)tsi_im(x));
   return size <= DBL_MAX ? size : DBL_MAX;
@@ -304,17 +304,17 @@ static bool alike(tsi_scalar x, tsi_scalar y, double same) {
   return magnitude(x - y) <= same / 2 * (double)TSI_EPSILON * (magnitude(x) + magnitude(y));
 }
 
-/* Of entries (i,j) and (j,i), with the roots of |a_ii| and |a_jj|. Sums that cancel leave rounding errors of
- * the size of the product of these, whatever is left. But beside a penalty, or between unknowns of very
- * different units, such a difference would change the equation of the smaller one: what it may be there is
- * bounded, too. */
+/* Are entries (i,j) and (j,i) nearly equal? root_i, root_j: roots of |a_ii| and |a_jj|. Sums that cancel have
+ * rounding errors of the size of the product of these roots, however small the sum is. But with a penalty, or
+ * unknowns of very different units, such a difference would change the equation of the smaller diagonal
+ * entry. So the difference is also bounded by the diagonal entries. */
 static bool nearly_alike(tsi_scalar x, tsi_scalar y, double same, double root_i, double root_j) {
   const double least = root_i < root_j ? root_i : root_j, gap = magnitude(x - y);
   return same > 0 && gap <= same * (double)TSI_EPSILON * root_i * root_j &&
          gap <= pow((double)TSI_EPSILON, 0.75) * least * least;
 }
 
-/* sqrt(|a_ii|) of a matrix whose lines ascend; 0: there is no such entry. */
+/* Returns sqrt(|a_ii|) of a matrix whose lines ascend; 0: there is no such entry. */
 static double root_of_diagonal(const tsi_sparse *a, tsi_index i) {
   const tsi_scalar *values = a->values;
   const tsi_count at = tsi_find_sorted(a->index, a->ptr[i], a->ptr[i + 1], i);
@@ -322,10 +322,10 @@ static double root_of_diagonal(const tsi_sparse *a, tsi_index i) {
 }
 
 /* Is the matrix equal to its image, entry by entry, explicit zeros included, with an entry on each diagonal?
- * Most symmetric ones are, and this takes a third of the time of what follows. Line by line: an entry (k, i)
- * left of the diagonal of line i is the image of the one that comes next in line k, behind its diagonal.
- * next[k] never goes past the end of line k: what stands there is the first entry of line k + 1, which is in
- * column k + 1 < i at most, or line i itself, whose first entry is in column k at most. */
+ * Most symmetric matrices are, and this test takes a third of the time of the following one. Line by line: an
+ * entry (k, i) left of the diagonal of line i must be the image of the next entry of line k after its
+ * diagonal. next[k] may point to the end of line k, never beyond: the entry there is the first one of line k
+ * + 1. Its column is at most k + 1 < i, or, if k + 1 = i, at most k. So it cannot match. */
 static bool is_own_image(const tsi_sparse *a, bool adjoint, tsi_count *restrict next) {
   const tsi_scalar *values = a->values;
   const tsi_index *index = a->index;
@@ -345,8 +345,8 @@ static bool is_own_image(const tsi_sparse *a, bool adjoint, tsi_count *restrict 
   return unmatched == 0;
 }
 
-/* Line by line, and in each line from the diagonal on: the images of its entries are what comes next in
- * theirs. */
+/* Visits each line from the diagonal on: the images of its entries must be the next entries of their lines.
+ */
 static tsi_count first_unlike(const tsi_sparse *a, bool adjoint, double same, tsi_count *next,
                               bool *rounded) {
   const tsi_scalar *values = a->values;
@@ -355,7 +355,7 @@ static tsi_count first_unlike(const tsi_sparse *a, bool adjoint, double same, ts
   if (is_own_image(a, adjoint, next)) return ptr[a->n];
   for (tsi_index j = 0; j < a->n; j++) next[j] = ptr[j];
   for (tsi_index j = 0; j < a->n; j++) {
-    tsi_count p = next[j]; /* images that came before went past what is there */
+    tsi_count p = next[j]; /* earlier images advanced next[j] */
     for (; p < ptr[j + 1] && index[p] < j; p++)
       if (values[p] != 0) return p;
     for (; p < ptr[j + 1]; p++) {
@@ -415,7 +415,7 @@ static void gather(tsi_count count, const tsi_count *place, tristar_symmetry sym
   }
 }
 
-/* Values that are looked at together: loops without an exit are ones of vectors. */
+/* Number of values that are checked at a time: a loop without an exit can be vectorized. */
 #define FINITE_BLOCK 512
 
 static tsi_count first_not_finite(tsi_count count, const void *values) {

@@ -1,9 +1,9 @@
-/* Incomplete factors that keep what is large (Saad, ILUT: a dual threshold incomplete LU factorization,
+/* Incomplete factors that keep large entries (Saad, ILUT: a dual threshold incomplete LU factorization,
  * 1994): see incomplete.h.
  *
- * A row is made in work->row, an array of all columns; place[j] = i tells that column j takes part in row i,
- * so nothing is cleared from row to row. Where magnitudes are equal, the smaller column stays: the result
- * does not depend on the order in which fill was found. */
+ * A row is computed in work->row, an array of all columns. place[j] = i means that column j takes part in row
+ * i, so no array is cleared between rows. Of entries with equal magnitudes the smaller column stays, so the
+ * result does not depend on the order in which fill was found. */
 #include "codelets/cpu/rows/incomplete.h"
 #include "codelets/cpu/rows/pivots.h"
 #include "codelets/cpu/base/scalar.h"
@@ -31,7 +31,7 @@ static tsi_index pop(tsi_index *heap, tsi_index *count) {
 
 /* ---- What is kept -------------------------------------------------------------------------------------- */
 
-/* The rank-th largest of count magnitudes (from 0), which are reordered. */
+/* Returns the rank-th largest of count magnitudes (from 0), and reorders them. */
 static double select_largest(double *magnitude, tsi_index count, tsi_index rank) {
   tsi_index low = 0, high = count - 1;
   while (low < high) {
@@ -60,8 +60,8 @@ static double size_of(tsi_scalar x) {
   return isnan(size) ? INFINITY : size;
 }
 
-/* Of the columns, which ascend, those with the `most` largest entries of row stay, in their order; of equal
- * ones the first. NaN is taken for infinite. Returns how many stay. */
+/* Keeps the ascending columns with the `most` largest entries of the row, in their order; of equal entries
+ * the first. NaN counts as infinite. Returns the number of kept columns. */
 static tsi_index keep_largest(const tsi_scalar *row, tsi_index count, tsi_count most, double *magnitude,
                               tsi_index *column) {
   if (count <= most) return count;
@@ -78,7 +78,7 @@ static tsi_index keep_largest(const tsi_scalar *row, tsi_index count, tsi_count 
   return stay;
 }
 
-/* Drops what is at most that small. */
+/* Drops entries of size at most `least`. */
 static tsi_index keep_larger(const tsi_scalar *row, tsi_index count, double least, tsi_index *column) {
   tsi_index stay = 0;
   for (tsi_index c = 0; c < count; c++)
@@ -86,7 +86,7 @@ static tsi_index keep_larger(const tsi_scalar *row, tsi_index count, double leas
   return stay;
 }
 
-/* The 2-norm of row i of A; no square leaves the range of double. */
+/* Returns the 2-norm of row i of A; no square overflows or underflows. */
 static double row_norm(const tsi_factor_rows *a, tsi_index i) {
   const tsi_scalar *v = a->values;
   double largest = 0, sum = 0;
@@ -129,7 +129,7 @@ static void add_column(row_of *r, tsi_index j, tsi_scalar value) {
     r->upper[r->uppers++] = j;
 }
 
-/* Eliminates the columns of L, of which those that are not small stay in kept, ascending. */
+/* Eliminates the columns of L; columns with entries that are not small are stored in kept, ascending. */
 static tsi_index eliminate(const tsi_factor_rows *out, double least, row_of *r, tsi_index *kept) {
   const tsi_scalar *v = out->values;
   tsi_index count = 0;
@@ -182,7 +182,8 @@ tsi_breakdown TSI_TYPED(tsi_ilut)(const tsi_factor_rows *a, const tsi_dropping *
 
 /* ---- By rows of U: A ~ U^H U --------------------------------------------------------------------------- */
 
-/* Rows of U that go on in column j are in a list that begins in head[j]; next[k] is where row k goes on. */
+/* The list that begins in head[j] has the rows of U whose next entry is in column j; next[k] is the position
+ * of this entry of row k. */
 typedef struct lists {
   tsi_index *head, *link;
   tsi_count *next;
@@ -195,7 +196,7 @@ static void enlist(const lists *l, const tsi_factor_rows *out, tsi_index k) {
   l->head[j] = k;
 }
 
-/* Row j -= what the rows before it have in column j, times what these have from there on. */
+/* Row j -= the entries of earlier rows in column j, times their entries from there on. */
 static void eliminate_column(const lists *l, const tsi_factor_rows *out, bool adjoint, row_of *r) {
   const tsi_scalar *v = out->values;
   for (tsi_index k = l->head[r->i], following; k != TSI_NONE; k = following) {
@@ -213,7 +214,7 @@ static void eliminate_column(const lists *l, const tsi_factor_rows *out, bool ad
   }
 }
 
-/* The pivot's root, and what of the row is kept, divided by it. */
+/* Stores the root of the pivot, and the kept entries of the row divided by it. */
 static tsi_breakdown_kind store_row(const row_of *r, tsi_index count, bool adjoint, tsi_factor_rows *out) {
   tsi_scalar root, *v = out->values;
   const tsi_index i = r->i;
