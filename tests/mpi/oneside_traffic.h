@@ -1,11 +1,11 @@
-/* What tests of one-sided messages do with a port, whatever memory its heaps are in. */
+/* Traffic through a port of one-sided messages, for tests with any kind of heap memory. */
 #pragma once
 
 #include "runtime/mpi/oneside/oneside.h"
 #include "tests/support/check.h"
 
-/* Flags: a message of each PE and an acknowledgement, for each of two buffers; the meeting of all, and of a
- * team. */
+/* Flags: for each of two buffers a message and an acknowledgement of each PE; the barriers of all PEs and of
+ * a team. */
 enum { WORDS = 300, MESSAGE = 0, TAKEN = 1, MEETING = 2 };
 static inline int32_t traffic_flags(int32_t pes) {
   return MEETING + 2 * pes;
@@ -14,8 +14,8 @@ static inline size_t traffic_bytes(void) {
   return WORDS * sizeof(int64_t);
 }
 
-/* A ring: every PE puts an array into the heap of the next one, again and again into the same buffer, as soon
- * as that one has taken the array before. Returns how many words were wrong. */
+/* A ring: each PE writes an array repeatedly to the same buffer in the heap of the next PE. It waits for the
+ * acknowledgement of the previous array. Returns the number of wrong words. */
 static inline int64_t send_around(tsi_oneside *port, int32_t epochs) {
   const int32_t pe = tsi_oneside_heap(port)->pe, pes = tsi_oneside_heap(port)->pes;
   const int32_t next = (pe + 1) % pes, previous = (pe + pes - 1) % pes;
@@ -32,7 +32,8 @@ static inline int64_t send_around(tsi_oneside *port, int32_t epochs) {
   return wrong;
 }
 
-/* All meet; then each gets what its neighbour holds, and the two halves meet apart. */
+/* A barrier of all PEs. Then each PE reads an array of its neighbour, and each half of the PEs has a
+ * barrier. */
 static inline void meet_and_get(tsi_oneside *port) {
   const int32_t pe = tsi_oneside_heap(port)->pe, pes = tsi_oneside_heap(port)->pes;
   const tsi_oneside_team all = {0, 1, pes}, half = {pe % 2, 2, pes / 2};

@@ -1,6 +1,6 @@
-/* Factors of SuperLU_DIST on grids of several processes, imported on their process 0: for all shapes of the
- * grid (and, of double, layers of a 3D grid) the solutions are those of SuperLU_DIST to roundoff, after new
- * values too; bad input on one process and failing allocations give all of them the same error, and nothing
+/* Imports factors of SuperLU_DIST from grids of several processes on process 0 of the grid. For all shapes of
+ * the grid (in double also layers of a 3D grid) the solutions equal those of SuperLU_DIST to roundoff, also
+ * after new values. Bad input on one process and failing allocations give all processes the same error; none
  * hangs. Compiled for double and double complex. */
 #include "tristar_superlu_dist.h"
 
@@ -30,7 +30,8 @@ typedef doublecomplex slu_scalar;
 
 #define N 300
 
-/* A matrix, all of it on each process, and its factors on a grid; this process has rows first .. end - 1. */
+/* A matrix, stored whole on each process, and its factors on a grid. This process has rows first .. end -
+ * 1. */
 typedef struct system {
   unsymmetric matrix;
   superlu_dist_options_t options;
@@ -43,10 +44,10 @@ typedef struct system {
   SLU(LUstruct_t) lu;
   SLU(SOLVEstruct_t) solve;
   SuperLUStat_t stat;
-  tsi_scalar x[N]; /* the solution: on process 0 all of it */
+  tsi_scalar x[N]; /* Solution; the whole vector on process 0. */
 } system_t;
 
-/* Factors the present values, and solves. */
+/* Factors the present values and solves. */
 static void factor(system_t *s, fact_t fact) {
   const int rows = s->end - s->first, from = s->matrix.ptr[s->first], entries = s->matrix.ptr[s->end] - from;
   int_t *ptr = intMalloc_dist(rows + 1), *index = intMalloc_dist(entries + 1);
@@ -106,12 +107,12 @@ static void create(system_t *s, int rows, int columns, int depth, bool equilibra
   s->options.Equil = equilibrate ? YES : NO;
   s->options.ColPerm = MMD_AT_PLUS_A;
   if (depth > 1) s->options.Algo3d = YES;
-  s->options.RowPerm = MY_PERMR; /* the far entries come to the diagonal */
+  s->options.RowPerm = MY_PERMR; /* Brings the large entries to the diagonal. */
   for (int i = 0; i < N; i++) s->scale_perm.perm_r[i] = far_entry(N, i);
   factor(s, DOFACT);
 }
 
-/* Has this process a part of the factors that are imported? */
+/* Returns whether this process has a piece of the imported factors. */
 static bool in_layer(const system_t *s) {
   return s->depth == 1 || s->deep.zscp.Iam == 0;
 }
@@ -142,7 +143,7 @@ static tristar_status import(tristar_t *ts, const void *from, tristar_factor_t *
   return IMPORT(ts, N, &s->lu, &s->scale_perm, s->grid, NULL, f);
 }
 
-/* On process 0: solves as SuperLU_DIST did, A^T and A^H too. */
+/* Process 0: compares solves with A, A^T and A^H with those of SuperLU_DIST. */
 static void check_solves(tristar_factor_t *f, const system_t *s) {
   static tsi_scalar b[N], y[N];
   tristar_plan_options options = DEFAULTS(tristar_plan_options);
@@ -180,7 +181,7 @@ static void check_grid(tristar_t *ts, int rows, int columns, int depth, bool equ
   destroy(&s);
 }
 
-/* One process, `who`, has something bad: all of them get the error. */
+/* Process `who` has bad input: all processes get the error. */
 static void check_bad(tristar_t *ts, int rows, int columns, int who) {
   static system_t s;
   tristar_factor_t *f;
@@ -192,7 +193,7 @@ static void check_bad(tristar_t *ts, int rows, int columns, int who) {
   CHECK_STATUS(IMPORT(ts, me ? N - 1 : N, &s.lu, &s.scale_perm, s.grid, NULL, &f), TRISTAR_ERR_ARGUMENT);
   CHECK_STATUS(REIMPORT(NULL, N, &s.lu, &s.scale_perm, s.grid, NULL), TRISTAR_ERR_ARGUMENT);
   int_t *const *lower = s.lu.Llu->Lrowind_bc_ptr, *corner = NULL;
-  const int_t local = (s.lu.Glu_persist->supno[N - 1] + columns) / columns; /* at least so many here */
+  const int_t local = (s.lu.Glu_persist->supno[N - 1] + columns) / columns; /* a lower bound */
   for (int_t k = 0; me && k < local && corner == NULL; k++)
     if (lower[k] != NULL) corner = &lower[k][1];
   CHECK(!me || corner != NULL);
@@ -201,7 +202,7 @@ static void check_bad(tristar_t *ts, int rows, int columns, int who) {
   CHECK_STATUS(import(ts, &s, &f), TRISTAR_ERR_FORMAT);
   if (corner) *corner = old;
   if (me) s.scale_perm.perm_r[4] = N;
-  CHECK_STATUS(import(ts, &s, &f), who == 0 ? TRISTAR_ERR_FORMAT : TRISTAR_OK); /* process 0 reads its own */
+  CHECK_STATUS(import(ts, &s, &f), who == 0 ? TRISTAR_ERR_FORMAT : TRISTAR_OK); /* Process 0 reads its own. */
   tristar_factor_destroy(&f);
   if (me) s.scale_perm.perm_r[4] = far_entry(N, 4);
   if (s.grid->iam == 0)

@@ -1,5 +1,5 @@
-/* Layouts that the library chooses on ranks: the same on all, within the limits, and factors with the bits of
- * those for which that layout was given. */
+/* Layouts that the library chooses on ranks are the same on all ranks and within the limits. Factors have the
+ * bits of factors for which the same layout was given. */
 #include <math.h>
 
 #include "tests/support/mpi/dmatrix_factor.h"
@@ -24,7 +24,7 @@ static tristar_layout layout_of(const world *w, const tristar_distributed_t *d, 
   return stats.layout;
 }
 
-/* By rows of all ranks, by an analysis of rank 0, by a factor of rank 0. */
+/* Factors by rows of all ranks, by an analysis of rank 0, and by a factor of rank 0. */
 static void check_ways(const world *w, const shared_matrix *s, tristar_method method, int64_t solves,
                        int grids) {
   tristar_layout layout = grid(w, 1);
@@ -37,7 +37,7 @@ static void check_ways(const world *w, const shared_matrix *s, tristar_method me
   for (int way = 0; way < 3; way++) {
     wish fixed = o;
     o.options.layout.px = 0;
-    o.options.layout.py = o.options.layout.pz = 9; /* are not read */
+    o.options.layout.py = o.options.layout.pz = 9; /* not read */
     o.options.solves = solves;
     o.options.grids = grids;
     if (w->rank == 0 && way > 0) CHECK_OK(tristar_analyze(w->ts, &s->view, &o.analysis, &analysis));
@@ -87,7 +87,8 @@ static void check_limits(const world *w, const shared_matrix *s) {
   }
 }
 
-/* The same on all ranks, and right where it is known: all ranks are on one node. */
+/* The description of the cluster is the same on all ranks. Known values are right: all ranks are on one
+ * node. */
 static void check_cluster(const world *w) {
   tristar_cluster cluster = DEFAULTS(tristar_cluster), first;
   cluster.cores = 3;
@@ -103,7 +104,7 @@ static void check_cluster(const world *w) {
         fabs(cluster.dense_flops_per_second - assumed.dense_flops_per_second) > 0);
   CHECK(!(cluster.latency_seconds > assumed.latency_seconds) &&
         !(cluster.latency_seconds < assumed.latency_seconds));
-  cluster.cores = w->rank == w->ranks - 1 ? 0 : 1; /* one rank is wrong: all are refused */
+  cluster.cores = w->rank == w->ranks - 1 ? 0 : 1; /* one rank is wrong: all return an error */
   CHECK_STATUS(tristar_mpi_measure_cluster(w->ts, MPI_COMM_WORLD, &cluster), TRISTAR_ERR_ARGUMENT);
   CHECK_STATUS(tristar_mpi_measure_cluster(w->ts, MPI_COMM_WORLD, NULL), TRISTAR_ERR_ARGUMENT);
 }

@@ -1,11 +1,13 @@
-/* Distributed solves on any number of ranks: all layouts with that many processes, both algorithms, maps and
- * trees; backward errors, the same bits when repeated, rows passed by rank 0 and by blocks, values replaced.
+/* Distributed solves on any number of ranks, for all layouts with that many processes, both algorithms, maps
+ * and trees. Checks backward errors, equal bits of repeated solves, rows passed by rank 0 and by blocks, and
+ * new values.
  *
  *   test_distributed direct|starpu_mpi|one_sided|serial GRIDS [MATRIX [PX [VARIANT]]]
  *
- * serial: direct, without StarPU. GRIDS: layouts with so many of them. MATRIX, PX, VARIANT: only that one,
- * those with so many processes in a column, the one with these bits of algorithm, map and tree. Each case is
- * told before it runs, with its arguments: the last one that is told is the one that failed. */
+ * serial: direct, without StarPU. GRIDS: only layouts with this number of grids. MATRIX: only this matrix.
+ * PX: only layouts with this number of processes in a column. VARIANT: only these bits of algorithm, map and
+ * tree. The test prints the arguments of each case before it runs the case, so the last line printed is the
+ * failed case. */
 #include <math.h>
 
 #include "runtime/mpi/solve/distributed.h"
@@ -19,12 +21,12 @@ typedef struct world {
   const char *way; /* the first argument */
   tristar_transport transport;
   tristar_engine engine;
-  /* the other arguments; NULL or -1: all */
+  /* The other arguments; NULL or -1: all. */
   int grids, px, variant;
   const char *matrix;
 } world;
 
-static int cases; /* that have run */
+static int cases; /* Number of cases run. */
 
 typedef struct problem {
   const char *kind;
@@ -32,10 +34,10 @@ typedef struct problem {
   tristar_view view;
   tristar_factor_t *factor; /* rank 0 */
   int64_t n;                /* all ranks */
-  char *b, *x, *again;      /* n x TYPED_COLUMNS; b the same on all ranks */
+  char *b, *x, *again;      /* n x TYPED_COLUMNS; b is the same on all ranks */
 } problem;
 
-/* rows: rank 0 passes all of them, or each rank a block. */
+/* rows: rank 0 passes all rows, or each rank a block. */
 static void solve(const world *w, const problem *q, tristar_distributed_t *d, tristar_op op, int64_t nrhs,
                   bool blocks, char *x) {
   const int64_t first = blocks ? q->n * w->rank / w->ranks : 0;
@@ -45,7 +47,7 @@ static void solve(const world *w, const problem *q, tristar_distributed_t *d, tr
   CHECK_OK(tristar_distributed_solve(d, op, nrhs, q->b + (size_t)first * bytes, q->n,
                                      x + (size_t)first * bytes, q->n));
   if (!blocks) return;
-  for (int64_t c = 0; c < nrhs; c++) /* all of x to rank 0 */
+  for (int64_t c = 0; c < nrhs; c++) /* gathers x on rank 0 */
     for (int r = 1; r < w->ranks; r++) {
       const int64_t from = q->n * r / w->ranks, to = q->n * (r + 1) / w->ranks;
       char *place = x + (size_t)(from + c * q->n) * bytes;
@@ -74,7 +76,8 @@ static void check_op(const world *w, const problem *q, tristar_distributed_t *d,
   }
 }
 
-/* What all ranks together sent in a solve with one right-hand side is what tristar_layout_traffic counts. */
+/* All ranks together send as many messages and bytes in a solve with one right-hand side as
+ * tristar_layout_traffic counts. */
 static void check_counts(const world *w, const problem *q, const tristar_layout *layout,
                          const tristar_distributed_stats *all) {
   tristar_traffic traffic;
@@ -108,7 +111,7 @@ static void check_layout(const world *w, const problem *q, const tristar_layout 
   options.layout = *layout;
   options.transport = w->transport;
   options.engine = w->engine;
-  options.refine = TRISTAR_REFINE_NEVER; /* messages are counted */
+  options.refine = TRISTAR_REFINE_NEVER; /* only messages of the sweeps count */
   CHECK_OK(tristar_distribute(w->ts, MPI_COMM_WORLD, w->rank == 0 ? q->factor : NULL, &options, &d));
   check_op(w, q, d, TRISTAR_N, 1, what);
   CHECK_OK(tristar_distributed_gather_stats(d, all));
@@ -126,7 +129,7 @@ static void check_layout(const world *w, const problem *q, const tristar_layout 
   CHECK(d == NULL);
 }
 
-/* Every `every`-th of the layouts, or the one that was asked for. */
+/* Every `every`-th layout, or only the layout of the arguments. */
 static void check_layouts(const world *w, const problem *q, int every) {
   const int pz = w->grids;
   int layouts = 0;
@@ -178,8 +181,8 @@ static void check_matrix(const world *w, const char *kind, int64_t k, const type
 }
 
 /* A random sparse matrix whose large entries are off the diagonal and of any scale: L U matches rows to
- * columns, scales both, and interchanges rows. b and x lie in arrays of different leading dimensions, and
- * have more columns than go together. */
+ * columns, scales both, and interchanges rows. b and x have different leading dimensions, and more columns
+ * than one sweep takes. */
 static void check_matched(const world *w) {
   enum { N = 150, MORE = 67, LDX = N + 3 };
   int64_t ptr[N + 1] = {0};
@@ -250,7 +253,7 @@ static void check_matched(const world *w) {
   free(q.again);
 }
 
-/* false: these are no arguments. */
+/* Returns false if the arguments are invalid. */
 static bool read_arguments(int argc, char **argv, world *w) {
   if (argc < 3 || argc > 6) return false;
   w->way = argv[1];

@@ -1,5 +1,5 @@
-/* Distributed factors on any number of ranks: errors that all ranks get, values that do not fit, options that
- * differ between ranks. Argument: "tasks" or "serial" (without StarPU). */
+/* Distributed factors on any number of ranks: errors that all ranks return, values of another structure,
+ * options that differ between ranks. Argument: "tasks" or "serial" (without StarPU). */
 #include <math.h>
 
 #include "runtime/mpi/solve/distributed.h"
@@ -13,7 +13,7 @@ typedef struct world {
   tristar_engine engine;
 } world;
 
-/* What one rank finds wrong, all ranks are told. */
+/* An error of one rank is returned by all ranks. */
 static void check_errors(const world *w) {
   tristar_distributed_options options;
   CLEANUP(tristar_distributed_destroy) tristar_distributed_t *d;
@@ -67,7 +67,7 @@ static void check_errors(const world *w) {
   CHECK_OK(tristar_distributed_solve(d, TRISTAR_N, 1, b, 64, b, 64));
 }
 
-/* The factor of a diagonal matrix of order 8 with these options; on rank 0, NULL elsewhere. */
+/* On rank 0 the factor of a diagonal matrix of order 8 with these options; NULL elsewhere. */
 static tristar_factor_t *make_diagonal(const world *w, tristar_scalar scalar, tristar_method method,
                                        bool reversed, tristar_inverse inverse) {
   static const int32_t ptr[] = {0, 1, 2, 3, 4, 5, 6, 7, 8}, index[] = {0, 1, 2, 3, 4, 5, 6, 7};
@@ -89,7 +89,7 @@ static tristar_factor_t *make_diagonal(const world *w, tristar_scalar scalar, tr
   return factor;
 }
 
-/* Only factors of the same structure, order and kind can give their values to a distributed one. */
+/* A distributed factor accepts new values only from a factor of the same structure, order and kind. */
 static void check_update(const world *w) {
   static const struct {
     tristar_scalar scalar;
@@ -118,13 +118,13 @@ static void check_update(const world *w) {
     CHECK_STATUS(tristar_distributed_update(d, other), TRISTAR_ERR_ARGUMENT);
     tristar_get_error(w->ts, text, sizeof text);
     CHECK_MSG(strstr(text, others[k].text) != NULL, "\"%s\" is not in \"%s\"", others[k].text, text);
-    CHECK_OK(tristar_distributed_solve(d, TRISTAR_N, 1, b, 8, x, 8)); /* it has the values that it had */
+    CHECK_OK(tristar_distributed_solve(d, TRISTAR_N, 1, b, 8, x, 8)); /* the old values are kept */
     for (int i = 0; w->rank == 0 && i < 8; i++) CHECK(fabs(x[i] * (i + 1) - 1) < 1e-14);
   }
   CHECK_OK(tristar_distributed_update(d, first));
 }
 
-/* What differs between ranks is an error on all of them, which names it. */
+/* An argument that differs between ranks is an error on all ranks. The message names it. */
 static void check_agreement(const world *w) {
   tristar_distributed_t *d;
   CLEANUP(tristar_factor_destroy)
@@ -154,7 +154,7 @@ static void check_agreement(const world *w) {
   }
 }
 
-/* TRISTAR_ISA holds for distributed solves as for others. */
+/* TRISTAR_ISA also applies to distributed solves. */
 static void check_isa(const world *w) {
   tristar_config config = DEFAULTS(tristar_config);
   tristar_distributed_options options;
@@ -193,7 +193,7 @@ int main(int argc, char **argv) {
   MPI_Comm_rank(MPI_COMM_WORLD, &w.rank);
   MPI_Comm_size(MPI_COMM_WORLD, &w.ranks);
   CHECK_OK(tristar_create(&config, &w.ts));
-  RUN(check_update(&w)); /* first: StarPU runs from here on, and need not start for each call that fails */
+  RUN(check_update(&w)); /* First: StarPU keeps running, and need not start again for each failing call. */
   RUN(check_errors(&w));
   RUN(check_agreement(&w));
   RUN(check_isa(&w));

@@ -1,6 +1,7 @@
-/* Factors that all ranks make together: for all layouts with that many processes, methods and scalar types
- * the bits of each rank's part, and so of all solutions, are those of the same part of a factor that rank 0
- * makes alone; with new values too. What fails, fails on all ranks as on one, and nothing is lost.
+/* Factors that all ranks compute together. For all layouts with that many processes, methods and scalar types
+ * the share of each rank has the bits of the same share of a factor that rank 0 computes alone. So do all
+ * solutions, also after new values. A failure is returned by all ranks, as by one process, and no memory is
+ * lost.
  *
  *   test_distributed_factor direct|starpu_mpi|serial [MATRIX] */
 #include "runtime/mpi/comm/bytes.h"
@@ -36,7 +37,7 @@ static void solve(const world *w, const problem *q, tristar_distributed_t *d, ch
   CHECK_OK(tristar_distributed_solve_refined(d, TRISTAR_T, 1, b, q->n, x + bytes, q->n, NULL, &result));
 }
 
-/* Values that keep the method, and symmetry. */
+/* Values that keep the method and the symmetry. */
 static void *new_values(const problem *q) {
   const int64_t *ptr = q->view.ptr;
   void *values = xmalloc((size_t)ptr[q->n] * q->type->bytes);
@@ -44,7 +45,7 @@ static void *new_values(const problem *q) {
   return values;
 }
 
-static tristar_message_count handed_on; /* by this rank to others */
+static tristar_message_count handed_on; /* Sent by this rank to others. */
 
 int MPI_Sendrecv(const void *from, int sent, MPI_Datatype type, int to, int tag, void *taken, int received,
                  MPI_Datatype other, int source, int other_tag, MPI_Comm comm, MPI_Status *status) {
@@ -58,8 +59,8 @@ int MPI_Sendrecv(const void *from, int sent, MPI_Datatype type, int to, int tag,
   return PMPI_Sendrecv(from, sent, type, to, tag, taken, received, other, source, other_tag, comm, status);
 }
 
-/* What is sent from front to front is what tristar_layout_traffic counts, and what is told of panels is what
- * others got. */
+/* Messages between fronts are as many as tristar_layout_traffic counts. The statistics of panels that change
+ * their process equal the messages sent. */
 static void check_counts(const world *w, const char *what, const problem *q, const tristar_layout *layout,
                          const tristar_distributed_t *d) {
   tristar_traffic traffic;
@@ -89,7 +90,7 @@ static void check_counts(const world *w, const char *what, const problem *q, con
             traffic.fan_in.sent_bytes.total);
 }
 
-/* What rank 0 makes alone replaces what all have made: figures too. */
+/* A factor that rank 0 computes alone replaces a factor of all ranks, including its statistics. */
 static void check_update(const world *w, const char *what, tristar_distributed_t *d,
                          tristar_factor_t *factor) {
   tristar_distributed_stats stats;
@@ -116,7 +117,7 @@ static void check_layout(const world *w, const problem *q, const tristar_layout 
   options.layout = *layout;
   snprintf(what, sizeof what, "%s %c, %dx%dx%d, algorithm %d, map %d", q->kind, q->type->scalar, layout->px,
            layout->py, layout->pz, (int)layout->algorithm, (int)layout->map);
-  options.transport = TRISTAR_TRANSPORT_DIRECT; /* there is one starpu_mpi at a time */
+  options.transport = TRISTAR_TRANSPORT_DIRECT; /* only one starpu_mpi can exist */
   if (w->rank == 0) CHECK_OK(tristar_factor(q->analysis, q->values, &factor));
   CHECK_OK(tristar_distribute(w->ts, MPI_COMM_WORLD, factor, &options, &alone));
   options.transport = w->options.transport;
@@ -143,7 +144,7 @@ static void check_layout(const world *w, const problem *q, const tristar_layout 
   free(y);
 }
 
-/* Every `every`-th layout of the ranks, one algorithm and map or the other. */
+/* Every `every`-th layout of the ranks, with alternating algorithm and map. */
 static void check_layouts(const world *w, const problem *q, int every) {
   int turn = 0;
   for (int pz = 1; pz <= w->ranks; pz *= 2)
@@ -182,7 +183,7 @@ static void check_matrix(const world *w, const char *kind, int64_t k, const type
 
 enum { N = 200 };
 
-/* A tridiagonal matrix with a diagonal of its own. */
+/* A tridiagonal matrix with a given diagonal. */
 typedef struct chain {
   int64_t ptr[N + 1];
   int32_t index[3 * N];
@@ -215,12 +216,13 @@ static tristar_status factor(const world *w, tristar_analysis_t *an, const chain
                                     d);
 }
 
-/* All ranks know which row it is, wherever its front is. */
+/* The message on each rank names the row, whichever rank has its front. */
 static void expect_text(const world *w, const char *text) {
   CHECK_ERROR(w->ts, text);
 }
 
-/* Pivots that are not positive, in each part of the chain: Cholesky refuses, METHOD_AUTO goes on. */
+/* Negative or zero pivots in each region of the chain: Cholesky fails, METHOD_AUTO continues with another
+ * method. */
 static void check_indefinite(const world *w) {
   chain c;
   tristar_analysis_options options;
@@ -242,7 +244,7 @@ static void check_indefinite(const world *w) {
       if (automatic) CHECK(d->process->kind.indefinite);
       tristar_distributed_destroy(&d);
       *diagonal_of(&c, row) = 4;
-      CHECK_OK(factor(w, an, &c, &d)); /* the analysis is as good as before */
+      CHECK_OK(factor(w, an, &c, &d)); /* the analysis is still valid */
       if (!automatic) {
         *diagonal_of(&c, row) = -9;
         CHECK_STATUS(tristar_distributed_refactor(d, w->rank == 0 ? c.values : NULL),
@@ -259,7 +261,7 @@ static void check_indefinite(const world *w) {
     }
 }
 
-/* What tristar_factor says of values, on all ranks. */
+/* Returns on all ranks the status and message of tristar_factor for these values. */
 static tristar_status factor_alone(const world *w, tristar_analysis_t *an, const chain *c, char text[512]) {
   int status = TRISTAR_OK;
   if (w->rank == 0) {
@@ -287,7 +289,7 @@ static void make_ones(chain *c) {
   c->view.rows = c->view.cols = ORDER;
 }
 
-/* Dependent rows, and values that are no numbers: as tristar_factor has it. */
+/* Dependent rows, and values that are not finite: status and message are those of tristar_factor. */
 static void check_singular(const world *w) {
   static const tristar_method methods[] = {TRISTAR_METHOD_LLT, TRISTAR_METHOD_LDLT, TRISTAR_METHOD_LU};
   chain c;
@@ -315,7 +317,7 @@ static void check_singular(const world *w) {
   }
 }
 
-/* An allocation fails on the last rank, in factor and refactor; arguments are wrong. */
+/* Failing allocations on the last rank in factor and refactor; wrong arguments. */
 static void check_memory(const world *w) {
   chain c;
   CLEANUP(tristar_analysis_destroy) tristar_analysis_t *an = NULL;
@@ -347,7 +349,7 @@ static void check_memory(const world *w) {
   CHECK_STATUS(tristar_distributed_refactor(d, NULL), TRISTAR_ERR_ARGUMENT);
 }
 
-/* New values again and again: right each time, and no memory is lost. */
+/* Repeated new values: each solution is right, and no memory is lost. */
 static void check_cycles(const world *w) {
   chain c;
   CLEANUP(tristar_analysis_destroy) tristar_analysis_t *an = NULL;
@@ -363,7 +365,7 @@ static void check_cycles(const world *w) {
   for (int k = 0; k < 12; k++) {
     double b[N], x[N];
     for (int i = 0; i < N; i++) *diagonal_of(&c, i) = 3 + k;
-    for (int i = 0; i < N; i++) b[i] = 3 + k - (i > 0) - (i < N - 1); /* x is ones */
+    for (int i = 0; i < N; i++) b[i] = 3 + k - (i > 0) - (i < N - 1); /* the solution is ones */
     CHECK_OK(tristar_distributed_refactor(d, w->rank == 0 ? c.values : NULL));
     CHECK_OK(tristar_distributed_solve(d, TRISTAR_N, 1, b, N, x, N));
     for (int i = 0; w->rank == 0 && i < N; i++) CHECK(fabs(x[i] - 1) < 1e-13);

@@ -1,7 +1,7 @@
-/* A rank that fails in a distributed solve, or factorization, lets no other one wait: all get its status and
- * its message, and the next one is as good as ever, unless a message was lost: then it says so. Argument:
- * "direct" or "starpu_mpi". Linked with --wrap, so that on the last rank the k-th submission of a task, or
- * the k-th receive, is refused. */
+/* A rank that fails in a distributed solve or factorization leaves no other rank waiting: all return its
+ * status and its message. The next call succeeds, unless a message was lost; then it returns an error.
+ * Argument: "direct" or "starpu_mpi". Linked with --wrap, so that the k-th submission of a task or the k-th
+ * receive fails on the last rank. */
 #include <errno.h>
 #include <mpi.h>
 #include <starpu_mpi.h>
@@ -13,7 +13,7 @@
 
 #define NEVER 1000000000
 
-static atomic_int submissions_left = NEVER, receives_left = NEVER; /* until the one that fails */
+static atomic_int submissions_left = NEVER, receives_left = NEVER; /* Number of calls until one fails. */
 
 int __real_starpu_task_submit(struct starpu_task *task);
 __attribute__((visibility("default"))) int __wrap_starpu_task_submit(struct starpu_task *task);
@@ -58,7 +58,7 @@ static void solve_well(const world *w, tristar_distributed_t *d) {
   CHECK(w->rank > 0 || memcmp(w->x, w->expected, (size_t)w->n * sizeof *w->x) == 0);
 }
 
-/* All ranks fail alike, and know whose failure it was. */
+/* All ranks return the same status; the message names the rank that failed. */
 static void expect_failure(const world *w, tristar_distributed_t *d, tristar_status status,
                            const char *text) {
   char message[512], place[20];
@@ -76,7 +76,7 @@ static tristar_distributed_t *distribute(const world *w) {
   return d;
 }
 
-/* Every submission of a solve on the last rank. */
+/* Each submission of a solve on the last rank fails in turn. */
 static void check_submissions(const world *w) {
   CLEANUP(tristar_distributed_destroy) tristar_distributed_t *d = distribute(w);
   int failed = 0, more = 1;
@@ -95,11 +95,11 @@ static void check_submissions(const world *w) {
   CHECK_MSG(failed > 2, "%d submissions", failed);
 }
 
-/* A receive that is refused: its message is lost, so no later solve may take it for its own. StarPU-MPI is
- * asked twice. */
+/* A receive fails, so its message is lost, and no later solve may receive that message as its own. StarPU-MPI
+ * repeats the receive. */
 static void check_receives(const world *w) {
   const bool direct = w->options.transport == TRISTAR_TRANSPORT_DIRECT;
-  for (int k = 1; k <= w->ranks / 2; k++) { /* there are so many at least */
+  for (int k = 1; k <= w->ranks / 2; k++) { /* a lower bound of their number */
     tristar_distributed_t *d = distribute(w);
     solve_well(w, d);
     if (w->rank == w->ranks - 1) atomic_store(&receives_left, k);
@@ -117,7 +117,7 @@ static void check_receives(const world *w) {
   }
 }
 
-/* Every submission of a factorization on the last rank. */
+/* Each submission of a factorization on the last rank fails in turn. */
 static void check_factorizations(const world *w, tristar_analysis_t *analysis, const void *values) {
   CLEANUP(tristar_distributed_destroy) tristar_distributed_t *d;
   const bool root = w->rank == 0, failing = w->rank == w->ranks - 1;

@@ -1,11 +1,12 @@
-/* Imported factors of matrices whose units are far apart, on ranks: each row is solved in its own unit.
+/* Imported factors on ranks, of matrices whose rows have units of very different sizes: each row is solved to
+ * the accuracy of its own unit.
  *
  *   test_distributed_far_units */
 #include "tests/support/context.h"
 #include "tests/support/systems/far_units.h"
 #include "tristar_mpi.h"
 
-/* Rank 0 imports, and has b and x. */
+/* Rank 0 imports the factor and has b and x. */
 static void check_import(tristar_t *ts, int rank, int ranks, tristar_method method, uint64_t seed) {
   static factored f;
   static const tristar_op ops[] = {TRISTAR_N, TRISTAR_T};

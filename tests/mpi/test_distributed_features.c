@@ -1,7 +1,7 @@
-/* What a plan can do, distributed solves can: operations, parts of the factors, factor order, strides, few
- * rows of b and x, refinement, bounds, the condition, several in flight; on the layout that the argument
- * names ("2x1x2"), for each kind of factor and scalar type. Solutions are those of a plan on rank 0, to
- * rounding errors; the same bits when repeated. */
+/* Distributed solves offer the features of plans: operations, parts of the factors, factor order, strides,
+ * few rows of b and x, refinement, bounds, the condition, several solves in flight. Run on the layout of the
+ * argument ("2x1x2"), for each kind of factor and scalar type. Solutions equal those of a plan on rank 0 to
+ * rounding errors, and have the same bits when repeated. */
 #include <stdatomic.h>
 
 #include "tests/support/subtests.h"
@@ -33,7 +33,7 @@ static int64_t first_row(const world *w, const problem *q, int rank) {
   return q->n * rank / w->ranks;
 }
 
-/* max |x - y| / max |y| over entries. */
+/* Returns max |x - y| / max |y| over entries. */
 static double difference(const typed *t, int64_t count, const char *x, const char *y) {
   double worst = 0, size = 0;
   for (int64_t i = 0; i < count; i++) {
@@ -44,7 +44,7 @@ static double difference(const typed *t, int64_t count, const char *x, const cha
   return size > 0 ? worst / size : worst;
 }
 
-/* What rank 0 has, on all. */
+/* Broadcasts the array of rank 0. */
 static void share(const problem *q, char *array, int64_t count) {
   MPI_Bcast(array, (int)((size_t)count * q->type->bytes), MPI_BYTE, 0, MPI_COMM_WORLD);
 }
@@ -54,7 +54,7 @@ static void describe(const problem *q, const tristar_solve_options *o, char *tex
            o->factor_order);
 }
 
-/* Whole columns, of which each rank passes a block of rows; row-major if `rows`. */
+/* Whole columns; each rank passes a block of rows. Row-major if `rows`. */
 static void check_columns(const world *w, const problem *q, const tristar_solve_options *how, int64_t nrhs,
                           bool rows) {
   const size_t bytes = q->type->bytes;
@@ -82,10 +82,10 @@ static void check_columns(const world *w, const problem *q, const tristar_solve_
   }
 }
 
-#define FEW 9 /* rows given, and wanted */
+#define FEW 9 /* number of rows given, and of rows requested */
 
-/* Few rows of b, spread over the ranks, and few rows of x, all on the last rank; lists of one of both, or of
- * both. */
+/* Few rows of b, spread over the ranks, and few rows of x, all on the last rank: a list for one of them, or
+ * for both. */
 static void check_lists(const world *w, const problem *q, const tristar_solve_options *how, int64_t nrhs,
                         int lists) {
   const typed *t = q->type;
@@ -147,7 +147,7 @@ static void check_lists(const world *w, const problem *q, const tristar_solve_op
   free(some);
 }
 
-/* Refinement, its history and bounds, the condition: what a plan finds, about. */
+/* Refinement, its history and bounds, and the condition approximately equal those of a plan. */
 static void check_refined(const world *w, const problem *q, tristar_op op, int64_t nrhs) {
   enum { POINTS = 200 };
   const size_t bytes = q->type->bytes;
@@ -184,7 +184,7 @@ static void check_refined(const world *w, const problem *q, tristar_op op, int64
     const double other = difference(q->type, own, q->x + at, q->expected + at);
     CHECK_MSG(other < 1e5 * q->type->roundoff, "%s, rank %d: %g from the plan's", text, w->rank, other);
   }
-  /* in place, and the same again */
+  /* In place, twice. */
   memcpy(q->again, q->b, (size_t)(q->n * nrhs) * bytes);
   CHECK_OK(tristar_distributed_solve_refined(q->d, op, nrhs, q->again + skip, q->n, q->again + skip, q->n,
                                              &options, &again));
@@ -202,7 +202,7 @@ static void count_end(void *arg, tristar_status status) {
   if (status == TRISTAR_OK) atomic_fetch_add((atomic_int *)arg, 1);
 }
 
-/* Several solves in flight, waited for in another order, give what they give one by one. */
+/* Several solves in flight, awaited in another order, give the results of separate solves. */
 static void check_started(const world *w, const problem *q) {
   enum { FLIGHTS = 6 };
   const size_t bytes = q->type->bytes, column = (size_t)q->n * bytes;
@@ -236,7 +236,7 @@ static void check_started(const world *w, const problem *q) {
     CHECK_OK(tristar_distributed_solve_with(q->d, &o[k], 1, q->b + skip, q->x + skip, NULL));
     CHECK(memcmp(q->x + skip, x + (size_t)k * column + skip, (size_t)own * bytes) == 0);
   }
-  /* what fails on one rank is told on all, and what comes after it is carried out */
+  /* An error of one rank is returned on all ranks, and later solves are done. */
   tristar_solve_options wrong = o[0];
   if (w->rank == w->ranks - 1) wrong.x_row_stride = -1;
   CHECK_OK(tristar_distributed_solve_start(q->d, &wrong, 1, q->b + skip, q->x + skip, &request[0]));
@@ -250,7 +250,7 @@ static void check_started(const world *w, const problem *q) {
   CHECK(memcmp(q->x + skip, x + 2 * column + skip, (size_t)own * bytes) == 0);
 }
 
-/* A list of all ranks: what waits for what, and between which ranks. */
+/* Checks the list of all ranks: the dependencies, and the ranks that each one connects. */
 static void check_list(const tristar_trace_t *trace, const tristar_trace_list *list, int64_t messages) {
   int64_t between = 0, critical = 0;
   for (int64_t k = 0; k < list->count; k++) {
@@ -272,7 +272,7 @@ static void check_list(const tristar_trace_t *trace, const tristar_trace_list *l
   CHECK(critical > 0 && list->critical_seconds > 0 && list->critical_seconds <= trace->seconds);
 }
 
-/* The trace has every step of every rank once, and every message. */
+/* The trace contains each step of each rank once, and each message. */
 static void check_trace(const world *w, const problem *q, tristar_op op, int64_t nrhs) {
   const size_t bytes = q->type->bytes;
   const int64_t first = first_row(w, q, w->rank), own = first_row(w, q, w->rank + 1) - first;
@@ -319,7 +319,7 @@ static void check_trace(const world *w, const problem *q, tristar_op op, int64_t
   CHECK((trace != NULL) == (w->rank == 0) && (trace == NULL || trace->steps.count == 0));
 }
 
-/* NaN in b: the message names the row, on all ranks, and the other columns are solved. */
+/* NaN in b: the message names the row on all ranks, and the other columns are solved. */
 static void check_lost(const world *w, const problem *q) {
   const size_t bytes = q->type->bytes;
   const int64_t first = first_row(w, q, w->rank), own = first_row(w, q, w->rank + 1) - first;
@@ -339,7 +339,7 @@ static void check_lost(const world *w, const problem *q) {
   put(q->type, q->b, lost, before);
 }
 
-/* What one rank passes wrongly all are told, and the next solve is right. */
+/* All ranks return an error of one rank's arguments, and the next solve is right. */
 static void check_refused(const world *w, const problem *q) {
   const int64_t twice[] = {3, 1, 3}, outside[] = {q->n};
   const bool last = w->rank == w->ranks - 1;
@@ -360,7 +360,7 @@ static void check_refused(const world *w, const problem *q) {
     CHECK(strstr(message, "twice"));
   }
   tristar_solve_options_init(&o);
-  o.beta = q->b; /* that of one process */
+  o.beta = q->b; /* allowed on one process */
   CHECK_STATUS(tristar_distributed_solve_with(q->d, &o, 1, q->b, q->x, NULL), TRISTAR_ERR_UNSUPPORTED);
   tristar_get_error(w->ts, message, sizeof message);
   CHECK(strstr(message, "alpha and beta"));
@@ -368,7 +368,7 @@ static void check_refused(const world *w, const problem *q) {
   check_columns(w, q, &o, 1, false);
 }
 
-/* The inverse, column-major, on all ranks: by refined solves of rank 0. */
+/* Returns the inverse on all ranks, column-major, computed by refined solves of rank 0. */
 static char *invert(const world *w, const problem *q) {
   char *unit = xcalloc((size_t)(q->n * q->n), q->type->bytes),
        *inverse = xcalloc((size_t)(q->n * q->n), q->type->bytes);
@@ -380,7 +380,7 @@ static char *invert(const world *w, const problem *q) {
   return inverse;
 }
 
-/* Entries of the inverse: the diagonal where its rows are, a list on rank 0; what is refused. */
+/* Entries of the inverse: the diagonal on the ranks of its rows, a list on rank 0, and invalid calls. */
 static void check_inverse(const world *w, const problem *q) {
   const typed *t = q->type;
   const int64_t n = q->n, count = 3 * n, first = first_row(w, q, w->rank);
@@ -398,7 +398,7 @@ static void check_inverse(const world *w, const problem *q) {
     CHECK_MSG(error <= most, "%s %c: diagonal entry %lld differs by %g", q->kind, t->scalar,
               (long long)(first + i), error);
   }
-  for (int64_t k = 0; k < count; k++) { /* columns in no order, and entries twice */
+  for (int64_t k = 0; k < count; k++) { /* columns in no order, some entries twice */
     row[k] = (k * 7 + 3) % n;
     column[k] = (k * 11 + k / n) % (n / 2);
   }
@@ -421,8 +421,8 @@ static void check_inverse(const world *w, const problem *q) {
                  TRISTAR_ERR_ARGUMENT);
 }
 
-/* Rows a and b of each triple a, b, p are eliminated first, and singular: pivots are perturbed, and solves
- * that find entries of the inverse are refined. */
+/* In each triple a, b, p rows a and b are eliminated first and are singular. So pivots are perturbed, and the
+ * solves that compute entries of the inverse are refined. */
 static void check_perturbed_inverse(const world *w, const typed *t) {
   enum { N = 60 };
   static number a[N][N];
@@ -455,7 +455,7 @@ static void check_perturbed_inverse(const world *w, const typed *t) {
   tristar_factor_destroy(&q.factor);
 }
 
-/* A skew-symmetric matrix of odd order, which is singular, though none of its pivots is perturbed. */
+/* A skew-symmetric matrix of odd order is singular, but none of its pivots is perturbed. */
 static void check_singular_inverse(const world *w) {
   enum { N = 5 };
   number a[N * N] = {0};
@@ -546,7 +546,7 @@ static void check_matrix(const world *w, const char *kind, int64_t k, const type
   free(q.again);
 }
 
-/* An imported L L^T with one scaling of two: the other one is ones. */
+/* An imported L L^T with only one of two scalings; the other one is ones. */
 static void check_one_scaling(const world *w, bool of_rows) {
   enum { N = 40 };
   int32_t ptr[N + 1] = {0}, index[2 * N];
@@ -565,7 +565,7 @@ static void check_one_scaling(const world *w, bool of_rows) {
     scale[j] = ldexp(1, j % 7);
     expected[j] = j % 5 - 2;
   }
-  for (int i = 0; i < N; i++) { /* L L^T: 4 or 5 on the diagonal, -2 beside it */
+  for (int i = 0; i < N; i++) { /* 4 or 5 on the diagonal, -2 beside it */
     const double by[] = {of_rows || i == 0 ? 1 : 1 / scale[i - 1], of_rows ? 1 : 1 / scale[i],
                          of_rows || i == N - 1 ? 1 : 1 / scale[i + 1]};
     const double sum = (i > 0 ? -2 * expected[i - 1] * by[0] : 0) + (i > 0 ? 5 : 4) * expected[i] * by[1] +

@@ -1,18 +1,19 @@
-/* Values that an old matching does not suit, on ranks: TRISTAR_GROWTH_MATCH has tristar_distributed_factor
- * analyze anew, so that plain solves are accurate; refactorizations return STALE on all ranks, and values
- * that suit the matching are taken afterwards. TRISTAR_GROWTH_WARN factors all the same, as one process does.
+/* Values on ranks that an old matching does not suit. With TRISTAR_GROWTH_MATCH tristar_distributed_factor
+ * repeats the analysis, so that plain solves are accurate. Refactorizations return STALE on all ranks, and
+ * still accept values that suit the matching. With TRISTAR_GROWTH_WARN factorizations proceed, as on one
+ * process.
  *
  *   test_distributed_growth */
 #include "tests/support/mpi/dmatrix.h"
 
 enum { RING = 60, ENTRIES = 3 * RING };
 
-/* Rows of a ring. Values `old` are large beside the diagonal, values `new` are on it: the matching of the
- * first does not suit the second. */
+/* Rows of a ring. The large entries of `old` are beside the diagonal, those of `new` on it: a matching for
+ * `old` does not suit `new`. */
 typedef struct problem {
   const typed *t;
   int32_t ptr[RING + 1], column[ENTRIES];
-  number old[ENTRIES], new[ENTRIES]; /* room for all types */
+  number old[ENTRIES], new[ENTRIES]; /* large enough for all types */
   tristar_view view;
 } problem;
 
@@ -36,7 +37,7 @@ static void make_problem(const typed *t, problem *q) {
                            q->column,   q->old,          32,        32,   0};
 }
 
-/* The largest error of a plain solve, where x is 1, 2, .., on all ranks. */
+/* Returns on all ranks the largest error of a plain solve whose solution is 1, 2, ... */
 static double plain_error(const world *w, const problem *q, const number *values, tristar_op op,
                           tristar_distributed_t *d) {
   number sum[RING] = {0}, b[RING] = {0}, x[RING];
@@ -93,7 +94,7 @@ static void set_rows(const world *w, tristar_distributed_t *d) {
   CHECK_OK(tristar_distributed_set_rows(d, first, first_row(w, RING, w->rank + 1) - first));
 }
 
-/* Of a factor of one process, on rank 0. */
+/* Growth of a factor of one process, on rank 0. */
 static double growth_alone(const world *w, const problem *q, tristar_analysis_t *an) {
   tristar_factor_stats stats = {.growth = 0};
   if (w->rank == 0) {
@@ -143,7 +144,7 @@ static void check_of_one(const world *w, const problem *q, tristar_growth growth
   tristar_distributed_destroy(&d);
 }
 
-/* This rank's rows, with the values that are given. */
+/* View of this rank's rows with the given values. */
 static tristar_view rows_of(const world *w, const problem *q, const number *values, int32_t *ptr) {
   const int64_t first = first_row(w, RING, w->rank), rows = first_row(w, RING, w->rank + 1) - first;
   for (int i = 0; i <= rows; i++) ptr[i] = q->ptr[first + i] - q->ptr[first];
@@ -155,7 +156,7 @@ static tristar_view rows_of(const world *w, const problem *q, const number *valu
   return view;
 }
 
-/* All ranks have rows: tristar_dmatrix_factor matches the values that it factors. */
+/* All ranks have rows: tristar_dmatrix_factor computes a matching for the values that it factors. */
 static void check_of_all(const world *w, const problem *q) {
   const tristar_analysis_options options = options_of(TRISTAR_GROWTH_MATCH);
   const tristar_distributed_options layout = layout_of(w);

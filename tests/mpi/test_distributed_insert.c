@@ -1,6 +1,6 @@
-/* Distributed solves inserted into a StarPU-MPI program: tasks make b on the ranks that own its pieces, tasks
- * on other ranks read x, nothing waits in between; the bits are those of tristar_distributed_solve. What one
- * rank does wrong, all are told. */
+/* Distributed solves inserted into a StarPU-MPI program. Tasks compute b on the ranks that own its pieces,
+ * and tasks on other ranks read x, without waiting in between. The bits are those of
+ * tristar_distributed_solve. An error of one rank is returned by all ranks. */
 #include <starpu_mpi.h>
 #include <stdatomic.h>
 
@@ -90,7 +90,7 @@ static void drop_handles(const world *w, starpu_data_handle_t *handle, double **
   }
 }
 
-/* x of each step by a plain distributed solve, on all ranks. */
+/* Computes x of each step by a plain distributed solve, on all ranks. */
 static void solve_plainly(world *w, tristar_op op, int64_t columns) {
   OWNED double *b = xmalloc((size_t)(w->n * columns) * sizeof *b);
   CHECK_OK(tristar_distributed_set_rows(w->d, w->rank == 0 ? 0 : w->n, w->rank == 0 ? w->n : 0));
@@ -103,7 +103,7 @@ static void solve_plainly(world *w, tristar_op op, int64_t columns) {
   }
 }
 
-/* Steps of one chain of tasks, b and x made new in each. in_place: x is b. */
+/* Runs the steps as one chain of tasks, with new b and x in each step. in_place: x is b. */
 static void check_chain(world *w, tristar_op op, int64_t columns, bool in_place) {
   starpu_data_handle_t b[PIECES_MAX], x[PIECES_MAX];
   double *b_data[PIECES_MAX], *x_data[PIECES_MAX];
@@ -140,7 +140,7 @@ static void check_errors(world *w) {
   starpu_variable_data_register(&foreign, STARPU_MAIN_RAM, (uintptr_t)&value, sizeof value);
   for (int k = 0; k < w->pieces; k++)
     if (b_data[k]) memset(b_data[k], 0, (size_t)(w->first[k + 1] - w->first[k]) * sizeof value);
-  /* all wrong; one wrong; a handle that nobody owns */
+  /* All ranks are wrong; one is wrong; a handle without an owner. */
   CHECK_STATUS(tristar_distributed_insert(w->d, TRISTAR_N, w->pieces, b, w->pieces, x), TRISTAR_ERR_ARGUMENT);
   CHECK_STATUS(tristar_distributed_wait(w->d), TRISTAR_ERR_ARGUMENT);
   CHECK_OK(tristar_distributed_wait(w->d));
@@ -181,7 +181,7 @@ static void check_matrix(world *w, const char *kind, int64_t k) {
   check_chain(w, TRISTAR_T, 3, false);
   check_chain(w, TRISTAR_N, 2, true);
   check_errors(w);
-  tristar_distributed_destroy(&w->d); /* waits for the solve that check_errors has left */
+  tristar_distributed_destroy(&w->d); /* waits for the pending solve of check_errors */
 }
 
 int main(int argc, char **argv) {

@@ -1,6 +1,6 @@
-/* Verdicts on ranks. Chains with integer weights are exactly singular, though no pivot need be small: all
- * ranks refuse them, as one process does, wherever the matrix is. Anchored they are factored. With a penalty
- * on a diagonal entry plain solves of A and its transposes lose no digits.
+/* Verdicts on ranks. Chains with integer weights are exactly singular, though all pivots may be large. All
+ * ranks refuse them, as one process does, for a matrix on rank 0 and for rows on all ranks. Anchored chains
+ * are factored. With a penalty on a diagonal entry plain solves of A and its transposes lose no digits.
  *
  *   test_distributed_judge */
 #include "tests/support/singular_systems.h"
@@ -13,14 +13,14 @@ static tristar_distributed_options layout_of(const world *w, bool grids) {
   return options;
 }
 
-/* The chain by rows, which are its columns; all of them. */
+/* View of the whole chain by rows, which equal its columns. */
 static tristar_view by_rows(const chain *c) {
   tristar_view view = c->view;
   view.format = TRISTAR_CSR;
   return view;
 }
 
-/* This rank's rows. */
+/* View of this rank's rows. */
 static tristar_view rows_of(const world *w, const chain *c, int32_t *ptr) {
   const int64_t n = c->view.cols, first = first_row(w, n, w->rank),
                 rows = first_row(w, n, w->rank + 1) - first;
@@ -66,7 +66,7 @@ static void check_verdict(const world *w, const chain *c, tristar_method method,
     }
 }
 
-/* Plain solves, where x is 1 everywhere. */
+/* Plain solves whose solution is 1 everywhere. */
 static void check_solves(const world *w, const chain *c, tristar_distributed_t *d) {
   static const tristar_op ops[] = {TRISTAR_N, TRISTAR_T, TRISTAR_C};
   const int n = (int)c->view.cols;

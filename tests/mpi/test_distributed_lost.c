@@ -1,10 +1,10 @@
-/* Solves with one-sided messages: the bits of those with MPI's, in many solves one after the other, with 1
- * and 17 right-hand sides, with tasks and without. A rank that does not come to a solve, or to one sweep,
- * makes the ranks that wait for it return an error that names it, in time; afterwards each call of any rank
- * returns an error at once.
+/* Solves with one-sided messages have the bits of solves with MPI's messages: many solves in succession, with
+ * 1 and 17 right-hand sides, with and without tasks. If a rank does not enter a solve or a sweep, the ranks
+ * that wait for it return an error that names it, in time. Afterwards each call of any rank returns an error
+ * at once.
  *
  *   test_distributed_lost [tasks|serial PART]: the last rank kills itself before a solve or a sweep, for
- *     killed_team.sh: the others print the error that their own solve returns */
+ *     killed_team.sh; the others print the error that their own solve returns */
 #include <signal.h>
 
 #include "runtime/base/clock.h"
@@ -65,7 +65,7 @@ static void check_bits(const world *w, tristar_engine engine) {
   CHECK(stats[0].grids.messages == stats[1].grids.messages && stats[0].grids.bytes == stats[1].grids.bytes);
 }
 
-/* In one sweep not every rank waits for the last one. */
+/* In one sweep some ranks do not wait for the last one. */
 static void check_lost(const world *w, tristar_engine engine, tristar_part part) {
   const int64_t rows = w->rank == 0 ? w->n : 0;
   OWNED double *b = make_b(rows);
@@ -87,7 +87,7 @@ static void check_lost(const world *w, tristar_engine engine, tristar_part part)
   CHECK_STATUS(tristar_distributed_solve(d, TRISTAR_N, 1, b, w->n, b, w->n), TRISTAR_ERR_RUNTIME);
 }
 
-/* The last rank kills itself, and the others print what their solve returns. Then they kill themselves, too:
+/* The last rank kills itself, and the others print the error of their solve. Then they kill themselves, too:
  * MPI_Finalize would wait for the last rank. */
 static void kill_last(const world *w, char **argv) {
   const tristar_engine engine = strcmp(argv[1], "serial") == 0 ? TRISTAR_ENGINE_SERIAL : TRISTAR_ENGINE_TASKS;

@@ -1,12 +1,17 @@
-/* The memory of a factor that all ranks make together, run by mpiexec with 2 and 4 ranks, one step after the
- * other so that it is the same each time: what a rank needs at the peak is a part of what one process needs;
- * no rank but the first has an array as long as the matrix has entries; where Schur complements travel in
- * several pieces, and an allocation fails meanwhile, all ranks say so and nobody waits; new values again and
- * again need no more memory; forecasts are near the peaks, and a limit that one rank exceeds by its forecast
- * ends the call on all ranks.
+/* The memory of a factor that all ranks compute together. Run by mpiexec with 2 and 4 ranks, with one step at
+ * a time, so that it is the same in each run.
+ *   - the peak of a rank is a fraction of the peak of one process
+ *   - no rank but the first has an array as long as the number of entries of the matrix
+ *   - if an allocation fails while contributions are sent in several parcels, all ranks return the error and
+ *     none
+ *     waits
+ *   - repeated new values need no more memory
+ *   - forecasts are near the peaks; if the forecast of one rank exceeds its limit, the call fails on all
+ *     ranks
  *
  *   test_distributed_memory [CYCLES|direct|starpu_mpi]
- *     so many cycles of new values and a solve, or the failures where StarPU runs; nothing else */
+ *     CYCLES: only this many cycles of new values and a solve. A transport: only the failures, with
+ *     StarPU. */
 #include <math.h>
 
 #include "runtime/mpi/comm/bytes.h"
@@ -24,7 +29,7 @@ typedef struct world {
   tristar_transport transport;
 } world;
 
-/* A matrix, on all ranks, and its analysis, on rank 0. */
+/* A matrix on all ranks, and its analysis on rank 0. */
 typedef struct problem {
   tristar_matrix_t *matrix;
   tristar_view view;
@@ -73,7 +78,7 @@ static tristar_layout grids(const world *w) {
 
 /* ---- The peak ------------------------------------------------------------------------------------------ */
 
-/* With the order that it would choose, not that for several. */
+/* Peak of one process with its own choice of the ordering, not the choice for several processes. */
 static double peak_of_one(const world *w, const problem *q) {
   double peak = 0;
   if (w->rank == 0) {
@@ -87,7 +92,7 @@ static double peak_of_one(const world *w, const problem *q) {
   return peak;
 }
 
-/* What was counted before is most of it, and not more. */
+/* The forecast is most of the peak, and not more. */
 static void check_prediction(const world *w, const problem *q, const tristar_layout *layout, double peak) {
   tristar_traffic t;
   double most = 0;
@@ -99,7 +104,7 @@ static void check_prediction(const world *w, const problem *q, const tristar_lay
   CHECK(t.factor_path_flops >= t.factor_flops.max && t.factor_path_flops < t.factor_flops.total);
 }
 
-/* At most so much of one process's. */
+/* The peak of each rank is at most this fraction of the peak of one process. */
 static void check_peak_of(const world *w, const problem *q, double alone, int px, int py, int pz,
                           double most) {
   CLEANUP(tristar_distributed_destroy) tristar_distributed_t *d;
@@ -129,13 +134,13 @@ static void check_peaks(const world *w, const char *kind, int64_t k) {
     check_peak_of(w, &q, alone, 2, 2, 1, 0.38);
     check_peak_of(w, &q, alone, 4, 1, 1, 0.38);
     check_peak_of(w, &q, alone, 1, 2, 2, 0.38);
-    check_peak_of(w, &q, alone, 1, 1, 4, 0.45); /* with replicas of the upper panels */
+    check_peak_of(w, &q, alone, 1, 1, 4, 0.45); /* with replicas of the ancestors */
   }
 }
 
 /* ---- Forecast and limit -------------------------------------------------------------------------------- */
 
-/* A factor of rows that all ranks have. */
+/* Factors a matrix whose rows are on all ranks. */
 static tristar_status factor_rows(const world *w, const problem *q, const tristar_layout *layout,
                                   tristar_distributed_t **d) {
   const tristar_analysis_options analysis = options_of(w);
@@ -145,12 +150,12 @@ static tristar_status factor_rows(const world *w, const problem *q, const trista
   return tristar_dmatrix_factor(q->rows, &analysis, &options, d);
 }
 
-/* Ranks that are late take more, as messages wait for them. */
+/* Late ranks need more memory, as messages wait for them. */
 static bool is_near(double forecast, double bytes) {
   return forecast <= 1.1 * bytes && forecast >= 0.85 * bytes;
 }
 
-/* The peaks of the ranks, and the largest of them, against the forecast, which all ranks get. */
+/* Compares the peaks of the ranks, and the largest one, with the forecast, which all ranks get. */
 static tristar_ranks_forecast check_forecast(const world *w, const problem *q, const tristar_layout *layout) {
   CLEANUP(tristar_distributed_destroy) tristar_distributed_t *d;
   tristar_ranks_forecast f;
@@ -172,7 +177,7 @@ static tristar_ranks_forecast check_forecast(const world *w, const problem *q, c
   return f;
 }
 
-/* Rank `who` may have so many bytes more; the others have no limit. */
+/* Factors with a limit of rank `who` this many bytes above its present memory; others have no limit. */
 static tristar_status factor_within(const world *w, const problem *q, const tristar_layout *layout, int who,
                                     double bytes, size_t *took, tristar_distributed_t **d) {
   tsi_env *env = tsi_context_env(w->ts);
@@ -185,7 +190,7 @@ static tristar_status factor_within(const world *w, const problem *q, const tris
   return status;
 }
 
-/* What exceeds the limit of one rank by its forecast is refused on all before panels and fronts are made. */
+/* If the forecast of one rank exceeds its limit, all ranks refuse before they allocate panels and fronts. */
 static void check_limits(const world *w, const problem *q, const tristar_layout *layout,
                          const tristar_ranks_forecast *f) {
   for (int who = 0; who < w->ranks; who++) {
@@ -248,7 +253,7 @@ static void make_chain(const world *w, chain *c, problem *q) {
   analyze(w, q);
 }
 
-/* Not even an index of each entry of A or of L. */
+/* Other ranks do not even have an index for each entry of A or of L. */
 static void check_blocks(const world *w) {
   problem q;
   OWNED chain *c = xmalloc(sizeof *c);
@@ -273,7 +278,7 @@ static void check_blocks(const world *w) {
 
 /* ---- Failures ------------------------------------------------------------------------------------------ */
 
-/* The solution, on rank 0. */
+/* Returns the solution on rank 0. */
 static void solve(const world *w, const problem *q, tristar_distributed_t *d, double *x) {
   const int64_t n = q->view.rows;
   OWNED double *b = xmalloc((size_t)n * sizeof *b);
@@ -282,12 +287,12 @@ static void solve(const world *w, const problem *q, tristar_distributed_t *d, do
   CHECK_OK(tristar_distributed_solve(d, TRISTAR_N, 1, b, n, x, n));
 }
 
-/* Every allocation of one rank in turn, as far as they are many. */
+/* Each allocation of one rank fails in turn; of many, some. */
 static void check_failures(const world *w) {
   problem q;
   tristar_distributed_t *d;
   tristar_layout layout = grids(w);
-  generate(w, "poisson3d7", 23, &q); /* a separator of 529 rows: two pieces */
+  generate(w, "poisson3d7", 23, &q); /* a separator of 529 rows: two parcels */
   const int64_t n = q.view.rows;
   OWNED double *x = xmalloc((size_t)n * sizeof *x), *y = xmalloc((size_t)n * sizeof *y);
   layout.pz = w->ranks / 2;
@@ -311,7 +316,7 @@ static void check_failures(const world *w) {
 
 /* ---- Messages ------------------------------------------------------------------------------------------ */
 
-/* More items than a message may have: to the next rank, other many than from the former one. */
+/* Sends more items than one message holds to the next rank; each rank sends another number of items. */
 static void check_swaps(const world *w) {
   enum { MOST = 7, BYTES = 12 };
   const int next = (w->rank + 1) % w->ranks, former = (w->rank + w->ranks - 1) % w->ranks;
@@ -328,7 +333,7 @@ static void check_swaps(const world *w) {
 
 /* ---- Cycles -------------------------------------------------------------------------------------------- */
 
-/* After each the library has as much as after the first one. */
+/* After each cycle the library uses as much memory as after the first one. */
 static void check_cycles(const world *w, int cycles) {
   problem q;
   tristar_distributed_t *d;
@@ -345,8 +350,7 @@ static void check_cycles(const world *w, int cycles) {
     CHECK_OK(tristar_distributed_refactor(d, w->rank == 0 ? values : NULL));
     solve(w, &q, d, y);
     for (int64_t i = 0; w->rank == 0 && i < n; i++)
-      CHECK_MSG(y[i] == (k % 2 ? 1 : 0.25) * x[i], "cycle %d: x[%d]", k,
-                (int)i); /* powers of two: to the bit */
+      CHECK_MSG(y[i] == (k % 2 ? 1 : 0.25) * x[i], "cycle %d: x[%d]", k, (int)i); /* exact: powers of two */
     tristar_get_memory(w->ts, &now);
     if (k == 0) first = now;
     CHECK_MSG(now.current_bytes == first.current_bytes && now.peak_bytes == first.peak_bytes,

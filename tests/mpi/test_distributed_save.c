@@ -1,5 +1,5 @@
-/* Distributed factors in files, one a rank: what is loaded has the bits of what was saved, solves, and takes
- * new values; whatever is damaged, missing or of another set is the same error on all ranks.
+/* Distributed factors in files, one for each rank. A loaded factor has the bits of the saved one, solves, and
+ * accepts new values. A file that is damaged, missing or of another set gives the same error on all ranks.
  *
  *   test_distributed_save */
 #include <math.h>
@@ -16,7 +16,7 @@
 
 /* ---- The same bits ------------------------------------------------------------------------------------- */
 
-/* Solves with T and C, a condition, and figures; x: this rank's rows of three columns. */
+/* Solves with T and C, the condition, and statistics. x: this rank's rows of three columns. */
 static void look(const shared_matrix *s, tristar_distributed_t *d, char *x, double *rcond) {
   const size_t bytes = s->t->bytes, rows = (size_t)(s->end - s->first);
   OWNED char *all = make_rhs(s->t, s->n);
@@ -44,7 +44,7 @@ static void check_equal(const world *w, const char *what, const shared_matrix *s
         one->stats.perturbed_pivots == two->stats.perturbed_pivots);
 }
 
-/* New values for both, by the function that suits, and the old ones again. */
+/* Passes new values to both factors, with the function of their input, and then the old values. */
 static void check_refactor(const world *w, const char *what, const shared_matrix *s,
                            tristar_distributed_t *one, tristar_distributed_t *two) {
   for (int k = 0; k < 2; k++) {
@@ -80,7 +80,7 @@ static tristar_distributed_t *make_factor(const world *w, const shared_matrix *s
   return d;
 }
 
-/* Rows and columns of a matrix in units that differ by up to 2^48: solves need refinement. */
+/* Gives rows and columns of a matrix units that differ by up to 2^48, so that solves need refinement. */
 static void change_units(const world *w, shared_matrix *s) {
   const int64_t *ptr = s->view.ptr;
   const int32_t *index = s->view.index;
@@ -97,7 +97,7 @@ static double bytes_now(const world *w) {
   return (double)memory.current_bytes;
 }
 
-/* A factor and files of it. */
+/* Saves and loads a factor. */
 static void check_files(const world *w, const char *kind, const shared_matrix *s, const wish *o,
                         bool by_rows) {
   CLEANUP(tristar_distributed_destroy) tristar_distributed_t *one, *two, *three;
@@ -117,7 +117,7 @@ static void check_files(const world *w, const char *kind, const shared_matrix *s
             what, w->rank, made - before, bytes_now(w) - made);
   check_equal(w, what, s, one, two);
   check_refactor(w, what, s, one, two);
-  /* what was loaded is saved, with other options */
+  /* Saves a loaded factor, with other options. */
   CHECK_OK(tristar_distributed_save(two, "again"));
   other.layout.px = 0;
   other.engine = TRISTAR_ENGINE_SERIAL;
@@ -183,7 +183,7 @@ static void name(char *path, const char *prefix, int rank) {
   snprintf(path, 100, "%s.%d", prefix, rank);
 }
 
-/* The file of one rank; room for 8 bytes more. */
+/* Reads the file of one rank; the buffer has 8 bytes more than the file. */
 static char *read_file(const char *path, size_t *bytes) {
   FILE *file = fopen(path, "rb");
   CHECK_MSG(file != NULL, "%s", path);
@@ -202,7 +202,7 @@ static void write_file(const char *path, const char *data, size_t bytes) {
   CHECK(fwrite(data, 1, bytes, file) == bytes && fclose(file) == 0);
 }
 
-/* All ranks get the status, and the message with these words. */
+/* All ranks return this status, with a message that contains these words. */
 static void expect(const world *w, const char *prefix, const tristar_distributed_options *options,
                    tristar_status status, const char *text, const char *more) {
   tristar_distributed_t *d;
@@ -214,9 +214,10 @@ static void expect(const world *w, const char *prefix, const tristar_distributed
   MPI_Barrier(MPI_COMM_WORLD);
 }
 
-enum { PLACES = 20, FORGED = 200 }; /* of a file, where it is damaged; changed files */
+enum { PLACES = 20, FORGED = 200 }; /* damaged positions in a file; changed files */
 
-/* Each rank's file in turn: cut anywhere, changed anywhere, missing, of another rank, another set. */
+/* The file of each rank in turn is cut anywhere, changed anywhere, missing, of another rank, or of another
+ * set. */
 static void check_damage(const world *w) {
   for (int who = 0; who < w->ranks; who++) {
     char path[100], old[100];
@@ -230,7 +231,7 @@ static void check_damage(const world *w) {
       expect(w, "set", NULL, TRISTAR_ERR_FORMAT, path, at < 56 ? "it has" : "damaged: ");
       if (w->rank == who) data[at] ^= 0x10;
       if (w->rank == who) write_file(path, data, bytes);
-      /* the first bytes are of no saved object, or of one of another version or order of bytes */
+      /* The first bytes are not those of a saved object, or of another version or byte order. */
       tristar_distributed_t *d;
       MPI_Barrier(MPI_COMM_WORLD);
       const tristar_status status = tristar_distributed_load(w->ts, MPI_COMM_WORLD, "set", NULL, &d);
@@ -288,7 +289,7 @@ static void check_misuse(const world *w, const wish *o, tristar_distributed_t *d
   if (w->ranks > 1) {
     CHECK_STATUS(tristar_distributed_load(w->ts, MPI_COMM_SELF, "set", NULL, &alone), TRISTAR_ERR_ARGUMENT);
     CHECK_ERROR(w->ts, "saved by ");
-    /* one rank cannot write: no file is replaced */
+    /* If one rank cannot write, no file is replaced. */
     char path[100];
     struct stat info;
     CHECK_STATUS(tristar_distributed_save(d, w->rank == w->ranks - 1 ? "nowhere/set" : "fresh"),
@@ -299,7 +300,7 @@ static void check_misuse(const world *w, const wish *o, tristar_distributed_t *d
   }
 }
 
-/* A factor that rank 0 has made alone; one without values. */
+/* A factor that rank 0 has computed alone; a factor without values. */
 static void check_refusals(const world *w, const shared_matrix *s, const wish *o) {
   CLEANUP(tristar_distributed_destroy) tristar_distributed_t *d = NULL;
   CLEANUP(tristar_factor_destroy) tristar_factor_t *factor = NULL;
@@ -316,7 +317,7 @@ static void check_refusals(const world *w, const shared_matrix *s, const wish *o
   CHECK_STATUS(tristar_distributed_save(d, "set"), TRISTAR_ERR_STALE);
 }
 
-/* The values of another factor took the place of its own. */
+/* The values of another factor replace its own. */
 static void check_update(const world *w, const shared_matrix *s, const wish *o) {
   CLEANUP(tristar_distributed_destroy) tristar_distributed_t *one = make_factor(w, s, o, false), *two;
   CLEANUP(tristar_factor_destroy) tristar_factor_t *factor = NULL;
@@ -368,7 +369,7 @@ static void check_errors(const world *w, bool by_rows) {
   check_allocations(w, d);
   if (!by_rows) check_refusals(w, &s, &o);
   if (!by_rows) check_update(w, &s, &o);
-  CHECK_OK(tristar_distributed_load(w->ts, MPI_COMM_WORLD, "set", NULL, &two)); /* the old files still */
+  CHECK_OK(tristar_distributed_load(w->ts, MPI_COMM_WORLD, "set", NULL, &two)); /* still the old files */
   check_equal(w, "after all failures", &s, d, two);
 }
 
@@ -387,7 +388,7 @@ static tristar_status refactor(const world *w, const shared_matrix *s, tristar_d
   return tristar_dmatrix_refactor(matrix, d);
 }
 
-/* What was loaded may solve, and may take new values. */
+/* Uses a loaded factor, which may solve and accept new values, or fail. */
 static void use(const world *w, const shared_matrix *s, tristar_distributed_t *d, int round) {
   const int64_t rows = tsi_distributed_own_rows(d), ld = rows > 0 ? rows : 1;
   OWNED char *x = xcalloc((size_t)(2 * ld), s->t->bytes);
@@ -397,7 +398,7 @@ static void use(const world *w, const shared_matrix *s, tristar_distributed_t *d
   same_status(refactor(w, s, d), round);
 }
 
-/* The first two rows of the matrix on each rank have other lengths than those that new values come for. */
+/* Changes the lengths of the first two rows of each rank, so that new values do not fit. */
 static void check_forged_rows(const world *w, const shared_matrix *s, const char *path, const record *records,
                               int count, saved_bytes *changed) {
   CLEANUP(tristar_distributed_destroy) tristar_distributed_t *d;
@@ -412,7 +413,8 @@ static void check_forged_rows(const world *w, const shared_matrix *s, const char
   CHECK_ERROR(w->ts, "in the file that the factor was loaded from");
 }
 
-/* Each round changes a record of one rank or, every third one, the same figures of all. */
+/* Each round changes a record of one rank; every third round makes the same change to the first
+ * record of all ranks. */
 static void check_forged(const world *w, const char *kind, const typed *t, tristar_symmetry symmetry,
                          tristar_method method, bool by_rows) {
   const tristar_layout layout = some_grid(w);

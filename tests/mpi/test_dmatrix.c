@@ -1,12 +1,12 @@
-/* Products with matrices whose rows lie on all ranks: they are those of the whole matrix for every scalar
- * type, op and number of vectors, the messages are as many and as long as the pattern asks for, and what is
- * wrong on one rank all are told. */
+/* Products with matrices whose rows are on all ranks equal those of the whole matrix for each scalar type, op
+ * and number of vectors. Messages have the number and length that the pattern requires. An error of one rank
+ * is returned by all ranks. */
 #include "tests/support/mpi/dmatrix.h"
 #include "tests/support/subtests.h"
 
 /* ---- Products ------------------------------------------------------------------------------------------ */
 
-/* Y = alpha op(A) X + beta Y of `nrhs` columns against the product with the whole matrix, in double. */
+/* Compares `nrhs` columns of Y = alpha op(A) X + beta Y with the product of the whole matrix, in double. */
 static void check_product(const shared_matrix *s, tristar_dmatrix_t *d, tristar_op op, int64_t nrhs,
                           const number *alpha, const number *beta) {
   const typed *t = s->t;
@@ -32,11 +32,11 @@ static void check_product(const shared_matrix *s, tristar_dmatrix_t *d, tristar_
                 (int)t->scalar, (int)op, (int)nrhs, (int)i, (int)c, magnitude(got - expected));
     }
   }
-  for (int64_t i = rows * nrhs; i < rows * COLUMNS; i++) /* columns behind them are not touched */
+  for (int64_t i = rows * nrhs; i < rows * COLUMNS; i++) /* later columns are unchanged */
     CHECK(get(t, own_y, i) == get(t, y, s->first + i % (rows ? rows : 1) + i / (rows ? rows : 1) * n));
 }
 
-/* Each column of a product with many has the bits of one alone, in every run. */
+/* Each column of a product with many columns has the bits of a product with one column, in each run. */
 static void check_bits(const shared_matrix *s, tristar_dmatrix_t *d, tristar_op op) {
   const int64_t rows = s->end - s->first;
   const size_t column = (size_t)rows * s->t->bytes;
@@ -57,7 +57,8 @@ static int owner_of(const world *w, int64_t n, int64_t row) {
   return r;
 }
 
-/* Which ranks need which entries, found in the whole pattern. needs[r * n + j]: rank r meets column j. */
+/* Computes from the whole pattern which ranks need which entries. needs[r * n + j]: rank r has entries in
+ * column j. */
 static char *find_needs(const world *w, const shared_matrix *s) {
   const int64_t *ptr = s->view.ptr;
   const int32_t *index = s->view.index;
@@ -70,7 +71,7 @@ static char *find_needs(const world *w, const shared_matrix *s) {
   return needs;
 }
 
-/* Entries of rank `owner` that `asker` needs. */
+/* Number of entries of rank `owner` that `asker` needs. */
 static int64_t count_needs(const world *w, const shared_matrix *s, const char *needs, int asker, int owner) {
   int64_t count = 0;
   for (int64_t j = first_row(w, s->n, owner); j < first_row(w, s->n, owner + 1); j++)
@@ -90,7 +91,7 @@ static tristar_message_count predict(const world *w, const shared_matrix *s, boo
   return sent;
 }
 
-/* Messages and bytes that a product has sent, of this number of columns in this number of strips. */
+/* Checks the messages and bytes that a product sent for this number of columns in this number of strips. */
 static void check_messages(const world *w, const shared_matrix *s, tristar_dmatrix_t *d, tristar_op op) {
   const tristar_message_count expected = predict(w, s, op != TRISTAR_N);
   const int64_t rows = s->end - s->first;
@@ -174,11 +175,11 @@ int main(int argc, char **argv) {
   for (int t = 0; t < 4; t++) {
     RUN(check_matrix(&w, "convdiff3d", 5, types[t], TRISTAR_GENERAL));
     RUN(check_matrix(&w, "poisson3d7", 4, types[t], TRISTAR_HERMITIAN));
-    RUN(check_matrix(&w, "elasticity3d", 3, types[t], TRISTAR_HERMITIAN)); /* products read half of it */
+    RUN(check_matrix(&w, "elasticity3d", 3, types[t], TRISTAR_HERMITIAN)); /* products read one triangle */
   }
   RUN(check_matrix(&w, "kkt3d", 3, &typed_complex_double, TRISTAR_SYMMETRIC));
   RUN(check_matrix(&w, "poisson3d27", 3, &typed_complex_single, TRISTAR_SKEW_SYMMETRIC));
-  for (int k = 1; k < 3; k++) /* one row; as many as ranks, or less */
+  for (int k = 1; k < 3; k++) /* one row; as many as ranks, or fewer */
     RUN(check_matrix(&w, "chain", k, &typed_double, TRISTAR_GENERAL));
   RUN(check_multiply_errors(&w));
   return 0;

@@ -1,7 +1,7 @@
-/* Factors of matrices whose rows lie on all ranks: for all layouts with that many processes, methods and
- * scalar types the bits of each rank's part, and of all solutions, are those of the same factor of a matrix
- * that rank 0 has; with new values in other blocks of rows too. No rank has an array of all values. Delayed
- * pivots are those of one process, and leave none to be perturbed.
+/* Factors of matrices whose rows are on all ranks, for all layouts with that many processes, methods and
+ * scalar types. The share of each rank and all solutions have the bits of the same factor of a matrix on rank
+ * 0, also for new values in other blocks of rows. No rank has an array of all values. Delayed pivots are
+ * those of one process, and no pivot is perturbed.
  *
  *   test_dmatrix_factor [MATRIX] */
 #include "tests/support/mpi/dmatrix_factor.h"
@@ -15,12 +15,12 @@ typedef struct option {
       symmetry; /* of a symmetric kind in a complex type; GENERAL: declared so, with both triangles */
   tristar_method method;
   bool single;
-  int every; /* layouts */
+  int every; /* every `every`-th layout */
   tristar_matching matching;
   bool rounded; /* symmetry GENERAL: some mirror images differ by rounding errors */
 } option;
 
-/* Both triangles of a symmetric matrix, declared general. */
+/* Stores both triangles of a symmetric matrix and declares it general. */
 static void declare_general(const world *w, shared_matrix *s, bool rounded) {
   tristar_dmatrix_t *d = make(w, &s->rows);
   int64_t *ptr = xcalloc((size_t)s->n + 1, sizeof *ptr), at = 0;
@@ -53,14 +53,14 @@ static void declare_general(const world *w, shared_matrix *s, bool rounded) {
   free(s->values);
   s->values = values;
   s->view.symmetry = TRISTAR_GENERAL;
-  s->view.ptr = ptr; /* until the end of the test */
+  s->view.ptr = ptr; /* freed at the end of the test */
   s->view.index = full;
   s->view.values = values;
   s->rows = take_rows(&s->view, bytes, s->first, s->end, 0);
 }
 
-/* Every `every`-th layout of the ranks, of more than 4 ranks every third at least, one algorithm and map or
- * the other. */
+/* Every `every`-th layout of the ranks (on more than 4 ranks at most one in three), with alternating
+ * algorithm and map. */
 static void check_matrix(const world *w, const char *only, const char *kind, int64_t k, const typed *t,
                          option o) {
   int turn = 0;
@@ -144,7 +144,7 @@ static tristar_factor_stats stats_of(const tristar_distributed_t *d) {
   return stats;
 }
 
-/* The largest |b - op(A) x| of plain solves over the largest |b|. */
+/* Returns the largest |b - op(A) x| of plain solves divided by the largest |b|. */
 static double plain_error(const shared_matrix *s, tristar_dmatrix_t *matrix, tristar_distributed_t *d) {
   const int64_t rows = s->end - s->first, ld = rows > 0 ? rows : 1;
   OWNED char *all = make_rhs(s->t, s->n), *x = xcalloc((size_t)ld, s->t->bytes),
@@ -163,8 +163,8 @@ static double plain_error(const shared_matrix *s, tristar_dmatrix_t *matrix, tri
   return error[0] / error[1];
 }
 
-/* Rank 0's own factor, with the pivots delayed that all ranks delay; in its place static pivots are
- * perturbed. */
+/* Compares with the factor that rank 0 computes alone, which must delay the same pivots as all ranks. Without
+ * delays static pivots are perturbed. */
 static void compare_to_one(const world *w, const char *what, const shared_matrix *s, const wish *o,
                            const tristar_distributed_t *together) {
   CLEANUP(tristar_distributed_destroy) tristar_distributed_t *d;
@@ -195,7 +195,7 @@ static void compare_to_one(const world *w, const char *what, const shared_matrix
   check_same(what, together, d);
 }
 
-/* Of rows on all ranks, and of rank 0's matrix. New values keep the structure. */
+/* Rows on all ranks, and a matrix on rank 0. New values keep the structure. */
 static void check_delayed(const world *w, const shared_matrix *s, const wish *o, const char *what) {
   CLEANUP(tristar_dmatrix_destroy) tristar_dmatrix_t *matrix = make(w, &s->rows);
   CLEANUP(tristar_distributed_destroy) tristar_distributed_t *d;
@@ -244,8 +244,8 @@ static void check_delayed_pivots(const world *w, const typed *t, tristar_symmetr
 
 /* ---- Memory -------------------------------------------------------------------------------------------- */
 
-/* Dense blocks along the diagonal: many entries, a short structure. No rank has an array of all values, no
- * one but rank 0 an index of each entry. */
+/* Dense blocks along the diagonal: many entries, a short structure. No rank has an array of all values, and
+ * only rank 0 has an index of each entry. */
 static void check_arrays(const world *w) {
   enum { LINKS = 64, WIDTH = 40, ORDER = LINKS * WIDTH };
   const tristar_layout layout = grid(w, w->ranks);

@@ -1,12 +1,10 @@
-/* Factors of real matrices whose rows lie on all ranks: for 20 matrices and all types that can hold them, all
- * methods that apply and all layouts with that many processes, the bits of each rank's part and of all
- * solutions are those of the same factor of a matrix that rank 0 has, and backward errors after refinement
- * are those of one process.
+/* Factors of real matrices whose rows are on all ranks: 20 matrices, all types that can hold them, all
+ * methods that apply, all layouts with that many processes. The share of each rank and all solutions have the
+ * bits of the same factor of a matrix on rank 0. Backward errors after refinement are those of one process.
  *
- * Without a matching three of them have static pivots that are perturbed; with delayed pivots none is.
+ * Without a matching static pivots of three matrices are perturbed; with delayed pivots none is.
  *
- * A matrix that cannot be factored in single precision gives every rank the status of one process, from
- * either input.
+ * If single precision cannot hold a factor, each rank gets the status of one process, from either input.
  *
  * The folder: TRISTAR_DATA, or ../shared/data next to the sources. */
 #include "tests/support/data.h"
@@ -16,7 +14,7 @@
 static const struct source {
   const char *file;
   bool definite; /* LLT applies */
-  bool delays;   /* without a matching static pivots do not serve */
+  bool delays;   /* without a matching static pivots fail */
 } sources[] = {
     {"bcsstk06.mtx.gz", true, false},
     {"494_bus.mtx.gz", true, false},
@@ -40,7 +38,7 @@ static const struct source {
     {"mhd1280b.mtx.gz", true, false},
 };
 
-/* The status of one process. *error: the backward error after refinement. */
+/* Returns the status of one process. *error: the backward error after refinement. */
 static tristar_status factor_alone(const world *w, const shared_matrix *s,
                                    const tristar_analysis_options *options, double *error) {
   tristar_analysis_t *analysis;
@@ -58,7 +56,7 @@ static tristar_status factor_alone(const world *w, const shared_matrix *s,
   return TRISTAR_OK;
 }
 
-/* Single precision does not do: the same status from rows on all ranks and from rank 0, on each of them. */
+/* Single precision fails: from rows on all ranks and from rank 0, each rank returns the same status. */
 static void check_failure(const world *w, const char *what, const shared_matrix *s, const wish *o,
                           tristar_status alone) {
   tristar_dmatrix_t *matrix = NULL;
@@ -80,8 +78,8 @@ static void check_failure(const world *w, const char *what, const shared_matrix 
             what, tristar_status_name(status[0]), tristar_status_name(status[1]), tristar_status_name(alone));
 }
 
-/* One matrix, type and method, in all layouts; on more than 4 ranks other types than double take every third.
- */
+/* One matrix, type and method, in all layouts; on more than 4 ranks types other than double take every third
+ * layout. */
 static int check_layouts(const world *w, const char *file, shared_matrix *s, tristar_method method) {
   const bool thin = w->ranks > 4 && s->t != &typed_double;
   int count = 0, turn = (int)(s->n % 3);
@@ -103,7 +101,7 @@ static int check_layouts(const world *w, const char *file, shared_matrix *s, tri
         check_failure(w, what, s, &o, status);
         return count;
       }
-      /* some are too badly conditioned for single precision: there each factor gives another error */
+      /* Some matrices are too badly conditioned for single precision: errors differ between factors. */
       s->error = (s->t->is_single ? 100 : 10) * (alone > 10 * s->t->roundoff ? alone : 10 * s->t->roundoff);
       compare_inputs(w, file, s, &o);
       count++;
@@ -111,7 +109,7 @@ static int check_layouts(const world *w, const char *file, shared_matrix *s, tri
   return count;
 }
 
-/* Of as many grids as there can be, and of one. */
+/* With the largest number of grids, and with one grid. */
 static int check_delayed(const world *w, const char *file, const shared_matrix *s, tristar_method method) {
   int count = 0;
   for (int pz = 1; pz <= w->ranks && w->ranks % pz == 0; pz *= 2, count++) {

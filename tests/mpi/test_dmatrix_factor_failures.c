@@ -1,5 +1,5 @@
-/* Factors of matrices whose rows lie on all ranks: what fails, fails on all ranks with one message, and
- * nothing is lost; and matrices with fewer rows than ranks. */
+/* Factors of matrices whose rows are on all ranks: a failure gives all ranks the same message, and no memory
+ * is lost. Also matrices with fewer rows than ranks. */
 #include "tests/support/mpi/dmatrix_factor.h"
 #include "tests/support/mpi/rank_allocations.h"
 #include "tests/support/systems/nasty_systems.h"
@@ -8,12 +8,12 @@
 
 /* ---- Failures ------------------------------------------------------------------------------------------ */
 
-/* All ranks know it, wherever it was found. */
+/* The message on each rank contains the text, whichever rank found the error. */
 static void expect_text(const world *w, const char *text) {
   CHECK_ERROR(w->ts, text);
 }
 
-/* Changes one value of all ranks' rows. */
+/* Finds one value in the rows of all ranks. */
 static double *entry_of(rows_block *rows, const shared_matrix *s, int64_t row, int64_t column) {
   const int64_t base = rows->view.base;
   if (row < s->first || row >= s->end) return NULL;
@@ -43,7 +43,7 @@ static void expect(const world *w, const shared_matrix *s, const wish *o, trista
   expect_text(w, text);
 }
 
-/* Pivots that are not positive: Cholesky refuses, METHOD_AUTO goes on. */
+/* Pivots that are not positive: Cholesky fails, METHOD_AUTO continues with another method. */
 static void check_indefinite(const world *w) {
   const tristar_layout layout = some_grid(w);
   tristar_distributed_t *d;
@@ -87,7 +87,7 @@ static void check_indefinite(const world *w) {
   }
 }
 
-/* All entries of a row. */
+/* Scales all entries of a row. */
 static void scale_row(shared_matrix *s, int64_t row, double factor) {
   if (row < s->first || row >= s->end) return;
   double *values = (double *)(void *)s->rows.values;
@@ -95,7 +95,7 @@ static void scale_row(shared_matrix *s, int64_t row, double factor) {
   for (int64_t e = ptr[0] - base; e < ptr[1] - base; e++) values[e] *= factor;
 }
 
-/* What the method does not hold, what is singular. */
+/* Values that the method does not accept, and singular matrices. */
 static void check_refusals(const world *w) {
   const tristar_layout layout = some_grid(w);
   tristar_distributed_t *d;
@@ -118,7 +118,7 @@ static void check_refusals(const world *w) {
   release_shared(&s);
   s = share_matrix(w, "poisson3d7", 4, &typed_double, TRISTAR_SYMMETRIC);
   o.analysis.method = TRISTAR_METHOD_LDLT;
-  for (int64_t i = s.first; i < s.end; i++) /* they ascend by 70 binary orders of magnitude */
+  for (int64_t i = s.first; i < s.end; i++) /* they ascend by 70 powers of two */
     for (int64_t e = s.rows.ptr[i - s.first] - s.rows.view.base;
          e < s.rows.ptr[i + 1 - s.first] - s.rows.view.base; e++)
       ((double *)(void *)s.rows.values)[e] *= exp2(0.6 * (double)(i + s.rows.index[e] - s.rows.view.base));
@@ -152,7 +152,7 @@ static shared_matrix share_columns(const world *w, int64_t n, const int64_t *ptr
   return s;
 }
 
-/* Dependent rows, as rank 0 alone has it: the message names the row. */
+/* Dependent rows: the verdict is that of rank 0 alone, and the message names the row. */
 static void check_singular(const world *w) {
   const tristar_layout layout = some_grid(w);
   const wish o = wish_of(&layout, TRISTAR_METHOD_LU);
@@ -181,7 +181,7 @@ static void check_singular(const world *w) {
   release_rows(&s.rows);
 }
 
-/* Calls that do not fit together. */
+/* Arguments that do not match. */
 static void check_arguments(const world *w) {
   const tristar_layout layout = some_grid(w);
   wish o = wish_of(&layout, TRISTAR_METHOD_AUTO);
@@ -244,7 +244,7 @@ static void check_arguments(const world *w) {
                                       &o.options, &other));
   CHECK_STATUS(tristar_dmatrix_refactor(matrix, other), TRISTAR_ERR_UNSUPPORTED);
   tristar_distributed_destroy(&other);
-  CLEANUP(tristar_factor_destroy) tristar_factor_t *alone = NULL; /* takes its place, and gives it back */
+  CLEANUP(tristar_factor_destroy) tristar_factor_t *alone = NULL; /* replaces the values of d for a while */
   if (w->rank == 0) CHECK_OK(tristar_factor(analysis, s.values, &alone));
   CHECK_OK(tristar_distributed_update(d, alone));
   same_solutions("after an update", &s, d, d);
@@ -254,7 +254,7 @@ static void check_arguments(const world *w) {
   tristar_dmatrix_destroy(&matrix);
 }
 
-/* Every allocation of one rank in turn, as far as they are many. */
+/* Each allocation of one rank fails in turn; of many, some. */
 static void check_memory(const world *w) {
   const tristar_layout layout = some_grid(w);
   wish o = wish_of(&layout, TRISTAR_METHOD_AUTO);
@@ -268,7 +268,7 @@ static void check_memory(const world *w) {
       allocation_failures failing = fail_allocations_on(who, w->ts);
       failing.sparse = 6;
       failing.recovers = true;
-      failing.keeps_memory = again; /* lists may be gone */
+      failing.keeps_memory = again; /* lists may have been freed */
       while (next_failure(&failing)) {
         end_failure_everywhere(&failing, again ? tristar_dmatrix_refactor(matrix, kept)
                                                : tristar_dmatrix_factor(matrix, &o.analysis, &o.options, &d));
@@ -281,8 +281,8 @@ static void check_memory(const world *w) {
   tristar_distributed_destroy(&kept);
 }
 
-/* A matrix that looks singular at first, so that it is factored once more with a matching: from rows on all
- * ranks, or from rank 0. */
+/* The matrix looks singular at first, so it is factored again with a matching: from rows on all ranks, or
+ * from rank 0. */
 static tristar_status factor_opinion(const world *w, const shared_matrix *s, const wish *o, bool of_rows,
                                      tristar_distributed_t **d) {
   CLEANUP(tristar_analysis_destroy) tristar_analysis_t *analysis = NULL;
@@ -314,7 +314,7 @@ static void fail_allocations_of_each(const world *w, const shared_matrix *s, con
   }
 }
 
-/* The same where allocations fail. */
+/* Failing allocations while the matrix is factored again. */
 static void check_memory_of_opinion(const world *w) {
   static nasty m;
   const tristar_layout layout = grid(w, 1);
@@ -347,7 +347,7 @@ static void check_memory_of_opinion(const world *w) {
   release_rows(&s.rows);
 }
 
-/* The same where rank 0 searches another order of pivots, which changes the analysis. */
+/* Failing allocations while rank 0 searches another order of pivots, which changes the analysis. */
 static void check_memory_of_search(const world *w, tristar_method method) {
   const tristar_layout layout = some_grid(w);
   OWNED problem *p = make_saddle(&typed_double, TRISTAR_SYMMETRIC, 1);

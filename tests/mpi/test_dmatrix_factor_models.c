@@ -1,11 +1,11 @@
-/* Factors of model problems of thousands of rows: for all types that can hold them, all methods that apply
- * and all layouts with that many processes, the bits of each rank's part and of all solutions are those of a
- * factor that rank 0 makes alone, in a context without StarPU. So they depend on neither scheduler, workers
- * nor transport, whether rank 0 has the matrix or all ranks have rows of it. Backward errors after refinement
+/* Factors of model problems of thousands of rows, for all types that can hold them, all methods that apply
+ * and all layouts with that many processes. The share of each rank and all solutions have the bits of a
+ * factor that rank 0 computes alone, in a context without StarPU. So the bits do not depend on scheduler,
+ * workers and transport, for a matrix on rank 0 and for rows on all ranks. Backward errors after refinement
  * are those of one process.
  *
- *   test_dmatrix_factor_models direct|starpu_mpi [MATRIX]: what carries the messages of factors of rank 0's
- *                                                          matrix */
+ *   test_dmatrix_factor_models direct|starpu_mpi [MATRIX]: transport of the messages for the matrix on
+ *   rank 0 */
 #include "tests/support/mpi/dmatrix_factor.h"
 
 static const struct model {
@@ -17,14 +17,14 @@ static const struct model {
     {"convdiff3d", 20, false, false}, {"fusion2d", 12, false, false},
 };
 
-/* What all layouts with as many grids are compared with. */
+/* Factor with which all layouts of the same number of grids are compared. */
 typedef struct reference {
   tristar_t *ts;                /* without StarPU */
-  tristar_analysis_t *analysis; /* of the ranks' context, for rank 0's matrix; on rank 0, as all below */
+  tristar_analysis_t *analysis; /* rank 0, like all below: of the ranks' context, for the matrix of rank 0 */
   tristar_factor_t *factor;
 } reference;
 
-/* The backward error after refinement on one process, on all ranks. */
+/* Returns on all ranks the backward error after refinement on one process. */
 static double error_alone(const shared_matrix *s, const tristar_factor_t *factor) {
   double error = 0;
   if (factor != NULL) {
@@ -75,8 +75,8 @@ static void check_layout(const world *w, const char *kind, const shared_matrix *
   same_solutions(what, s, alone, two);
 }
 
-/* One matrix, type and method, in all layouts; on more than 4 ranks other types than double take every third,
- * each type others. */
+/* One matrix, type and method, in all layouts. On more than 4 ranks each type other than double takes every
+ * third layout, and each type takes other ones. */
 static int check_layouts(const world *w, tristar_t *ts, const char *kind, shared_matrix *s,
                          tristar_method method, tristar_transport transport) {
   const bool thin = w->ranks > 4 && s->t != &typed_double;

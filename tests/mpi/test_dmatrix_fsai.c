@@ -1,7 +1,7 @@
-/* Sparse approximate inverses of matrices whose rows lie on all ranks, of one factor and of two: with enough
- * levels they are those of one process; with less, iterations stay near theirs; without any they are those of
- * the diagonal blocks.
- * What is wrong on one rank all are told, with the row over the whole matrix. */
+/* Sparse approximate inverses, of one factor and of two, of matrices whose rows are on all ranks. With enough
+ * levels they equal the inverses of one process; with fewer levels the iterations stay near those of one
+ * process; without levels they equal the inverses of the diagonal blocks.
+ * An error of one rank is returned by all ranks, with the row number in the whole matrix. */
 #include <limits.h>
 
 #include "tests/support/mpi/dmatrix.h"
@@ -47,7 +47,7 @@ static tristar_precond_options paired(tristar_precond_options o, tristar_pair pa
 
 /* ---- The inverse --------------------------------------------------------------------------------------- */
 
-/* This rank's rows of op(M)^-1 X, all columns. alone: of one process, which has the rows of all. */
+/* Returns this rank's rows of op(M)^-1 X, all columns. alone: M of one process, which has all rows. */
 static void *apply(const problem *p, const tristar_precond_t *m, tristar_op op, bool alone, const void *x) {
   const shared_matrix *s = &p->s;
   const int64_t n = alone ? s->n : p->rows;
@@ -60,7 +60,7 @@ static void *apply(const problem *p, const tristar_precond_t *m, tristar_op op, 
   return own;
 }
 
-/* Sums of G^H y are made in another order than on one process, as other ranks have parts of them. */
+/* The order of sums of G^H y differs from one process, as each rank has a piece of them. */
 static void check_same(const problem *p, const void *x, const void *y) {
   const typed *t = p->s.t;
   for (int64_t i = 0; i < p->rows * COLUMNS; i++) {
@@ -103,7 +103,7 @@ static void check_all(const world *w, const char *kind, int64_t k, const typed *
   check_problem(w, open_problem(w, kind, k, t), kind, o);
 }
 
-/* In place, b and x of the same array. */
+/* In place: b and x are the same array. */
 static void check_in_place(const world *w, tristar_pair pair) {
   const typed *t = &typed_complex_double;
   CLEANUP(close_problem) problem p = open_problem(w, "poisson3d7", 5, t);
@@ -121,7 +121,7 @@ static void check_in_place(const world *w, tristar_pair pair) {
 
 /* ---- Iterations ---------------------------------------------------------------------------------------- */
 
-/* Of CG, or BiCGSTAB, to eight digits, b of ones; d NULL: on one process. */
+/* Iterations of CG or BiCGSTAB to eight digits, b of ones. d NULL: on one process. */
 static int64_t count_iterations(const problem *p, tristar_dmatrix_t *d, tristar_precond_t *m) {
   const int64_t n = d != NULL ? p->rows : p->s.n;
   tristar_krylov_options options = DEFAULTS(tristar_krylov_options);
@@ -140,7 +140,7 @@ static int64_t count_iterations(const problem *p, tristar_dmatrix_t *d, tristar_
   return result.iterations;
 }
 
-/* Three levels: within 2 % of one process; none: as many as the diagonal blocks alone. */
+/* Three levels: within 2 % of one process. No levels: as many as for the diagonal blocks alone. */
 static void check_levels(const world *w, const char *kind, int64_t k, int block) {
   CLEANUP(close_problem) problem p = open_problem(w, kind, k, &typed_double);
   tristar_precond_options o = paired(options_of(5, 0), TRISTAR_PAIR_AUTO);
@@ -170,7 +170,7 @@ static void check_levels(const world *w, const char *kind, int64_t k, int block)
 
 /* ---- Nodes --------------------------------------------------------------------------------------------- */
 
-/* Three unknowns a point: where no boundary between ranks divides a point, G is that of one process. */
+/* Three unknowns a point: if no boundary between ranks divides a point, G is that of one process. */
 static void check_nodes(const world *w) {
   const int64_t k = w->ranks == 4 ? 5 : 6, n = 3 * k * (k + 1) * (k + 1);
   for (int r = 0; r <= w->ranks; r++) CHECK(first_row(w, n, r) % 3 == 0);
@@ -185,7 +185,7 @@ static void check_nodes(const world *w) {
   }
 }
 
-/* A pair has none: the bits are those without `block`. */
+/* A pair has no nodes: the bits are those without `block`. */
 static void check_pair_nodes(const world *w) {
   CLEANUP(close_problem) problem p = open_problem(w, "convdiff3d", 5, &typed_double);
   void *x = make_vectors(p.s.t, p.s.n, 7), *y[2];
@@ -214,8 +214,7 @@ static void must_name(const world *w, const char *text) {
   CHECK_ERROR(w->ts, text);
 }
 
-/* A tridiagonal matrix of n rows on the ranks in blocks, general: entries (i, j) by a function of the place.
- */
+/* A tridiagonal general matrix of n rows, in blocks on the ranks; a function of (i, j) gives the entries. */
 typedef double entry_at(int64_t i, int64_t j, int64_t special);
 
 static tristar_status make_of(const world *w, int64_t n, entry_at *at, int64_t special,
@@ -255,7 +254,7 @@ static double unlike(int64_t i, int64_t j, int64_t special) {
   return i == j ? 3 : i == special && j == special - 1 ? -2 : -1;
 }
 
-/* The special row is the first of the last rank, so that it couples two of them. */
+/* The special row is the first row of the last rank, so that it couples two ranks. */
 static void check_errors(const world *w) {
   const int64_t n = 40, special = first_row(w, n, w->ranks - 1) + (w->ranks == 1);
   const tristar_precond_options o = options_of(4, 0);
@@ -269,14 +268,14 @@ static void check_errors(const world *w) {
     must_name(w, place);
     CHECK_STATUS(make_of(w, n, one_sided, special, &o, levels, &m), TRISTAR_ERR_ARGUMENT);
     must_name(w, "mirror image");
-    if (levels == 0 && w->ranks > 1) continue; /* what couples ranks counts for nothing */
+    if (levels == 0 && w->ranks > 1) continue; /* couplings of ranks are not used */
     CHECK_STATUS(make_of(w, n, unlike, special, &o, levels, &m), TRISTAR_ERR_ARGUMENT);
     must_name(w, "mirror images");
   }
 }
 
-/* Row `special` of a pair has, with the row before it, a system of two equal rows; or entries without images.
- */
+/* Row `special` of a pair forms a system of two equal rows with the row before it; or entries have no mirror
+ * images. */
 static double dependent(int64_t i, int64_t j, int64_t special) {
   return i == j ? 3 : (i == special && j == i - 1) || (i == special - 1 && j == i + 1) ? 3 : -1;
 }
@@ -332,13 +331,13 @@ static void check_arguments(const world *w) {
   CHECK_STATUS(tristar_precond_update(m, &p.s.rows.view), TRISTAR_ERR_UNSUPPORTED);
 }
 
-/* An allocation that fails on one rank fails on all, and leaves nothing behind. */
+/* An allocation that fails on one rank gives all ranks the error, and no memory is lost. */
 static void check_memory(const world *w, const char *kind, int64_t k, int block) {
   CLEANUP(close_problem) problem p = open_problem(w, kind, k, &typed_double);
   tristar_precond_options o = paired(options_of(3, 2), TRISTAR_PAIR_AUTO);
   tristar_precond_t *m;
   o.block = block;
-  CHECK_OK(tristar_dmatrix_fsai(p.d, &o, 2, &m)); /* what the matrix keeps is there */
+  CHECK_OK(tristar_dmatrix_fsai(p.d, &o, 2, &m)); /* the matrix keeps some memory */
   tristar_precond_destroy(&m);
   allocation_failures failing = fail_allocations_on(w->ranks - 1, w->ts);
   failing.stride = 13;
@@ -371,7 +370,7 @@ int main(int argc, char **argv) {
   RUN(check_all(&w, "poisson3d7", 5, &typed_complex_single, &both));
   RUN(check_all(&w, "poisson3d7", 5, &typed_complex_double, &fixed));
   RUN(check_all(&w, "poisson3d7", 1, &typed_double, &adaptive)); /* one row */
-  for (int t = 0; t < (TSI_TESTS_SANITIZED ? 2 : 4); t++) {      /* the same code for the others */
+  for (int t = 0; t < (TSI_TESTS_SANITIZED ? 2 : 4); t++) {      /* the other types have the same code */
     const tristar_precond_options always = paired(adaptive, TRISTAR_PAIR_ALWAYS);
     RUN(check_all(&w, "convdiff3d", 5, types[t], &pair));
     RUN(check_all(&w, "poisson3d7", 4, types[t], &always));

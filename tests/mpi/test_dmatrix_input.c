@@ -1,5 +1,5 @@
-/* Where matrices come from whose rows lie on all ranks: arrays, generators, files. The rows are those of the
- * whole matrix, and what is wrong on one rank all are told. */
+/* Sources of matrices whose rows are on all ranks: arrays, generators, files. The rows are those of the whole
+ * matrix. An error of one rank is returned by all ranks. */
 #include "tests/support/mpi/dmatrix.h"
 #include "tests/support/mpi/rank_allocations.h"
 #include "tests/support/subtests.h"
@@ -27,7 +27,7 @@ static void check_generated(const world *w, const char *kind, int64_t k, const t
 
 /* ---- Arrays -------------------------------------------------------------------------------------------- */
 
-/* The matrix of these rows is that of the others. */
+/* The matrix of these rows equals the reference. */
 static void check_rows(const world *w, const shared_matrix *s, const tristar_view *rows, const typed *t) {
   tristar_dmatrix_options options = DEFAULTS(tristar_dmatrix_options);
   CLEANUP(tristar_dmatrix_destroy) tristar_dmatrix_t *d;
@@ -36,7 +36,7 @@ static void check_rows(const world *w, const shared_matrix *s, const tristar_vie
   check_view(t, &s->view, d);
 }
 
-/* Each row from its end, in halves that are added up; on even ranks as it is. */
+/* Each row from its end, in halves that are added up; on even ranks unchanged. */
 static void check_halves(const world *w, const shared_matrix *s) {
   const tristar_view *rows = &s->rows.view;
   const typed *t = s->t;
@@ -104,7 +104,7 @@ static void check_arrays(const world *w, const typed *t) {
 
 /* ---- Files --------------------------------------------------------------------------------------------- */
 
-/* One file for all ranks, of this run. */
+/* The name of one file for all ranks of this run. */
 static void name_file(const char *ending, char path[64]) {
   int process = (int)getpid();
   MPI_Bcast(&process, 1, MPI_INT, 0, MPI_COMM_WORLD);
@@ -132,7 +132,7 @@ static void check_file(const world *w, const char *kind, int64_t k, const typed 
   remove_file(w, path);
 }
 
-/* Text as a file: what reading it gives, and what the message has; expected OK: the sum of all values. */
+/* Reads a file with this text: its status, and a piece of the message or, if OK, the sum of all values. */
 static void check_text(const world *w, const char *text, tristar_status expected, const char *part,
                        double sum) {
   char path[64], message[512];
@@ -192,8 +192,8 @@ static void check_texts(const world *w) {
 
 /* ---- What is wrong on one rank ------------------------------------------------------------------------- */
 
-/* Two rows, or as many as there are ranks if these are more; the off-diagonal pair of the first and the last
- * row, which the symmetry makes one of, is stored by both of their ranks. */
+/* A matrix of two rows, or of as many rows as ranks if that is more. Both ranks store the off-diagonal
+ * entries of the first and the last row, which are one entry by symmetry. */
 static void check_pair(const world *w) {
   const int64_t n = w->ranks > 2 ? w->ranks : 2, first = w->rank == 0 ? 0 : n - w->ranks + w->rank;
   const int64_t end = n - w->ranks + w->rank + 1;
@@ -265,7 +265,7 @@ static void check_errors(const world *w) {
   CHECK_STATUS(tristar_dmatrix_generate(w->ts, MPI_COMM_WORLD, NULL, 9, NULL, &d), TRISTAR_ERR_ARGUMENT);
 }
 
-/* An allocation fails on one rank: all are told, and a later attempt succeeds. */
+/* An allocation fails on one rank: all ranks return the error, and a later attempt succeeds. */
 static void check_memory(const world *w) {
   CLEANUP(release_shared)
   shared_matrix s = share_matrix(w, "poisson3d7", 4, &typed_complex_double, TRISTAR_HERMITIAN);

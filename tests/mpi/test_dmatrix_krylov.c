@@ -1,6 +1,6 @@
-/* Krylov methods on matrices whose rows lie on all ranks: each method converges for each scalar type, as many
- * iterations as on one process with a preconditioner that is the same there, the same bits whenever a solve
- * is repeated; what fails or is asked for on one rank all are told. */
+/* Krylov methods on matrices whose rows are on all ranks. Each method converges for each scalar type. With a
+ * preconditioner that is the same on one process it takes as many iterations. Repeated solves have the same
+ * bits. A failure or a request on one rank is returned by all ranks. */
 #include "tests/support/mpi/dmatrix.h"
 #include "tests/support/subtests.h"
 
@@ -26,7 +26,7 @@ static tristar_precond_t *make_precond(const world *w, const tristar_view *view,
   return m;
 }
 
-/* kind NONE: there is none. */
+/* kind NONE: no preconditioner. */
 static problem open_problem(const world *w, const char *name, int64_t k, const typed *t,
                             tristar_precond_kind kind) {
   problem p = {.w = w, .s = share_matrix(w, name, k, t, TRISTAR_HERMITIAN)};
@@ -59,7 +59,7 @@ static tristar_krylov_options options_of(const typed *t, tristar_krylov_method m
   return options;
 }
 
-/* One process, the whole matrix: iterations with the same kind of preconditioner. */
+/* Iterations on one process with the whole matrix and the same kind of preconditioner. */
 static int64_t count_alone(const problem *p, const tristar_krylov_options *options,
                            tristar_precond_kind kind) {
   const typed *t = p->s.t;
@@ -76,7 +76,7 @@ static int64_t count_alone(const problem *p, const tristar_krylov_options *optio
   return result.iterations;
 }
 
-/* || b - A x || / || b || of all rows, in the scalar type: r = b - A x by the matrix. */
+/* Returns || b - A x || / || b || of all rows, in the scalar type, with r = b - A x of the matrix. */
 static double find_residual(const problem *p) {
   const typed *t = p->s.t;
   char factor[2][16];
@@ -95,7 +95,7 @@ static double find_residual(const problem *p) {
   return sqrt(squares[0] / squares[1]);
 }
 
-/* The backward error of x as one process finds it. */
+/* Returns the backward error of x, computed on one process. */
 static double error_alone(const problem *p) {
   const size_t bytes = p->s.t->bytes;
   const int64_t n = p->s.n;
@@ -122,7 +122,7 @@ static void check_alike(double value) {
   CHECK(ends[0] == value && ends[1] == -value);
 }
 
-/* same: the preconditioner is that of one process, and so are the iterations, but for one. */
+/* same: the preconditioner is that of one process. Then iterations differ by at most one. */
 static void check_solve(const world *w, const char *name, int64_t k, const typed *t,
                         tristar_krylov_method method, tristar_precond_kind kind, bool same) {
   CLEANUP(close_problem) problem p = open_problem(w, name, k, t, kind);
@@ -172,7 +172,7 @@ static void check_methods(const world *w, const typed *t, int count) {
 
 /* ---- Sums ---------------------------------------------------------------------------------------------- */
 
-static int waited_for, started; /* gatherings of all ranks */
+static int waited_for, started; /* calls of MPI_Allgather, MPI_Iallgather */
 
 int MPI_Allgather(const void *from, int sent, MPI_Datatype type, void *to, int received, MPI_Datatype other,
                   MPI_Comm comm) {
@@ -186,7 +186,7 @@ int MPI_Iallgather(const void *from, int sent, MPI_Datatype type, void *to, int 
   return PMPI_Iallgather(from, sent, type, to, received, other, comm, request);
 }
 
-/* In an iteration so many are waited for at once, and so many while the next product is made. */
+/* Number of reductions of an iteration: those awaited at once, and those that overlap the next product. */
 static void check_sums(const world *w, tristar_krylov_method method, tristar_precond_kind kind, int at_once,
                        int beside) {
   enum { FEW = 4, MORE = 5 };
@@ -211,7 +211,7 @@ static void check_sums(const world *w, tristar_krylov_method method, tristar_pre
 /* ---- One rank among others ----------------------------------------------------------------------------- */
 
 typedef struct trouble {
-  int calls, fails_at; /* the call that fails; 0: none */
+  int calls, fails_at; /* fails_at: the call that fails; 0: none */
 } trouble;
 
 static tristar_status copy_or_fail(void *arg, tristar_op op, int64_t nrhs, const void *b, int64_t ldb,
@@ -224,7 +224,7 @@ static tristar_status copy_or_fail(void *arg, tristar_op op, int64_t nrhs, const
   return TRISTAR_OK;
 }
 
-/* The preconditioner fails on the last rank, in any application: all give its status. */
+/* The preconditioner fails on the last rank, in any application: all ranks return its status. */
 static void check_failing_precond(const world *w, tristar_krylov_method method) {
   CLEANUP(close_problem) problem p = open_problem(w, "poisson3d7", 5, &typed_double, TRISTAR_PRECOND_NONE);
   const tristar_krylov_options options = options_of(&typed_double, method);
@@ -248,7 +248,7 @@ static int cancel_on_one(void *arg, const tristar_krylov_point *point) {
   return *(const bool *)arg && point->iteration >= 3;
 }
 
-/* What one rank asks for, or passes wrongly. */
+/* Different options, or wrong arguments, of one rank. */
 static void check_one_rank(const world *w) {
   const bool last = w->rank == w->ranks - 1;
   CLEANUP(close_problem) problem p = open_problem(w, "poisson3d7", 5, &typed_double, TRISTAR_PRECOND_JACOBI);
@@ -268,7 +268,7 @@ static void check_one_rank(const world *w) {
   options.tolerance = last ? -1 : 1e-4;
   CHECK_STATUS(tristar_krylov_set_options(krylov, &options), TRISTAR_ERR_ARGUMENT);
   options.tolerance = 1e-4;
-  options.method = TRISTAR_KRYLOV_GMRES; /* needs more vectors, and sums */
+  options.method = TRISTAR_KRYLOV_GMRES; /* needs more vectors and reductions */
   CHECK_OK(tristar_krylov_set_options(krylov, &options));
   CHECK_OK(tristar_krylov_solve(krylov, p.m, 1, p.b, p.rows, p.x, p.rows, &result));
   CHECK(result.converged);
@@ -295,7 +295,7 @@ static void check_one_rank(const world *w) {
   CHECK(krylov == NULL);
 }
 
-/* Numbers far from one, and several columns, one of zeros; b and x of an empty rank are NULL. */
+/* Numbers far from one, and several columns, one of zeros. b and x of an empty rank are NULL. */
 static void check_columns(const world *w, tristar_krylov_method method) {
   CLEANUP(close_problem) problem p = open_problem(w, "poisson3d7", 5, &typed_double, TRISTAR_PRECOND_JACOBI);
   const tristar_krylov_options options = options_of(&typed_double, method);
@@ -316,7 +316,7 @@ static void check_columns(const world *w, tristar_krylov_method method) {
     CHECK(x[rows + i] == 0 && fabs(ldexp(x[2 * rows + i], -900) - x[i]) <= 1e-8 * fabs(x[i]) + 1e-9);
 }
 
-/* An indefinite matrix is noticed by all. */
+/* All ranks detect an indefinite matrix. */
 static void check_indefinite(const world *w, tristar_krylov_method method) {
   CLEANUP(close_problem) problem p = open_problem(w, "kkt3d", 3, &typed_double, TRISTAR_PRECOND_NONE);
   const tristar_krylov_options options = options_of(&typed_double, method);
@@ -338,7 +338,7 @@ int main(int argc, char **argv) {
   RUN(check_solve(&w, "poisson3d7", 6, &typed_single, TRISTAR_KRYLOV_CG, TRISTAR_PRECOND_JACOBI, true));
   RUN(check_solve(&w, "poisson3d7", 6, &typed_complex_double, TRISTAR_KRYLOV_CG, TRISTAR_PRECOND_IC, false));
   RUN(check_solve(&w, "elasticity3d", 4, &typed_double, TRISTAR_KRYLOV_CG, TRISTAR_PRECOND_JACOBI, true));
-  /* Ranks with preconditioners of different kinds. */
+  /* The kinds of preconditioners differ between ranks. */
   const tristar_precond_kind own = w.rank % 2 == 0 ? TRISTAR_PRECOND_JACOBI : TRISTAR_PRECOND_IC;
   RUN(check_solve(&w, "poisson3d7", 6, &typed_double, TRISTAR_KRYLOV_CG, own, false));
   RUN(check_failing_precond(&w, TRISTAR_KRYLOV_BICGSTAB));

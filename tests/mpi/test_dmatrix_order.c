@@ -1,7 +1,8 @@
-/* Orderings by all ranks that have rows of a matrix, with PT-Scotch: the graph of each rank's rows is that of
- * the whole matrix; orders are permutations, the same in each run, and about as good as those of METIS; a
- * factor has the bits of one whose order rank 0 was given. Disconnected graphs, dense rows, matchings, ranks
- * without rows, fewer rows than ranks. What fails, fails on all ranks, and nothing is lost. */
+/* Orderings with PT-Scotch by all ranks, which have the rows of a matrix. The graph of each rank's rows is
+ * that of the whole matrix. Orders are permutations, the same in each run, and about as good as those of
+ * METIS. A factor has the bits of a factor whose order was passed on rank 0. Also: disconnected graphs, dense
+ * rows, matchings, ranks without rows, fewer rows than ranks. A failure is returned by all ranks, and no
+ * memory is lost. */
 #include "partition/order/ordering.h"
 #include "runtime/mpi/factor/dmatrix_factor.h"
 #include "runtime/mpi/matrix/dmatrix_graph.h"
@@ -17,7 +18,7 @@ static tristar_dmatrix_t *make_whole(const world *w, const shared_matrix *s) {
 
 /* ---- Graphs -------------------------------------------------------------------------------------------- */
 
-/* Row i is to be the pivot of column n - 1 - i, if mapped. */
+/* Row i is the pivot of column n - 1 - i, if mapped. */
 static void check_graph(const world *w, const char *kind, int64_t k, bool mapped) {
   tsi_env *env = tsi_context_env(w->ts);
   CLEANUP(release_shared) shared_matrix s = share_matrix(w, kind, k, &typed_double, TRISTAR_SYMMETRIC);
@@ -28,7 +29,7 @@ static void check_graph(const world *w, const char *kind, int64_t k, bool mapped
   tsi_rows_graph own;
   for (tsi_index i = 0; i < n; i++) map[i] = n - 1 - i;
   const bool symmetric = s.view.symmetry != TRISTAR_GENERAL;
-  CHECK(!mapped || !symmetric); /* there the view has one triangle */
+  CHECK(!mapped || !symmetric); /* a symmetric view has one triangle */
   CHECK_OK(tsi_graph_create(env, n, s.view.ptr, s.view.index, mapped ? map : NULL, symmetric, &graph));
   CHECK_OK(tsi_rows_graph_create(d, mapped ? map + first : NULL, &own));
   CHECK(own.n == here && own.ptr[0] == 0);
@@ -44,7 +45,7 @@ static void check_graph(const world *w, const char *kind, int64_t k, bool mapped
 
 /* ---- Orders -------------------------------------------------------------------------------------------- */
 
-/* Twice the same permutation; on rank 0 the caller's to free. */
+/* Computes the same permutation twice. On rank 0 the caller frees it. */
 static int64_t *find_order(const world *w, const char *what, const shared_matrix *s) {
   tsi_env *env = tsi_context_env(w->ts);
   tristar_dmatrix_t *d = make_whole(w, s);
@@ -65,7 +66,7 @@ static int64_t *find_order(const world *w, const char *what, const shared_matrix
   return permutation;
 }
 
-/* Entries of L; on all ranks. */
+/* Returns the entries of L on all ranks. */
 static int64_t entries_of(const tristar_distributed_t *d) {
   tristar_factor_stats f;
   tristar_analysis_stats a = {.nnz_lower = 0};
@@ -74,7 +75,7 @@ static int64_t entries_of(const tristar_distributed_t *d) {
   return a.nnz_lower;
 }
 
-/* In one layout: a factor by PT-Scotch, one whose order rank 0 is given (if known), and one by METIS. */
+/* Three factors in one layout: by PT-Scotch, with the order passed on rank 0 (if known), and by METIS. */
 static void check_layout(const world *w, const char *what, const shared_matrix *s, wish o, bool known,
                          const int64_t *permutation, double fill) {
   CLEANUP(tristar_dmatrix_destroy) tristar_dmatrix_t *matrix = make(w, &s->rows);
@@ -104,7 +105,7 @@ static void check_layout(const world *w, const char *what, const shared_matrix *
   tristar_distributed_destroy(&d);
 }
 
-/* In all layouts. */
+/* All layouts. */
 static void check_matrix(const world *w, const char *what, const shared_matrix *s, tristar_method method,
                          double fill) {
   OWNED int64_t *permutation = find_order(w, what, s);
@@ -134,8 +135,8 @@ typedef struct pieces {
   shared_matrix s;
 } pieces;
 
-/* The lower triangle by columns: grids, of which vertices that follow each other belong to different ones;
- * then vertices alone. hub: the last vertex meets all others. */
+/* The lower triangle by columns. It consists of grids, with consecutive vertices in different grids, and of
+ * single vertices. hub: the last vertex is adjacent to all others. */
 static pieces *make_pieces(const world *w, int64_t n, bool edges, bool hub) {
   pieces *p = xcalloc(1, sizeof *p);
   int64_t at = 0;
@@ -181,7 +182,7 @@ static void check_pieces(const world *w, const char *what, int64_t n, bool edges
 
 /* ---- Matchings ----------------------------------------------------------------------------------------- */
 
-/* A matrix whose rows stand in reverse order: without the matching's map its graph would be another one. */
+/* A matrix with reversed rows: without the map of the matching its graph would be different. */
 static void check_matching(const world *w) {
   CLEANUP(release_shared) shared_matrix s = share_matrix(w, "convdiff3d", 9, &typed_double, TRISTAR_GENERAL);
   const tristar_layout layout = some_grid(w);
@@ -204,13 +205,13 @@ static void expect_text(const world *w, const char *text) {
   CHECK_ERROR(w->ts, text);
 }
 
-/* One process alone has the matrix; ranks that want different orderings. */
+/* Cancels the analysis at once. */
 static int cancel(void *arg, const tristar_analysis_point *point) {
   ++*(int *)arg;
   return point->seconds >= 0;
 }
 
-/* Rank 0 cancels, and all ranks return the same. */
+/* Rank 0 cancels, and all ranks return the same status. */
 static void check_cancelled(const world *w) {
   CLEANUP(release_shared)
   shared_matrix s = share_matrix(w, "poisson3d7", 6, &typed_double, TRISTAR_SYMMETRIC);
@@ -228,6 +229,7 @@ static void check_cancelled(const world *w) {
   CHECK_OK(tristar_dmatrix_factor(matrix, &o.analysis, &o.options, &d));
 }
 
+/* One process alone has the matrix; ranks request different orderings. */
 static void check_refusals(const world *w) {
   CLEANUP(release_shared)
   shared_matrix s = share_matrix(w, "poisson3d7", 4, &typed_double, TRISTAR_SYMMETRIC);
@@ -251,7 +253,7 @@ static void check_refusals(const world *w) {
   }
 }
 
-/* Every allocation of an ordering, on one rank in turn. */
+/* Each allocation of an ordering fails in turn, on one rank. */
 static void check_memory(const world *w) {
   tsi_env *env = tsi_context_env(w->ts);
   CLEANUP(release_shared) shared_matrix s = share_matrix(w, "convdiff3d", 4, &typed_double, TRISTAR_GENERAL);

@@ -1,9 +1,10 @@
-/* Rows that move to other ranks: the new matrix is the old one in another order, vectors go there and back
- * with their bits, products and solutions agree, and a shuffled grid has fewer entries between ranks. */
+/* Redistribution of rows to other ranks: the new matrix is the old one in another order. Vectors keep their
+ * bits in both directions, and products and solutions agree. A shuffled grid has fewer entries between ranks
+ * than before. */
 #include "tests/support/mpi/dmatrix.h"
 #include "tests/support/subtests.h"
 
-/* Rows and columns of a view, as compressed columns with all entries, in a random order. */
+/* Permutes rows and columns of a view at random; the result is compressed columns with all entries. */
 static void shuffle(tristar_view *v, int64_t *ptr, int32_t *index, char *values, size_t bytes) {
   const int64_t n = v->cols, *old_ptr = v->ptr;
   const int32_t *old_index = v->index;
@@ -68,7 +69,7 @@ static void close_problem(problem *p) {
   free(p->values);
 }
 
-/* Each old row is one new row, and has its entries. */
+/* Each old row is one new row with the same entries. */
 static void check_rows(const problem *p) {
   const int64_t n = p->s.n, rows = p->after.rows;
   OWNED int64_t *origin = xmalloc((size_t)rows * sizeof *origin + 1),
@@ -89,7 +90,7 @@ static void check_rows(const problem *p) {
   CHECK_OK(tristar_dmatrix_get_view(p->new, &view));
   const int64_t *ptr = view.ptr, *all = p->s.view.ptr;
   const int32_t *column = view.index, *index = p->s.view.index;
-  for (int64_t j = 0; j < n; j++) /* the whole matrix, by columns */
+  for (int64_t j = 0; j < n; j++) /* the whole matrix by columns */
     for (int64_t e = all[j]; e < all[j + 1]; e++) {
       const int64_t i = place[index[e]] - p->after.first;
       if (i < 0 || i >= rows) continue;
@@ -99,7 +100,7 @@ static void check_rows(const problem *p) {
     }
 }
 
-/* Y = op(A) X in both orders; X comes back with its bits. */
+/* Y = op(A) X in both orders. X returns with its bits. */
 static void check_vectors(const problem *p, tristar_op op) {
   const typed *t = p->s.t;
   const size_t old = (size_t)p->before.rows, new = (size_t)p->after.rows;
@@ -131,7 +132,7 @@ static void check(const world *w, const char *kind, int64_t k, const typed *t, b
   if (w->rank == 0)
     printf("%s:%d on %d ranks: %d columns of others, %d before\n", kind, (int)k, w->ranks, (int)ghosts[1],
            (int)ghosts[0]);
-  if (shuffled && k >= 8 && w->ranks > 1) /* smaller ones have little but borders */
+  if (shuffled && k >= 8 && w->ranks > 1) /* smaller grids have few inner rows */
     CHECK(3 * ghosts[1] < 2 * ghosts[0]);
 }
 

@@ -1,5 +1,5 @@
-/* Schur complements of matrices whose rows all ranks have: for layouts, methods and scalar types the ones of
- * one process, up to roundoff, with its verdicts; what is asked for wrongly is the same error on all ranks.
+/* Schur complements of matrices whose rows are on all ranks. For layouts, methods and scalar types they equal
+ * those of one process to roundoff, with the same verdicts. A wrong request is the same error on all ranks.
  *
  *   test_dmatrix_schur */
 #include "tests/support/mpi/dmatrix_factor.h"
@@ -7,14 +7,14 @@
 #include "tests/support/subtests.h"
 #include "tristar_schur.h"
 
-/* `count` rows, spread over the matrix, in no order. */
+/* Returns `count` rows, spread over the matrix, in no order. */
 static int64_t *choose(int64_t n, int64_t count) {
   int64_t *unknown = xcalloc((size_t)count, sizeof *unknown);
   for (int64_t k = 0; k < count; k++) unknown[(k * 13 + 3) % count] = k * n / count;
   return unknown;
 }
 
-/* Of rank 0 alone; s: count x count. */
+/* Schur complement of rank 0 alone; s: count x count. */
 static tristar_status on_one_process(const world *w, const shared_matrix *m, const wish *o, int64_t count,
                                      const int64_t *unknown, void *s) {
   CLEANUP(tristar_analysis_destroy) tristar_analysis_t *analysis = NULL;
@@ -50,7 +50,7 @@ static void compare(const char *what, const shared_matrix *m, int64_t count, con
       if (i <= j && m->view.symmetry != TRISTAR_GENERAL) /* a Hermitian diagonal is real, a skew one zero */
         CHECK(b == mirrored(m->view.symmetry, get(m->t, all, i * (count + 2) + j)));
     }
-  for (int64_t j = 0; j < count; j++) /* what is between the columns stays */
+  for (int64_t j = 0; j < count; j++) /* gaps between columns are unchanged */
     CHECK(get(m->t, all, j * (count + 2) + count) == 0);
   CHECK_MSG(error <= epsilon * largest, "%s: error %g, entries up to %g", what, error, largest);
 }
@@ -91,7 +91,7 @@ static void check_complements(const world *w) {
                    TRISTAR_PIVOTING_DELAYED);
 }
 
-/* b := a^-1 b, by elimination with pivots. a: n x n, b: n x columns, by rows. */
+/* b := a^-1 b by elimination with pivoting. a: n x n, b: n x columns, by rows. */
 static void eliminate(int64_t n, number *a, int64_t columns, number *b) {
   for (int64_t k = 0; k < n; k++) {
     int64_t best = k;
@@ -113,7 +113,7 @@ static void eliminate(int64_t n, number *a, int64_t columns, number *b) {
   for (int64_t i = 0; i < n * columns; i++) b[i] /= a[i / columns * (n + 1)];
 }
 
-/* x of op(A) x = b by condensing, a dense solve with the complement on rank 0, and expanding. */
+/* Solves op(A) x = b: condenses, solves with the dense complement on rank 0, and expands. */
 static void solve_by_schur(const world *w, const shared_matrix *m, tristar_dmatrix_schur_t *schur,
                            tristar_op op, int64_t count, const void *complement, int64_t nrhs, const void *b,
                            void *x) {
@@ -154,7 +154,7 @@ static void check_residual(const shared_matrix *m, tristar_dmatrix_t *matrix, tr
             (char)op, all[0], all[1]);
 }
 
-/* Condensing and expanding give the solution of the whole system, also of new values. */
+/* Condensing and expanding give the solution of the whole system, also for new values. */
 static void check_solves(const world *w, const char *kind, int64_t k, const typed *t,
                          tristar_symmetry symmetry, int64_t count, int64_t nrhs) {
   const tristar_op ops[] = {TRISTAR_N, TRISTAR_T, TRISTAR_C};
@@ -199,7 +199,7 @@ static void check_solves(const world *w, const char *kind, int64_t k, const type
   CHECK_STATUS(tristar_dmatrix_schur_get(schur, NULL, count), TRISTAR_ERR_ARGUMENT);
 }
 
-/* The neighbours of a row without a diagonal entry are S: nothing is left of the row. */
+/* All neighbours of a row without a diagonal entry are in S, so the row has no entries left. */
 static void check_singular(const world *w, tristar_method method) {
   const tristar_layout layout = some_grid(w);
   wish o = wish_of(&layout, method);
@@ -216,7 +216,7 @@ static void check_singular(const world *w, tristar_method method) {
   CHECK_STATUS(on_all(w, &m, &o, 8, unknown, s, 10), TRISTAR_ERR_SINGULAR);
 }
 
-/* Rows of A_II sum up to zero: it is singular to working precision, though no pivot vanishes. */
+/* Rows of A_II sum up to zero: it is singular to working precision, but no pivot vanishes. */
 static void check_null_vector(const world *w, tristar_method method, tristar_singular singular) {
   const tristar_layout layout = some_grid(w);
   wish o = wish_of(&layout, method);
@@ -272,7 +272,7 @@ static void check_errors(const world *w) {
   }
   o.options.engine = TRISTAR_ENGINE_SERIAL;
   CLEANUP(tristar_dmatrix_destroy) tristar_dmatrix_t *matrix = make(w, &m.rows);
-  CHECK_OK(tristar_dmatrix_schur(matrix, 2, right, &o.analysis, &o.options, s, 2)); /* what products keep */
+  CHECK_OK(tristar_dmatrix_schur(matrix, 2, right, &o.analysis, &o.options, s, 2)); /* memory of products */
   allocation_failures failing = fail_allocations_on(w->ranks - 1, w->ts);
   failing.first = 60;
   failing.sparse = 40;

@@ -1,6 +1,7 @@
-/* Additive Schwarz preconditioners of matrices whose rows lie on all ranks: without overlap they are block
- * Jacobi, with subdomains that have all rows each is A^-1; they are Hermitian unless restricted; more overlap
- * takes fewer iterations; the same bits come out again; what is wrong on one rank all are told. */
+/* Additive Schwarz preconditioners of matrices whose rows are on all ranks. Without overlap they are block
+ * Jacobi. If each subdomain has all rows, each one is A^-1. They are Hermitian unless restricted. More
+ * overlap takes fewer iterations. Repeated applications have the same bits. An error of one rank is returned
+ * by all ranks. */
 #include <limits.h>
 
 #include "tests/support/mpi/dmatrix.h"
@@ -54,7 +55,7 @@ static void apply(const problem *p, tristar_precond_t *m, tristar_op op, int64_t
                                  p->rows));
 }
 
-/* x^H y over all ranks. */
+/* Returns x^H y over all ranks. */
 static number inner(const problem *p, const char *x, const char *y) {
   double sum[2] = {0, 0};
   for (int64_t i = 0; i < p->rows; i++) {
@@ -84,7 +85,8 @@ static void check_without_overlap(const world *w, const typed *t, tristar_precon
   }
 }
 
-/* Complete factors of subdomains that have all rows: M is A, or the number of ranks times it. */
+/* Complete factors of subdomains that have all rows: M is A, or A divided by the number of ranks that have
+ * rows. */
 static void check_whole(const world *w, const typed *t) {
   CLEANUP(close_problem) problem p = open_problem(w, "convdiff3d", 4, t, TRISTAR_GENERAL);
   for (int restricted = 0; restricted < 2; restricted++) {
@@ -139,8 +141,8 @@ static void check_iterations(const world *w, const char *kind, tristar_precond_k
   CLEANUP(close_problem)
   problem p = open_problem(w, kind, 9, &typed_double, cg ? TRISTAR_SYMMETRIC : TRISTAR_GENERAL);
   int64_t before = 0;
-  for (int overlap = 1; overlap <= 3;
-       overlap += 2) { /* without the first rows of others sums may weigh more than they gain */
+  /* Starts at 1: the sums of the first overlap may cost more iterations than they save. */
+  for (int overlap = 1; overlap <= 3; overlap += 2) {
     tristar_precond_t *m = make(&p, local, overlap, !cg);
     const int64_t now = iterate(&p, m, method);
     CHECK_MSG(overlap == 1 || now <= before, "%s, overlap %d: %d iterations, not fewer than %d", kind,
@@ -175,8 +177,7 @@ static void check_mistakes(const world *w) {
   CHECK_STATUS(tristar_precond_update(m, &p.s.view), TRISTAR_ERR_UNSUPPORTED);
   tristar_precond_destroy(&m);
   close_problem(&p);
-  p = open_problem(w, "kkt3d", 3, &typed_double,
-                   TRISTAR_SYMMETRIC); /* zeros on the diagonal, of some ranks */
+  p = open_problem(w, "kkt3d", 3, &typed_double, TRISTAR_SYMMETRIC); /* zeros on the diagonal of some ranks */
   options = options_of(TRISTAR_PRECOND_JACOBI);
   CHECK_STATUS(tristar_dmatrix_schwarz(p.d, &options, 1, 0, &m), TRISTAR_ERR_SINGULAR);
   CHECK(m == NULL);

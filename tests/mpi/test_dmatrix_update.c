@@ -1,6 +1,6 @@
-/* New values of matrices whose rows lie on all ranks, and of their approximate inverses: what is updated has
- * the bits of what is made anew, but that inverses keep their pattern, and are those that one process
- * updates; after a failure a matrix is what it was, and an inverse gives STALE. */
+/* New values of matrices whose rows are on all ranks, and of their approximate inverses. An updated object
+ * has the bits of a new one. Inverses keep their pattern, and equal inverses that one process updates. After
+ * a failure a matrix is unchanged, and an inverse gives STALE. */
 #include <limits.h>
 
 #include "tests/support/mpi/dmatrix.h"
@@ -31,7 +31,7 @@ static double scale_of(int64_t i) {
   return 1 + 0.125 * (double)(i % 7);
 }
 
-/* A becomes D A D, positive definite as it was. */
+/* Replaces A by D A D; a definite A stays definite. */
 static void change_values(problem *p) {
   const tristar_view *v = &p->s.view;
   const int64_t *ptr = v->ptr;
@@ -49,7 +49,7 @@ static void must_name(const world *w, const char *text) {
 
 /* ---- The matrix ---------------------------------------------------------------------------------------- */
 
-/* op(A) X for all ops, one after the other. */
+/* Returns op(A) X for all ops, one after the other. */
 static char *all_products(const problem *p, tristar_dmatrix_t *d, const void *x) {
   const size_t bytes = (size_t)p->rows * COLUMNS * p->t->bytes;
   char *y = xmalloc(3 * bytes + 1), *own = take_vectors(&p->s, x);
@@ -64,7 +64,7 @@ static bool is_same(const problem *p, const char *a, const char *b) {
   return memcmp(a, b, 3 * (size_t)p->rows * COLUMNS * p->t->bytes) == 0;
 }
 
-/* before: the transposes and the rows in one piece are there before the update. */
+/* before: the transposes and the contiguous rows exist before the update. */
 static void check_matrix(const world *w, const char *kind, int64_t k, const typed *t, bool before) {
   CLEANUP(close_problem) problem p = open_problem(w, kind, k, t);
   CLEANUP(tristar_dmatrix_destroy) tristar_dmatrix_t *fresh;
@@ -115,8 +115,8 @@ static size_t product_bytes(const tristar_krylov_t *k) {
   return stats.product_bytes;
 }
 
-/* Products read the lower half while the values are those of a symmetric matrix, and all rows else; a solver
- * that was made before tells so. */
+/* Products read one triangle while the values are symmetric, else all rows. A solver created before returns
+ * an error. */
 static void check_halving(const world *w) {
   OWNED dense_rows *rows = xcalloc(1, sizeof *rows);
   double x[BLOCK], y[BLOCK];
@@ -133,7 +133,7 @@ static void check_halving(const world *w) {
     if (turn == 0) CHECK_OK(tristar_dmatrix_krylov(d, NULL, &k));
     bytes[turn] = product_bytes(k);
     CHECK_OK(tristar_dmatrix_multiply(d, TRISTAR_N, 1, NULL, x, BLOCK, NULL, y, BLOCK));
-    for (int i = 0; i < BLOCK; i++) { /* whole numbers: exact */
+    for (int i = 0; i < BLOCK; i++) { /* integers: exact */
       double sum = 0;
       for (int j = 0; j < BLOCK; j++) sum += rows->values[BLOCK * i + j] * x[j];
       CHECK_MSG(y[i] == sum, "turn %d, row %d: %g, not %g", turn, i, y[i], sum);
@@ -152,7 +152,7 @@ static tristar_precond_options options_of(int64_t steps, int power) {
   return o;
 }
 
-/* This rank's rows of M^-1 X; alone: of one process. */
+/* Returns this rank's rows of M^-1 X. alone: M of one process. */
 static void *apply(const problem *p, tristar_precond_t *m, bool alone, const void *x) {
   const int64_t n = alone ? p->s.n : p->rows;
   char *b = alone ? NULL : take_vectors(&p->s, x), *y = xmalloc((size_t)n * COLUMNS * p->t->bytes + 1);
@@ -174,7 +174,7 @@ static void check_near(const problem *p, void *x, void *y, double roundoff) {
   free(y);
 }
 
-/* As one process does, whose rows have the same patterns, also for the values of the beginning. */
+/* Compares with one process, whose rows have the same patterns, also for the first values. */
 static void check_inverse(const world *w, const char *kind, int64_t k, const typed *t,
                           const tristar_precond_options *o) {
   CLEANUP(close_problem) problem p = open_problem(w, kind, k, t);
@@ -199,7 +199,7 @@ static void check_inverse(const world *w, const char *kind, int64_t k, const typ
   CHECK(stats.setup_seconds >= stats.symbolic_seconds && stats.numeric_seconds >= 0);
 }
 
-/* A solver goes on with the new values of its matrix. */
+/* A solver continues with the new values of its matrix. */
 static void check_solver(const world *w) {
   CLEANUP(close_problem) problem p = open_problem(w, "diffusion3d", 7, &typed_double);
   const tristar_precond_options o = options_of(5, 0);
@@ -226,7 +226,7 @@ static void check_solver(const world *w) {
 
 enum { ROWS = 40 };
 
-/* A tridiagonal matrix of n rows in blocks that end `moved` rows later, but for the last. */
+/* A tridiagonal matrix of n rows. All blocks but the last end `moved` rows later. */
 typedef struct band {
   int64_t first, end, ptr[ROWS + 2];
   int32_t index[3 * ROWS + 3];
@@ -234,7 +234,7 @@ typedef struct band {
   tristar_view view;
 } band;
 
-/* special: a row whose diagonal entry is another one, and, missing, whose couplings are not there. */
+/* special: a row with another diagonal entry and, if `missing`, without couplings. */
 static void make_band(const world *w, int64_t n, int64_t moved, int64_t special, double diagonal,
                       bool missing, band *a) {
   *a = (band){.first = first_row(w, n, w->rank), .end = first_row(w, n, w->rank + 1)};
@@ -253,7 +253,7 @@ static void make_band(const world *w, int64_t n, int64_t moved, int64_t special,
                         a->values);
 }
 
-/* The special row is the first of the last rank. */
+/* The special row is the first row of the last rank. */
 static void check_errors(const world *w) {
   static band good, bad;
   const int64_t special = first_row(w, ROWS, w->ranks - 1) + (w->ranks == 1);
@@ -298,7 +298,7 @@ static void check_errors(const world *w) {
   for (int64_t i = 0; i < n; i++) CHECK(fabs(y[i] - z[i]) <= 1e-14);
 }
 
-/* Inverses that are none of the matrix. */
+/* Inverses of another matrix. */
 static void check_other(const world *w) {
   static band a, b;
   const tristar_precond_options o = options_of(3, 0);
@@ -334,7 +334,7 @@ static void check_other(const world *w) {
   tristar_dmatrix_destroy(&d);
 }
 
-/* An allocation that fails on one rank fails on all, and leaves nothing behind. */
+/* An allocation that fails on one rank gives all ranks the error, and no memory is lost. */
 static void check_memory(const world *w) {
   CLEANUP(close_problem) problem p = open_problem(w, "poisson3d7", 4, &typed_double);
   const tristar_precond_options o = options_of(3, 0);
@@ -342,7 +342,7 @@ static void check_memory(const world *w) {
   OWNED void *x = make_vectors(&typed_double, p.s.n, 2);
   OWNED char *y = all_products(&p, p.d, x);
   CHECK_OK(tristar_dmatrix_fsai(p.d, &o, 2, &m));
-  CHECK_OK(tristar_dmatrix_update(p.d, &p.s.rows.view)); /* what is kept is there */
+  CHECK_OK(tristar_dmatrix_update(p.d, &p.s.rows.view)); /* allocates the memory that is kept */
   CHECK_OK(tristar_dmatrix_fsai_update(p.d, m));
   allocation_failures failing = fail_allocations_on(w->ranks - 1, w->ts);
   failing.stride = 13;
@@ -379,7 +379,7 @@ int main(int argc, char **argv) {
   }
   RUN(check_inverse(&w, "diffusion3d", 5, &typed_double, &filtered));
   RUN(check_inverse(&w, "elasticity3d", w.ranks == 4 ? 5 : 6, &typed_double,
-                    &nodes)); /* ranks have whole points */
+                    &nodes)); /* no rank divides a point */
   RUN(check_inverse(&w, "poisson3d7", 5, &typed_double, &single));
   RUN(check_matrix(&w, "poisson3d7", 1, &typed_double, true)); /* one row */
   RUN(check_inverse(&w, "poisson3d7", 1, &typed_double, &adaptive));

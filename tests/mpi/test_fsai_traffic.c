@@ -1,6 +1,6 @@
-/* Counts of messages and bytes of sparse approximate inverses on many ranks, made on one process, are those
- * of real runs: of the set-up, and of products with A, G and G^H. The calls of MPI are watched by functions
- * of the same names. And they do not grow with the number of ranks once there is one in the middle. */
+/* Messages and bytes of sparse approximate inverses on many ranks, counted on one process, equal those of
+ * real runs: of the set-up, and of products with A, G and G^H. Functions with the names of MPI functions
+ * count the calls. With three or more ranks the counts do not grow with their number. */
 #include "runtime/iterate/precond/fsai_traffic.h"
 
 #include "tests/support/mpi/dmatrix.h"
@@ -38,7 +38,7 @@ int MPI_Send_init(const void *buffer, int count, MPI_Datatype type, int to, int 
 }
 
 int MPI_Start(MPI_Request *request) {
-  for (int k = requests - 1; k >= 0; k--) /* one that was freed may come again */
+  for (int k = requests - 1; k >= 0; k--) /* MPI may reuse a freed request */
     if (request_of[k] == *request) {
       started.messages++;
       started.bytes += bytes_of[k];
@@ -72,7 +72,7 @@ static tristar_precond_options options_of(int power) {
 static void check_run(const world *w, const char *kind, int64_t k, const typed *t, int power) {
   CLEANUP(release_shared) shared_matrix s = share_matrix(w, kind, k, t, TRISTAR_HERMITIAN);
   const tristar_precond_options options = options_of(power);
-  const int levels = 3; /* as many as there are steps: G is that of one process */
+  const int levels = 3; /* as many as steps: G is that of one process */
   OWNED tsi_index *start = xmalloc((size_t)(w->ranks + 1) * sizeof *start);
   OWNED tsi_fsai_rank *counted = xmalloc((size_t)w->ranks * sizeof *counted);
   CLEANUP(tristar_precond_destroy) tristar_precond_t *alone, *m;
@@ -89,7 +89,7 @@ static void check_run(const world *w, const char *kind, int64_t k, const typed *
              (tsi_sent){own->gather.messages + own->ghosts.messages, own->gather.bytes + own->ghosts.bytes},
              exchanged);
   CHECK(own->rows == s.end - s.first);
-  CHECK_OK(tristar_precond_apply(m, TRISTAR_N, 1, b, s.n, x, s.n)); /* makes what products need */
+  CHECK_OK(tristar_precond_apply(m, TRISTAR_N, 1, b, s.n, x, s.n)); /* allocates what products need */
   CHECK_OK(tristar_dmatrix_multiply(d, TRISTAR_N, 1, NULL, b, s.n, NULL, x, s.n));
   clear();
   CHECK_OK(tristar_precond_apply(m, TRISTAR_N, 1, b, s.n, x, s.n));

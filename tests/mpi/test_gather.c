@@ -1,11 +1,11 @@
-/* Rows of a matrix on any number of ranks become the matrix again, on rank 0: blocks of rows with indices
- * from 0 and from 1, with values and without; and what one rank passes wrongly, or fails with, all are told.
- */
+/* Rows of a matrix on any number of ranks are gathered to the matrix on rank 0: blocks of rows with indices
+ * from 0 and from 1, with and without values. A wrong argument or a failure of one rank is returned by all
+ * ranks. */
 #include "tests/support/mpi/dmatrix.h"
 #include "tests/support/mpi/rank_allocations.h"
 #include "tests/support/subtests.h"
 
-/* Blocks of rows on all ranks, the first of them empty if there are three, become the matrix again. */
+/* Gathers blocks of rows of all ranks. With three ranks the first block is empty. */
 static void check_gather(const world *w, const char *kind, int64_t k) {
   tristar_matrix_t *matrix, *gathered;
   tristar_view view, got;
@@ -29,7 +29,7 @@ static void check_gather(const world *w, const char *kind, int64_t k) {
     tristar_matrix_destroy(&gathered);
   }
   mine.view.values = mine.values;
-  /* what one rank passes wrongly, all are told */
+  /* All ranks return an error of one rank's arguments. */
   const tristar_view right = mine.view;
   if (w->rank == w->ranks - 1) mine.view.rows--;
   CHECK_STATUS(tristar_matrix_gather(w->ts, MPI_COMM_WORLD, &mine.view, &gathered), TRISTAR_ERR_RECTANGULAR);
@@ -62,8 +62,8 @@ static void check_gather(const world *w, const char *kind, int64_t k) {
   tristar_matrix_destroy(&matrix);
 }
 
-/* Both entries of a pair of a symmetric matrix, on the first and on the last rank: refused, and all are told
- * which. Of a general one they are two entries. */
+/* The first and the last rank store both entries of a pair of a symmetric matrix: all ranks return an error
+ * that names the pair. In a general matrix they are two entries. */
 static void check_gather_pair(const world *w) {
   const int32_t n = 2 * w->ranks, first = 2 * w->rank;
   const bool top = w->rank == 0, bottom = w->rank == w->ranks - 1;
@@ -99,8 +99,8 @@ static void check_gather_pair(const world *w) {
   }
 }
 
-/* A Hermitian matrix with one row on each rank; an imaginary number on the diagonal of the last one is an
- * error on all of them. */
+/* A Hermitian matrix with one row on each rank: an imaginary number on the diagonal of the last row is an
+ * error on all ranks. */
 static void check_gather_diagonal(const world *w) {
   const int64_t ptr[] = {0, 1};
   const int32_t index[] = {w->rank};

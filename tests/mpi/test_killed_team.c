@@ -1,14 +1,14 @@
-/* A rank that is killed while a team of ranks factors a front that they share: for killed_team.sh, which
- * wants the run to end. Not killed, it factors, and tells how many diagonal blocks of shared fronts the rank
- * did.
+/* A rank is killed while a team of ranks factors a shared front. For killed_team.sh, which requires that the
+ * run ends. If no rank is killed, the test factors and prints the number of diagonal blocks of shared fronts
+ * that the rank computed.
  *
- *   test_killed_team tasks|serial VICTIM COUNT: that rank kills itself at its COUNT-th block; 0: at none */
+ *   test_killed_team tasks|serial VICTIM COUNT: rank VICTIM kills itself at its COUNT-th block; 0: at none */
 #include <signal.h>
 
 #include "runtime/factor/numeric.h"
 #include "tests/support/mpi/dmatrix_factor.h"
 
-static const tsi_factorization_options small = {16, 1e4, 1e5, 0}; /* many teams, of small fronts */
+static const tsi_factorization_options small = {16, 1e4, 1e5, 0}; /* many teams of small fronts */
 
 static long count, fatal;
 
@@ -16,7 +16,7 @@ void __real_tsi_front_diagonal(tsi_numeric *numeric, const tsi_front_stripe *str
                                tsi_index panel);
 void __wrap_tsi_front_diagonal(tsi_numeric *numeric, const tsi_front_stripe *stripe, tsi_index f,
                                tsi_index panel);
-/* On one worker: one at a time. */
+/* One worker, so one call at a time. */
 void __wrap_tsi_front_diagonal(tsi_numeric *numeric, const tsi_front_stripe *stripe, tsi_index f,
                                tsi_index panel) {
   const tsi_panels *panels = numeric->analysis->panels;

@@ -1,5 +1,5 @@
 /* Objects on all ranks and their context are destroyed in any order, the same on all ranks, also after
- * MPI_Finalize; a child of fork() gets errors from them, and may destroy them. */
+ * MPI_Finalize. A child of fork() gets errors from them, and may destroy them. */
 #include <mpi.h>
 
 #include "tests/support/random.h"
@@ -19,11 +19,11 @@ typedef struct ranks_objects {
   tristar_distributed_request_t *request; /* of `distributed`: waited for at the end */
   tristar_analysis_t *analysis;           /* on rank 0 */
   tristar_trace_t *trace;                 /* likewise */
-  int64_t n, rows;                        /* of `of_rows` and the matrix, here */
+  int64_t n, rows;                        /* rows of `of_rows` and of the matrix on this rank */
   double *b, *x;                          /* n */
 } ranks_objects;
 
-/* order n on rank 0: b and x of a distributed factor are its. */
+/* Order n on rank 0: rank 0 has all of b and x of a distributed factor. */
 static void make_factors(ranks_objects *o, int rank, int ranks) {
   tristar_distributed_options options = DEFAULTS(tristar_distributed_options);
   CLEANUP(tristar_matrix_destroy) tristar_matrix_t *matrix = NULL;
@@ -35,7 +35,7 @@ static void make_factors(ranks_objects *o, int rank, int ranks) {
   }
   CHECK_OK(
       tristar_distributed_factor(o->ts, MPI_COMM_WORLD, o->analysis, view.values, &options, &o->distributed));
-  options.transport = TRISTAR_TRANSPORT_DIRECT; /* one of StarPU-MPI's is there at a time */
+  options.transport = TRISTAR_TRANSPORT_DIRECT; /* StarPU-MPI allows one at a time */
   CHECK_OK(tristar_dmatrix_factor(o->matrix, NULL, &options, &o->of_rows));
 }
 
@@ -106,7 +106,7 @@ static void release(ranks_objects *o, tristar_status waited) {
   free(o->x);
 }
 
-/* With what is left. */
+/* Uses the remaining objects. */
 static void use(ranks_objects *o, tristar_status expected) {
   tristar_precond_t *const precond[] = {NULL, o->fsai, o->schwarz, o->block};
   tristar_krylov_result result;
@@ -124,7 +124,7 @@ static void use(ranks_objects *o, tristar_status expected) {
                  expected);
 }
 
-/* The same on all ranks. */
+/* The same shuffle on all ranks. */
 static void shuffle(uint64_t seed, int *kind) {
   uint64_t state = seed;
   for (int k = 0; k < KINDS; k++) kind[k] = k;
@@ -164,7 +164,7 @@ static void work_in_child(ranks_objects *o, uint64_t seed) {
   shuffle(seed, kind);
   for (int k = 0; k < KINDS; k++) destroy(o, kind[k]);
   release(o, TRISTAR_ERR_UNSUPPORTED);
-  tristar_t *ts = make(true); /* without StarPU, as the parent has started it, or with it */
+  tristar_t *ts = make(true); /* without StarPU, if the parent started it, or with it */
   tristar_dmatrix_t *matrix;
   CLEANUP(tristar_matrix_destroy) tristar_matrix_t *whole;
   tristar_config config = DEFAULTS(tristar_config);
@@ -172,7 +172,7 @@ static void work_in_child(ranks_objects *o, uint64_t seed) {
                TRISTAR_ERR_UNSUPPORTED);
   CHECK(matrix == NULL);
   CHECK_STATUS(tristar_mpi_share_cores(MPI_COMM_WORLD, &config), TRISTAR_ERR_UNSUPPORTED);
-  CHECK_OK(tristar_matrix_generate(ts, "s2d9pt", 5, &whole)); /* what needs no MPI works */
+  CHECK_OK(tristar_matrix_generate(ts, "s2d9pt", 5, &whole)); /* calls without MPI succeed */
   tristar_destroy(&ts);
 }
 
@@ -204,7 +204,7 @@ int main(int argc, char **argv) {
   if (level < MPI_THREAD_MULTIPLE) SKIP("MPI has no MPI_THREAD_MULTIPLE");
   for (int seed = 0; seed < rounds; seed++) RUN(check_order((uint64_t)seed, starpu));
   RUN(check_fork(starpu));
-  make_objects(make(starpu), &o); /* a garbage collector may come after MPI_Finalize */
+  make_objects(make(starpu), &o); /* a garbage collector may run after MPI_Finalize */
   CHECK_OK(tristar_distributed_solve_wait(&o.request, NULL));
   shuffle(1, kind);
   MPI_Finalize();

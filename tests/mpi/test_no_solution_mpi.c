@@ -1,7 +1,7 @@
-/* Singular systems that have no solution, on all ranks: factored with perturbed pivots, the residual of the
- * refinement is the true one, which is large; Krylov methods do not converge. x is so large that b - A x in
- * the type of the matrix may be zero. Systems in far units that have solutions: one that is returned solves
- * the system in any units.
+/* Singular systems without a solution, on all ranks. They are factored with perturbed pivots; the residual of
+ * the refinement is the true residual, which is large; Krylov methods do not converge. x is so large that b -
+ * A x in the type of the matrix may be zero. Also systems with a solution and with units of very different
+ * sizes: a returned solution solves the system in any units.
  *
  *   test_no_solution_mpi */
 #include "runtime/iterate/refine/system_plan.h"
@@ -64,7 +64,7 @@ static void check_krylov(const rows_here *h, tristar_dmatrix_t *matrix, tristar_
   CHECK_OK(tristar_dmatrix_krylov(matrix, &options, &krylov));
   CHECK_OK(tristar_krylov_solve(krylov, NULL, 1, h->b, h->ld, x, h->ld, &result));
   CHECK_MSG(!result.converged, "method %d, n = %d: converged", (int)method, h->whole.n);
-  /* of the least residual, which has entries of one size */
+  /* The least residual has entries of one size. */
   CHECK_MSG(result.true_residual > 0.5 * h->whole.residual,
             "method %d, n = %d: true residual %g, at least %g", (int)method, h->whole.n, result.true_residual,
             h->whole.residual);
@@ -72,8 +72,8 @@ static void check_krylov(const rows_here *h, tristar_dmatrix_t *matrix, tristar_
 
 enum { UNITS_MOST = 24 };
 
-/* [H B^T; B 0] of small integers with a constraint that is a multiple of another, and b = A x for integers x.
- * Rows and columns have units, powers of two. */
+/* [H B^T; B 0] of small integers with a constraint that is a multiple of another one, and b = A x for
+ * integers x. Rows and columns have units, which are powers of two. */
 typedef struct far_system {
   int n;
   double a[UNITS_MOST][UNITS_MOST], b[UNITS_MOST], row[UNITS_MOST], column[UNITS_MOST];
@@ -127,7 +127,7 @@ static tristar_dmatrix_t *share_far_system(const world *w, const far_system *s, 
   return matrix;
 }
 
-/* In units. All ranks have the whole x. */
+/* The residual in units. All ranks have the whole x. */
 static double residual_of(const far_system *s, const float *x) {
   double of_r = 0, of_b = 0;
   for (int i = 0; i < s->n; i++) {
@@ -139,7 +139,7 @@ static double residual_of(const far_system *s, const float *x) {
   return of_b > 0 ? of_r / of_b : 0;
 }
 
-/* Ranks bring the entries together as one process with all of them does. */
+/* Ranks scale the entries as one process with all entries does. */
 static void check_scaling(const world *w, const far_system *s, tristar_distributed_t *d) {
   double row[UNITS_MOST], column[UNITS_MOST], of_row[UNITS_MOST], of_column[UNITS_MOST];
   int32_t ptr[UNITS_MOST + 1] = {0}, index[UNITS_MOST * UNITS_MOST], at = 0;
@@ -217,7 +217,7 @@ int main(void) {
     make_rows(&w, t, seed, &h);
     CHECK_OK(tristar_dmatrix_create(w.ts, MPI_COMM_WORLD, &h.view, NULL, &matrix));
     check_factor(&w, t, &h, matrix);
-    if (h.whole.residual < 0.02) continue; /* nearly a solution */
+    if (h.whole.residual < 0.02) continue; /* nearly solvable */
     check_krylov(&h, matrix, TRISTAR_KRYLOV_GMRES);
     check_krylov(&h, matrix, TRISTAR_KRYLOV_BICGSTAB);
   }

@@ -1,6 +1,6 @@
-/* One-sided messages in a window of MPI: the heaps of all ranks have the largest size that any rank asks for;
- * data of a put is there after its signal; teams meet; a rank that does not come makes the others fail in
- * time. */
+/* One-sided messages in a window of MPI. The heaps of all ranks have the largest size that a rank requests.
+ * The data of a put arrive before its signal. Teams synchronize. A rank that does not call makes the others
+ * fail in time. */
 #include "runtime/mpi/oneside/oneside.h"
 
 #include "tests/mpi/oneside_traffic.h"

@@ -1,5 +1,5 @@
-/* One-sided messages between processes that share memory after fork(): data of a put is there after its
- * signal; a peer that is killed or stopped makes the waits of all others fail in time, with peer and flag.
+/* One-sided messages between processes that share memory after fork(). The data of a put arrive before its
+ * signal. If a peer is killed or stopped, the waits of all others fail in time, with peer and flag.
  *
  *   test_oneside_fork PES */
 #include <signal.h>
@@ -12,7 +12,7 @@
 #include "runtime/base/clock.h"
 #include "tests/mpi/oneside_traffic.h"
 
-#define SECONDS 1.0 /* of deadlines that pass */
+#define SECONDS 1.0 /* deadlines that expire */
 
 typedef struct world {
   tsi_env env;
@@ -26,7 +26,7 @@ static void open_heaps(world *w, char *memory) {
   for (int32_t pe = 0; pe < w->pes; pe++) w->base[pe] = memory + bytes * (size_t)pe;
 }
 
-/* Each PE runs `body` in a process of its own. Returns how many ended well. */
+/* Each PE runs `body` in a process of its own. Returns the number of successful processes. */
 static int32_t run(world *w, double seconds, void (*body)(tsi_oneside *)) {
   pid_t *child = xcalloc((size_t)w->pes, sizeof *child);
   int32_t well = 0;
@@ -68,7 +68,7 @@ static bool is_victim(const tsi_oneside *port) {
   return tsi_oneside_heap(port)->pe == tsi_oneside_heap(port)->pes - 1;
 }
 
-/* The others wait for the victim, directly or for each other. */
+/* The others wait for the victim, directly or through each other. */
 static void expect_failure(tsi_oneside *port) {
   const int32_t pe = tsi_oneside_heap(port)->pe, pes = tsi_oneside_heap(port)->pes;
   char expected[80];
@@ -91,8 +91,8 @@ static void stopped(tsi_oneside *port) {
   expect_failure(port);
 }
 
-/* A flag that holds an older epoch ends no wait, one that holds a later epoch does, also across the largest
- * number. */
+/* A flag with an older epoch ends no wait. A flag with a later epoch does, also if the number wraps
+ * around. */
 static void epochs(tsi_oneside *port) {
   const int32_t pe = tsi_oneside_heap(port)->pe;
   tsi_oneside_signal(port, pe, MESSAGE, INT32_MAX);

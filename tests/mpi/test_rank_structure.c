@@ -1,6 +1,7 @@
-/* What each rank has of a factor that all ranks make of their rows, run by mpiexec: beside the values of its
- * share no rank keeps more than its part of what one process keeps, in all layouts; while it is made, no rank
- * has more than its part of what tristar_factor has; answers of a directory are those of the whole list.
+/* Memory of each rank for a factor that all ranks compute from their rows, run by mpiexec. Apart from the
+ * values of its share, each rank keeps at most its part of the memory of one process, in all layouts. During
+ * the factorization each rank has at most its part of the peak of tristar_factor. Answers of a directory
+ * equal those of the whole list.
  *
  *   test_rank_structure */
 #include "runtime/mpi/comm/directory.h"
@@ -9,15 +10,15 @@
 
 /* ---- What is kept -------------------------------------------------------------------------------------- */
 
-/* What only rank 0 of several has: the pivots of all columns, their order and its reverse; where all panels
- * begin. */
+/* Memory that only rank 0 of several has: the pivots of all columns, their order and its inverse; the
+ * beginnings of all panels. */
 static double root_bytes(const world *w, const tristar_distributed_t *d) {
   if (w->rank > 0 || tsi_transport_size(d->transport) == 1) return 0;
   const double panels = d->source->analysis->panels->count;
   return ((d->process->kind.pivots ? 3 * (double)d->n : 0) + panels) * sizeof(tsi_index);
 }
 
-/* Bytes that the library has beside these and the values of the factor, in a communicator. */
+/* Bytes that the library keeps in a communicator in addition to these and the values of the factor. */
 static double kept(const world *w, MPI_Comm comm, const char *kind, int64_t k, const wish *o) {
   tristar_dmatrix_t *matrix;
   tristar_distributed_t *d;
@@ -35,7 +36,7 @@ static double kept(const world *w, MPI_Comm comm, const char *kind, int64_t k, c
   return (double)(after.current_bytes - before.current_bytes) - beside;
 }
 
-/* shares: of what one process has, at most; above the share of a rank there are separators. */
+/* shares: upper bound relative to one process. In addition to its share a rank has separators. */
 static void check_kept(const world *w, const char *kind, int64_t k, tristar_method method, double shares) {
   tristar_layout one = DEFAULTS(tristar_layout);
   wish o = wish_of(&one, method);
@@ -60,7 +61,7 @@ static void check_kept(const world *w, const char *kind, int64_t k, tristar_meth
 
 /* ---- The peak ------------------------------------------------------------------------------------------ */
 
-/* Of tristar_factor on this process alone. */
+/* Peak of tristar_factor on this process alone. */
 static double peak_alone(const world *w, const char *kind, int64_t k) {
   tristar_matrix_t *matrix;
   tristar_factor_stats stats;
@@ -76,7 +77,7 @@ static double peak_alone(const world *w, const char *kind, int64_t k) {
   return (double)stats.peak_bytes;
 }
 
-/* On two grids, and on one if there are two ranks, at most so much of it. */
+/* On two grids (two ranks: on one grid) the peak is at most this fraction of the peak of one process. */
 static void check_peak_of(const world *w, const char *kind, int64_t k, int pz, double alone, double most) {
   CLEANUP(tristar_dmatrix_destroy) tristar_dmatrix_t *matrix;
   CLEANUP(tristar_distributed_destroy) tristar_distributed_t *d;
@@ -102,7 +103,7 @@ static void check_peak(const world *w, const char *kind, int64_t k) {
 
 /* ---- Directories --------------------------------------------------------------------------------------- */
 
-/* Entry i is n - 1 - i; each rank asks for others, some twice, and for some that are none. */
+/* Entry i is n - 1 - i. Each rank requests different entries, some twice, and some that do not exist. */
 static void check_directory(const world *w, int64_t n) {
   tsi_env *env = tsi_context_env(w->ts);
   tsi_transport *transport;
@@ -120,7 +121,7 @@ static void check_directory(const world *w, int64_t n) {
     CHECK(answer[i] == (asked[i] >= 0 && asked[i] < n ? n - 1 - asked[i] : TSI_NONE));
   CHECK_OK(tsi_directory_ask(env, transport, NULL, TRISTAR_OK, count, asked, answer));
   for (tsi_count i = 0; i < count; i++) CHECK(answer[i] == asked[i]);
-  /* what one rank has found before all have */
+  /* An error of one rank before the common call. */
   const tristar_status mine = w->rank == w->ranks - 1 ? TRISTAR_ERR_MEMORY : TRISTAR_OK;
   CHECK(tsi_directory_ask(env, transport, directory, mine, count, asked, answer) == TRISTAR_ERR_MEMORY);
   TSI_FREE(env, directory);

@@ -1,38 +1,39 @@
-/* Verdicts on small matrices that are hard to judge (nasty_systems.h) are the same on one process and on all
- * layouts of the ranks, for a matrix on rank 0 and for one whose rows are on all ranks: the status of the
- * first factorization and of one with new values, and the figures of the verdict. Solutions are as good.
+/* Verdicts on small matrices that are hard to judge (nasty_systems.h). They are the same on one process and
+ * on all layouts of the ranks, for a matrix on rank 0 and for rows on all ranks. Compared are the status of
+ * the first factorization and of one with new values, and the statistics of the verdict. Solutions are as
+ * accurate.
  *
- * Whether solves lose digits is measured by solves, whose sums have another order on ranks: that may differ,
- * and with GROWTH_MATCH the status with it, of a few matrices at the limit.
+ * The loss of digits is measured by solves, whose sums have another order on ranks. So for a few matrices at
+ * the limit it may differ, and with GROWTH_MATCH the status, too.
  *
- *   test_same_verdicts [FIRST COUNT]   seeds; prints what differs */
+ *   test_same_verdicts [FIRST COUNT]   seeds; prints the differences */
 #include <stdlib.h>
 
 #include "tests/support/mpi/dmatrix.h"
 #include "tests/support/systems/nasty_systems.h"
 
-/* What a factorization comes to. */
+/* The verdict of a factorization. */
 typedef struct verdict {
   tristar_status status; /* as MPI_INT */
   int singular, loses_digits, matched;
   int64_t perturbed;
   double reciprocal, solve_error, growth;
-  double error; /* componentwise backward, of a solve */
+  double error; /* componentwise backward error of a solve */
 } verdict;
 
-/* What comes before the factorization that is judged. */
+/* The calls before the factorization that is judged. */
 typedef enum course {
   OF_VALUES,    /* an analysis with the values */
   NEW_VALUES,   /* a factor of easy values */
   OF_OTHERS,    /* an analysis with easy values; rank 0 has the matrix */
-  OF_A_PATTERN, /* an analysis without values; the same */
+  OF_A_PATTERN, /* an analysis without values; rank 0 has the matrix */
   COURSES
 } course;
 
 static const char *const course_name[COURSES] = {"", ", new values", ", analyzed with others",
                                                  ", analyzed without values"};
 
-/* A matrix, values of the same pattern that are easy, and how it is factored. */
+/* A matrix, easy values of the same pattern, and the options of its factorization. */
 typedef struct subject {
   const typed *t;
   uint64_t seed;
@@ -65,7 +66,7 @@ static tristar_view view_of(const subject *s, const nasty *m) {
                           m->method == TRISTAR_METHOD_LU ? TRISTAR_GENERAL : TRISTAR_SYMMETRIC);
 }
 
-/* What the analysis gets. */
+/* The view passed to the analysis. */
 static tristar_view analyzed_view(const subject *s, course how) {
   tristar_view view = view_of(s, how == OF_VALUES ? &s->m : &s->tame);
   if (how == OF_A_PATTERN) view.values = NULL;
@@ -108,7 +109,7 @@ static void note_stats(const subject *s, const tristar_factor_stats *f, const tr
   v->growth = f->growth;
 }
 
-/* On rank 0. */
+/* Rank 0 alone. */
 static verdict judge_alone(const world *w, const subject *s, int leaf_parts, course how) {
   CLEANUP(tristar_analysis_destroy) tristar_analysis_t *an = NULL;
   CLEANUP(tristar_factor_destroy) tristar_factor_t *factor = NULL;
@@ -135,7 +136,7 @@ static verdict judge_alone(const world *w, const subject *s, int leaf_parts, cou
   return v;
 }
 
-/* Rows of all ranks meet on rank 0. */
+/* Gathers the rows of all ranks on rank 0. */
 static void gather_rows(const world *w, const subject *s, const void *own, int rows, void *all) {
   int count[16], at[16];
   for (int r = 0; r < w->ranks; r++) {
@@ -214,7 +215,7 @@ static verdict judge_one(const world *w, const subject *s, const tristar_distrib
   return v;
 }
 
-/* What differed. */
+/* Counts of differences. */
 typedef struct tally {
   int all, status, figures, worse;
   int digits; /* verdicts at the limit of lost digits */
@@ -227,7 +228,7 @@ static void print(const char *name, const verdict *v) {
          (long long)v->perturbed, v->growth, v->reciprocal, v->error);
 }
 
-/* On rank 0. */
+/* Rank 0. */
 static void compare(const subject *s, const char *how, const tristar_layout *l, course before,
                     const verdict *alone, const verdict *v, tally *sum) {
   const bool differs = v->status != alone->status, matched = v->matched != alone->matched;
@@ -237,7 +238,7 @@ static void compare(const subject *s, const char *how, const tristar_layout *l, 
   const bool status = differs && !digits;
   const bool figures = !differs && !rematched &&
                        (v->singular != alone->singular || matched || v->perturbed != alone->perturbed);
-  const double good = pow(s->t->roundoff, 2.0 / 3); /* of solves that are not refined */
+  const double good = pow(s->t->roundoff, 2.0 / 3); /* solves without refinement */
   const bool worse = !differs && !v->singular && !(v->error <= fmax(good, 10 * alone->error));
   sum->all++;
   sum->digits += digits;
@@ -278,7 +279,7 @@ static void check_seed(const world *w, uint64_t seed, tally *sum) {
   for (int pz = 1; pz <= 2 && pz <= w->ranks; pz++) check_layout(w, &s, pz, sum);
 }
 
-/* Without a matching refined solves are hardly accurate: rounding errors decide whether they are. */
+/* Without a matching, rounding errors decide whether refined solves are accurate. */
 static const uint64_t hard_seeds[] = {9738};
 
 int main(int argc, char **argv) {

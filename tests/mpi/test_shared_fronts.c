@@ -1,10 +1,10 @@
-/* Fronts that teams of ranks share: with small tiles, and messages that take no time, small matrices have
- * many of them on all layouts. For all methods, scalar types and treatments of diagonal blocks each rank's
- * part of the factor has the bits of a factor that rank 0 makes alone, whether rank 0 has the matrix or all
- * ranks have rows of it, with new values too; what is sent is what tristar_layout_traffic counts. What fails,
- * fails on all ranks, and nothing is lost.
+/* Fronts shared by teams of ranks. With small tiles and a cost model of free messages, small matrices have
+ * many of them on all layouts. For all methods, scalar types and treatments of diagonal blocks the share of
+ * each rank has the bits of a factor that rank 0 computes alone. This holds for a matrix on rank 0, for rows
+ * on all ranks, and for new values. The messages are those that tristar_layout_traffic counts. A failure is
+ * returned by all ranks, and no memory is lost.
  *
- *   test_shared_fronts tasks|serial|starpu_mpi [MATRIX]: with starpu_mpi bits only */
+ *   test_shared_fronts tasks|serial|starpu_mpi [MATRIX]: with starpu_mpi only the bits are compared */
 #include "runtime/process/predict.h"
 #include "tests/support/mpi/dmatrix_factor.h"
 #include "tests/support/mpi/rank_allocations.h"
@@ -13,10 +13,10 @@
 
 static const tsi_factorization_options small = {16, 1e4, 1e5, 0};
 
-/* What carries the messages of factors of rank 0's matrix. */
+/* Transport of the messages for factors of the matrix of rank 0. */
 static tristar_transport transport = TRISTAR_TRANSPORT_DIRECT;
 
-/* How often a front was shared, by method. */
+/* Number of shared fronts, by method. */
 static int shared[4];
 
 static wish fine_wish(const tristar_layout *layout, tristar_method method) {
@@ -74,7 +74,7 @@ static void check_layout(const world *w, const char *kind, const shared_matrix *
   if (w->rank == 0) CHECK_OK(tristar_analyze(w->ts, &s->view, &o->analysis, &analysis));
   if (w->rank == 0) CHECK_OK(tristar_factor(analysis, s->values, &factor));
   CHECK_OK(tristar_distribute(w->ts, MPI_COMM_WORLD, factor, &o->options, &alone));
-  options.transport = transport; /* there is one starpu_mpi at a time */
+  options.transport = transport; /* only one starpu_mpi can exist */
   CHECK_OK(tristar_distributed_factor(w->ts, MPI_COMM_WORLD, analysis, w->rank == 0 ? s->values : NULL,
                                       &options, &one));
   CHECK_OK(tristar_dmatrix_factor(matrix, &o->analysis, &o->options, &two));
@@ -136,7 +136,7 @@ static tristar_status factor(const world *w, const shared_matrix *s, tristar_ana
                                     &o->options, d);
 }
 
-/* A pivot that is not positive, of every 30th row: of stripes of all ranks, too. */
+/* A pivot that is not positive in every 30th row, also in stripes of all ranks. */
 static void check_indefinite(const world *w) {
   const tristar_layout layout = some_grid(w);
   const wish o = fine_wish(&layout, TRISTAR_METHOD_LLT);
@@ -147,7 +147,7 @@ static void check_indefinite(const world *w) {
   if (w->rank == 0) CHECK_OK(tristar_analyze(w->ts, &s.view, &o.analysis, &analysis));
   for (int64_t row = 0; row < s.n; row += 30) {
     double *values = (double *)s.values + ((const int64_t *)s.view.ptr)[row];
-    const double before = *values; /* of the lower triangle: the diagonal entry */
+    const double before = *values; /* diagonal entry in the lower triangle */
     char text[60];
     *values = -6;
     snprintf(text, sizeof text, "pivot of row %d ", (int)row);
@@ -191,7 +191,8 @@ static void set_values(dense *m, const typed *t) {
                                   .index_bits = 32}};
 }
 
-/* As rank 0 alone has it: the same failure, or the same bits. Gives whether that is not a failure. */
+/* Compares with rank 0 alone: the same failure, or the same bits. Returns whether the factorization
+ * succeeded. */
 static bool check_dense(const world *w, dense *m, tristar_method method) {
   const tristar_layout layout = grid(w, 1);
   wish o = wish_of(&layout, method);
@@ -227,8 +228,8 @@ static bool check_dense(const world *w, dense *m, tristar_method method) {
   return status == TRISTAR_OK;
 }
 
-/* L L^T, L of zeros and ones, the last one a zero: all numbers are whole. LU: with pairs of rows exchanged,
- * so that a second factorization, without interchanges, is tried. */
+/* L L^T, where L has entries zero and one, and its last entry is zero: all numbers are integers. LU: with
+ * pairs of rows exchanged, so that a second factorization, without interchanges, is tried. */
 static void check_singular(const world *w, tristar_method method) {
   const bool lu = method == TRISTAR_METHOD_LU;
   OWNED dense *m = xcalloc(1, sizeof *m);
@@ -243,7 +244,7 @@ static void check_singular(const world *w, tristar_method method) {
   CHECK_MSG(!check_dense(w, m, method), "method %d", (int)method);
 }
 
-/* Allocations of one rank in turn, as far as they are many: the same status on all ranks. */
+/* Allocations of one rank fail in turn (of many, some): the status is the same on all ranks. */
 static void check_memory(const world *w, tristar_method method) {
   const tristar_layout layout = some_grid(w);
   const wish o = fine_wish(&layout, method);

@@ -1,8 +1,7 @@
-/* Messages between ranks, all ways: run by mpiexec with 1, 2, 4 and 8 ranks.
+/* Messages between ranks with each transport. Run by mpiexec with 1, 2, 4 and 8 ranks.
  *
  *   test_transport direct|starpu_mpi    everything
- *   test_transport funneled             MPI initialized with a thread level that does not suffice
- */
+ *   test_transport funneled             MPI initialized with an insufficient thread level */
 #include "tests/support/mpi/messages.h"
 #include "tests/support/subtests.h"
 
@@ -10,7 +9,7 @@ static tsi_env env;
 static int rank, ranks;
 static tsi_transport_kind kind;
 
-/* Where four ranks share two cores a message by StarPU-MPI takes many milliseconds. */
+/* If four ranks share two cores, a message of StarPU-MPI takes many milliseconds. */
 static int runs(void) {
   return kind == TSI_TRANSPORT_DIRECT ? (ranks <= 4 ? 50 : 10) : (ranks <= 2 ? 50 : 5);
 }
@@ -40,7 +39,7 @@ static void check_agreement(tsi_transport *transport) {
       expect_message(part);
     }
   }
-  /* all but the last fail, the first in the worst way */
+  /* All but the last rank fail, the first one with the worst status. */
   tristar_status mine = rank == 0 ? TRISTAR_ERR_NOT_FINITE : TRISTAR_ERR_IO;
   mine = rank == ranks - 1 && rank > 0 ? TRISTAR_OK : fail_here(mine);
   CHECK_STATUS(tsi_transport_agree(transport, mine), TRISTAR_ERR_NOT_FINITE);
@@ -72,8 +71,8 @@ static void check_arguments(tsi_transport *transport) {
   CHECK_STATUS(tsi_mailbox_create(transport, 1, two, 0, NULL, NULL, NULL, &mailbox), TRISTAR_ERR_ARGUMENT);
 }
 
-/* A message that is longer or shorter than its receiver expects: told there, and nothing hangs. (Open MPI
- * does not tell of a longer one that a rank sends to itself.) */
+/* A message that is longer or shorter than its receiver expects is an error of the receiver, and no rank
+ * hangs. (Open MPI does not report a longer message that a rank sends to itself.) */
 static void check_lengths(tsi_transport *transport) {
   const int next = (rank + 1) % ranks, former = (rank + ranks - 1) % ranks;
   static char in[200], out[200];
@@ -115,7 +114,8 @@ static void late_departed(void *context, tsi_index send) {
   free(l->out[send]);
 }
 
-/* Around the ring: some are sent before they are expected, others afterwards; who has sent frees. */
+/* Messages around the ring: some are sent before the receive is posted, others afterwards. The sender
+ * frees. */
 static void check_late(tsi_transport *transport) {
   late l = {.arrivals = {0}};
   tsi_channel receive[LATE], send[LATE], early = {rank, 1, &l, sizeof l};
@@ -151,7 +151,7 @@ static void check_late(tsi_transport *transport) {
   }
 }
 
-/* The k-th allocation fails on the last rank only: all are told. */
+/* The k-th allocation fails on the last rank only: all ranks return the error. */
 static void check_allocations(void) {
   tsi_transport *transport;
   tristar_status status = TRISTAR_ERR_MEMORY;
@@ -202,7 +202,7 @@ static void check_creation(void) {
   CHECK(transport == NULL);
 }
 
-/* StarPU-MPI serves one transport at a time; the other kind works beside it. */
+/* StarPU-MPI serves one transport at a time; a transport of the other kind works at the same time. */
 static void check_second(void) {
   CLEANUP(tsi_transport_destroy) tsi_transport *second;
   CHECK_STATUS(tsi_transport_create(&env, MPI_COMM_WORLD, kind, false, TRISTAR_OK, &second),

@@ -1,6 +1,6 @@
 /* Messages of ranks that are threads, through MPI in memory (memory_mpi.h): the lock of MPI, mailboxes, the
- * hook of idle workers, and what they do when MPI fails. Here the thread sanitizer sees all of MPI; without
- * it the test shows that no two threads are in MPI at a time. Linked with --wrap, see looks.h. */
+ * hook of idle workers, and failures of MPI. The thread sanitizer sees all of this MPI; without it the test
+ * shows that no two threads are in MPI at the same time. Linked with --wrap, see looks.h. */
 #include "runtime/mpi/comm/port.h"
 #include "tests/support/flow.h"
 #include "tests/support/looks.h"
@@ -25,8 +25,8 @@ static tsi_transport *create(world *w) {
 
 /* ---- Ranks that work ----------------------------------------------------------------------------------- */
 
-/* Nobody but idle workers advances the messages, and who sees the end of the run frees the mailbox at once.
- */
+/* Only idle workers advance the messages. The thread that sees the end of the run frees the mailbox at
+ * once. */
 static void check_hook(tsi_transport *transport) {
   for (int turn = 0; turn < TURNS; turn++) {
     CLEANUP(traffic_destroy) traffic t;
@@ -45,8 +45,8 @@ static void tell_slowly(void *context, tsi_index message) {
   atomic_store((_Atomic(bool) *)context, true);
 }
 
-/* Idle workers tell of a message; who waits for it goes on when that has been done, as he may free what they
- * read. */
+/* Idle workers report a message by the callback. A wait returns only after the callback has, as the caller
+ * may then free the data of the callback. */
 static void check_port(world *w, tsi_transport *transport) {
   _Atomic(bool) told = false;
   int in = 0, out = w->rank;
@@ -59,7 +59,7 @@ static void check_port(world *w, tsi_transport *transport) {
     atomic_store(&told, false);
     CHECK_OK(port.begin(port.context, NULL, 1));
     CHECK_OK(port.send(port.context, 0));
-    usleep(1000); /* workers look first */
+    usleep(1000); /* workers are first */
     CHECK_OK(port.wait(port.context, 0));
     CHECK(atomic_load(&told) && in == receive.peer);
     CHECK_OK(port.end(port.context));
@@ -129,13 +129,13 @@ static void check_ranks(bool workers) {
 typedef struct failure {
   const char *what;
   atomic_int *failing;
-  int calls; /* that fail, one after the other */
+  int calls; /* consecutive calls that fail */
   const char *text;
-  bool lost; /* a message may be: all later runs fail */
+  bool lost; /* a message may be lost: all later runs fail */
 } failure;
 
-/* Every message of the run counts as through, once; the run tells what has failed. Gives whether it has:
- * there may be fewer calls. */
+/* Each message of the run is counted as completed once, and the run reports the failed call. Returns whether
+ * a call failed: there may be fewer calls. */
 static bool check_failed_run(world *w, traffic *t, const failure *f, int call) {
   fill_sends(t, call);
   atomic_store(f->failing, call);
@@ -171,10 +171,10 @@ static void check_failure(world *w, const failure *f) {
 }
 
 static void check_failures(void) {
-  const failure list[] = {{"MPI_Start", &memory_mpi_failing_start, 6, "MPI error",
-                           true}, /* the receives: nobody waits for them */
-                          {"MPI_Testsome", &memory_mpi_failing_look, 3, "MPI error", true},
-                          {"a request", &memory_mpi_failing_status, 12, "MPI error", false}};
+  const failure list[] = {
+      {"MPI_Start", &memory_mpi_failing_start, 6, "MPI error", true}, /* receives, without a wait */
+      {"MPI_Testsome", &memory_mpi_failing_look, 3, "MPI error", true},
+      {"a request", &memory_mpi_failing_status, 12, "MPI error", false}};
   world w = {.workers = true};
   memory_mpi_eager_bytes = MOST_BYTES; /* else sends wait for receives that could not be posted */
   memory_mpi_init(1);
@@ -187,7 +187,7 @@ static void check_failures(void) {
 
 /* ---- Sleep --------------------------------------------------------------------------------------------- */
 
-/* Workers stay awake as long as there is a transport, and find their messages when there is one again. */
+/* Workers stay awake while a transport exists. They find their messages when a transport exists again. */
 static void check_sleep(void) {
   CLEANUP(tristar_destroy) tristar_t *ts;
   CLEANUP(flow_destroy) flow f;
