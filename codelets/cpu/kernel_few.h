@@ -1,22 +1,23 @@
-/* Panels of at most 16 columns, 3 to 8 right-hand sides, inverted diagonal block: as kernel_narrow.h, where
- * most of the time would go into starting and ending short loops, but with vectors over right-hand sides.
- * kernel_pair.h has two right-hand sides.
+/* Panels of at most 16 columns, 3 to 8 right-hand sides, inverted diagonal block: like kernel_narrow.h, which
+ * avoids the overhead of short loops, but with vectors over right-hand sides. kernel_pair.h is for two
+ * right-hand sides.
  *
  * Reads a panel, its row indices, x and rows of the workspace; writes x in place, and, forward, rows of the
- * workspace. A row is `size` scalars, a whole row of the workspace (4 or 8; a constant). The rows of all
- * columns are registers, 8 or 16 rows whatever the width; no loop runs over columns. What is read of the
- * factor beyond the width is finite, and multiplied by zero or dropped. Where there are not so
- * many registers, rectangles read and write the rows of columns in memory, column by column.
+ * workspace. A row has `size` scalars, a whole row of the workspace (4 or 8; a constant). The rows of all
+ * columns are in registers, 8 or 16 rows for any width; no loop runs over columns. Numbers read beyond the
+ * width of the panel are finite, and multiplied by zero or dropped. If there are not enough registers,
+ * rectangles read and write the rows of columns in memory, column by column.
  *
- * Real types only, as there. */
+ * Only for real types, like kernel_narrow.h. */
 #pragma once
 
 #include "codelets/cpu/kernel_narrow.h"
 #include "codelets/cpu/kernel_pair.h"
 #include "codelets/cpu/kernel_strips.h"
 
-/* 2 to so many right-hand sides. Not with SSE2, whose registers would go to memory: strips have all of 3 and
- * more there (never some of 3 to 8, as their columns would have other bits than the rest's). */
+/* Maximum number of right-hand sides. With SSE2 registers would spill to memory, so strips are used from 3
+ * on. All numbers from 3 to 8 must use the same kernels: otherwise the bits of a column would depend on their
+ * number. */
 #if SUMS == 8 && REGISTER_BYTES == 16
 #define FEW 2
 #else
@@ -38,7 +39,7 @@ INLINE void few_backward(tsi_index nrhs, const tsi_panel *panel, const tsi_scala
 }
 #else
 
-/* What is in the place of rows from the width on: read, or written. */
+/* A row that replaces rows from the width on, for reads or writes. */
 typedef struct nowhere {
   tsi_scalar row[B];
 } nowhere;
@@ -71,14 +72,14 @@ INLINE void add_row_times(const int size, few_row *a, few_row row, tsi_scalar en
   EACH_STRIP_REG(v) add_product(&a->r[v], row.r[v], entry);
 }
 
-/* Row k of a if k < w, zero from there on. */
+/* Returns a if k < w, else zero. */
 INLINE few_row row_below(const int size, few_row a, int k, tsi_index w) {
   static const integer keep[4 * B] = {-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1};
   EACH_STRIP_REG(v) a.r[v] = (reg)((mask)a.r[v] & ((mask){0} + keep[2 * B - w + k]));
   return a;
 }
 
-/* Rows 0 .. 8 nb - 1 of x, those from w on zero; w > 8 (nb - 1). */
+/* Loads rows 0 .. 8 nb - 1 of x; rows from w on are zero; w > 8 (nb - 1). */
 INLINE void load_rows(const int size, const int nb, const tsi_scalar *x, tsi_index w, few_row t[2 * B]) {
   static const nowhere zero;
   UNROLL for (int k = 0; k < nb * B; k++) t[k] =
@@ -113,9 +114,9 @@ INLINE void corner_rows_transposed(const int size, const tsi_scalar *corner, tsi
   }
 }
 
-/* Rows of right-hand sides in memory, column of the factor by column: where there are too few registers for
- * the rows of all columns. A piece of a row, one or two registers, of as many rows as there are registers
- * for. */
+/* If there are too few registers for the rows of all columns, rows of right-hand sides stay in memory and are
+ * processed column by column of the factor. A piece is one or two registers of a row, for as many rows as
+ * registers permit. */
 #define FEW_REGISTERS (SUMS == 8)
 #define EACH_PIECE(first, from)                                                                              \
   UNROLL for (int first = 0; first < B; first += rows) if (first < count)                                    \
@@ -249,7 +250,7 @@ INLINE void few_backward_blocks(const int size, const int nb, const tsi_panel *p
   const tsi_index w = panel->width, last = w - (nb - 1) * B;
   const tsi_scalar *below = triangle + B * (B + 1) / 2;
   few_row t[2 * B], y[2 * B];
-  fetch_before(x, w * (tsi_count)size, sizeof *x); /* other panels' rows came in between */
+  fetch_before(x, w * (tsi_count)size, sizeof *x); /* rows of other panels may have evicted x */
   UNROLL for (int k = 0; k < nb * B; k++) y[k] = no_row();
   if (panel->height > 0 && FEW_REGISTERS) {
     tsi_scalar part[2 * B * B] __attribute__((aligned(64)));
@@ -274,7 +275,7 @@ INLINE void few_backward_blocks(const int size, const int nb, const tsi_panel *p
   store_rows(size, nb, x, w, y);
 }
 
-/* Calls f for the stride and the row blocks at hand, or pair. */
+/* Calls f with the stride and the number of row blocks as constants, or calls pair. */
 #define FOR_FEW(f, pair, nrhs, panel, ...)                                                                   \
   do {                                                                                                       \
     const tsi_index stride_ = tsi_workspace_stride(nrhs);                                                    \

@@ -1,11 +1,11 @@
-/* Panels of at most 16 columns, one right-hand side, inverted diagonal block: the bulk of the panels of
- * two-dimensional problems, where most of the time would go into starting and ending short loops.
+/* Panels of at most 16 columns, one right-hand side, inverted diagonal block. Most panels of two-dimensional
+ * problems are of this kind; the overhead of short loops would dominate their time.
  *
- * Nothing is kept in memory between triangle and rectangle, and no loop runs over columns: the sums of all
- * columns are registers, 8 or 16 of them, whatever the width. What is read beyond the width is the next row
- * block, or the TSI_STREAM_PAD scalars behind the last panel: finite, and multiplied by zero or dropped.
+ * Nothing is stored in memory between triangle and rectangle, and no loop runs over columns: the sums of all
+ * columns are in registers, 8 or 16 for any width. Numbers read beyond the width are the next row block, or
+ * the TSI_STREAM_PAD scalars behind the last panel: finite, and multiplied by zero or dropped.
  *
- * Real types only: complex ones would need twice the registers, and have twice the work on each entry. */
+ * Only for real types: complex ones would need twice the registers, and have twice the work per entry. */
 #pragma once
 
 #include "codelets/cpu/base/fetch.h"
@@ -30,8 +30,8 @@ INLINE bool is_narrow(tsi_index w) {
   return w <= 2 * B;
 }
 
-/* Column k of a corner of `rows` rows: row i >= k of it is [i]. *next: where the column begins, moved to the
- * next one. Beyond the corner: anything finite. */
+/* Returns column k of a corner of `rows` rows: its row i >= k is [i]. *next: begin of the column, advanced to
+ * the next column. Beyond the corner: any finite numbers. */
 INLINE const tsi_entry *corner_at(const tsi_entry **next, const tsi_entry *corner, tsi_index rows, int k) {
   const tsi_entry *column = k < rows ? *next - k : corner;
   *next += k < rows ? rows - k : 0;

@@ -1,15 +1,15 @@
 /* One right-hand side, panels of any width, any treatment of the diagonal block: triangles and rectangles.
  *
  * Reads one segment of a panel, the right-hand side and the row indices; writes x in place, or subtracts from
- * rows of the workspace. Vectors run over the 8 rows of a row block. Backwards, each column has partial sums,
- * lane by lane, in scratch; they are added up once. Row blocks go downwards in memory there, as the sweep
- * does. */
+ * rows of the workspace. Vectors run over the 8 rows of a row block. Backward, each column has partial sums,
+ * one per lane, in scratch; they are added once. Row blocks are then processed downwards in memory, like the
+ * sweep. */
 #pragma once
 
 #include "codelets/cpu/base/fetch.h"
 #include "codelets/cpu/base/entry.h"
 
-/* Sums that block_times has at once, so that products do not wait for each other. */
+/* Number of independent sums of block_times, so that products do not wait for each other. */
 #if SUMS / (PARTS * REGS) >= 4
 #define CHAINS 4
 #elif SUMS / (PARTS * REGS) >= 2
@@ -45,7 +45,7 @@ INLINE void block_transposed(const tsi_entry *block, tsi_index stride, tsi_index
   }
 }
 
-/* The first count <= 8 scalars, zero beyond. */
+/* Loads the first count <= 8 scalars; zero beyond. */
 INLINE factors load_factors(const tsi_scalar *x, tsi_index count) {
   return as_factors(load_some(x, count));
 }
@@ -103,7 +103,7 @@ static void triangle_transposed_1(const tsi_entry *tri, tsi_index w, tsi_scalar 
   take_sums(x, y, w, false);
 }
 
-/* a b, without the care for infinities that the language has for complex numbers */
+/* a b, without the checks for infinities that C requires for complex numbers */
 INLINE tsi_scalar product(tsi_scalar a, tsi_scalar b) {
 #if TSI_COMPLEX
   tsi_scalar p;
@@ -121,8 +121,8 @@ INLINE tsi_scalar scalar_of(vec v, int j) {
   return part[j];
 }
 
-/* x := D^-1 x; TSI_INVERSE_NONE. Forwards by row blocks: what is solved above goes in by a product, then the
- * corner column by column. */
+/* x := D^-1 x; TSI_INVERSE_NONE. Forward by row blocks: subtracts the product with the solved rows above,
+ * then solves with the corner column by column. */
 static void substitute_1(const tsi_entry *tri, tsi_index w, tsi_scalar *x) {
   for (tsi_index r = 0; r < w; r += B) {
     const tsi_index rows = tsi_index_min(B, w - r);
@@ -138,14 +138,14 @@ static void substitute_1(const tsi_entry *tri, tsi_index w, tsi_scalar *x) {
   }
 }
 
-/* x := D'^-1 x; TSI_INVERSE_NONE. Backwards by row blocks; y is scratch for partial sums: what is solved
- * takes from the columns before. */
+/* x := D'^-1 x; TSI_INVERSE_NONE. Backward by row blocks; y is scratch for partial sums: the products of
+ * solved rows with earlier columns. */
 static void substitute_transposed_1(const tsi_entry *tri, tsi_index w, tsi_scalar *x, tsi_scalar *y) {
   if (w > B) clear_sums(y, w);
   for (tsi_index r = (w - 1) / B * B; r >= 0; r -= B) {
     const tsi_index rows = tsi_index_min(B, w - r);
     const tsi_entry *block = tri + tsi_triangle_block(r), *corner = block + (ptrdiff_t)rows * r;
-    if (r + B < w) take_sums(x + r, y + PARTIAL * (ptrdiff_t)r, rows, true); /* of the last ones: zeros */
+    if (r + B < w) take_sums(x + r, y + PARTIAL * (ptrdiff_t)r, rows, true); /* the last row block has none */
     for (tsi_index j = rows; j-- > 0;) {
       const tsi_entry *column = corner + tsi_corner_column(rows, j);
       tsi_scalar rest = x[r + j];
@@ -171,14 +171,14 @@ INLINE void rectangle_1(const tsi_entry *rect, tsi_index m, tsi_index w, const t
   }
 }
 
-/* Rows i .. i+count-1 of the workspace as row (NULL: consecutive) says, zero beyond. */
+/* Loads rows i .. i+count-1 of the list `row` (NULL: consecutive rows) of the workspace; zero beyond. */
 INLINE factors work_factors(const tsi_scalar *work, const tsi_index *row, tsi_index i, tsi_index count) {
   return row ? as_factors(gather_rows(work, row + i, count)) : load_factors(work + i, count);
 }
 
 #if TSI_STORED
-/* The same for two row blocks of 8 rows each, of w columns: narrow entries come faster from memory than
- * partial sums from the nearest cache. */
+/* Does the same for two row blocks of 8 rows each, of w columns, so that partial sums are loaded half as
+ * often: loading narrow entries from memory is faster than loading partial sums from the nearest cache. */
 INLINE void blocks_transposed(const tsi_entry *block, tsi_index w, factors above, factors below,
                               tsi_scalar *y) {
   for (tsi_index k = w; k-- > 0;) {
@@ -213,8 +213,8 @@ INLINE void rectangle_transposed_1(const tsi_entry *rect, tsi_index m, tsi_index
   }
 }
 
-/* u[i] := -(R x)[i], i < count, the rows of a slice; `rows`: those that R has from its first on, so that the
- * last row block is stored in less than 8 rows where the panel ends in it. */
+/* u[i] := -(R x)[i], i < count, the rows of a slice. rows: number of rows of R from the slice's first one on;
+ * so the last row block has less than 8 rows if the panel ends in it. */
 INLINE void rectangle_slice_1(const tsi_entry *rect, tsi_index rows, tsi_index w, tsi_index count,
                               const tsi_scalar *x, tsi_scalar *u) {
   for (tsi_index i = 0; i < count; i += B, rect += B * (ptrdiff_t)w)

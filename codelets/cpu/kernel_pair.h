@@ -2,14 +2,14 @@
  * in kernel_narrow.h. Vectors run over rows of the factor and over the two right-hand sides.
  *
  * Reads a panel, its row indices, x and rows of the workspace; writes x in place, and, forward, rows of the
- * workspace. A tile is 8 rows of two scalars; each of its registers holds every other row of as many rows as
- * a register has scalars:
+ * workspace. A tile is 8 rows of two scalars. Of each WIDE rows, one register holds the even ones, another
+ * one the odd ones:
  *
- *   register 2 q      rows q WIDE, q WIDE + 2, ...        register 2 q + 1     rows q WIDE + 1, q WIDE + 3,
- * ...
+ *   register 2 q         rows q WIDE, q WIDE + 2, ...
+ *   register 2 q + 1     rows q WIDE + 1, q WIDE + 3, ...
  *
- * so that a column of a row block is loaded as the factor of a tile, each entry twice, without any shuffle of
- * registers. What is read of the factor beyond the width is finite, and multiplied by zero or dropped. */
+ * So a column of a row block is loaded with each entry twice, as the factor of a tile, without any shuffle.
+ * Numbers read beyond the width of the panel are finite, and multiplied by zero or dropped. */
 #pragma once
 
 #include "codelets/cpu/kernel_narrow.h"
@@ -24,7 +24,7 @@ typedef struct pairs {
   reg r[TILE_REGS];
 } pairs;
 
-/* Where in a tile in memory, register by register, row l is. */
+/* Position of row l in a tile in memory, which is stored register by register. */
 #define PAIR_AT(l) ((2 * ((l) / WIDE) + (l) % 2) * LANES + (l) % WIDE / 2 * 2)
 
 INLINE pairs no_pairs(void) {
@@ -33,7 +33,7 @@ INLINE pairs no_pairs(void) {
   return a;
 }
 
-/* Rows from first to end - 1 of a tile, zero elsewhere. */
+/* Returns rows first .. end - 1 of a tile, and zero elsewhere. */
 INLINE pairs pairs_between(pairs a, tsi_index first, tsi_index end) {
 #define PAIR_ROW(l) ((l) / 2 * 2)
   const mask row = {EACH_LANE(PAIR_ROW)};
@@ -44,7 +44,7 @@ INLINE pairs pairs_between(pairs a, tsi_index first, tsi_index end) {
   return a;
 }
 
-/* Every other scalar twice. */
+/* Duplicates the even scalars of a register. */
 #if REG_BYTES == 64
 #define EVEN_TWICE(v) ((reg)_mm512_movedup_pd((__m512d)(v)))
 #elif REG_BYTES == 32 && REAL_BYTES == 8
@@ -56,14 +56,14 @@ INLINE pairs pairs_between(pairs a, tsi_index first, tsi_index end) {
 #define EVEN_TWICE(v) SHUFFLE(v, v, FIRST_OF_TWO)
 #endif
 
-/* A column of 8 rows, each entry twice. Reads one scalar more. */
+/* Loads a column of 8 rows, each entry twice. Reads one more scalar. */
 INLINE pairs load_twice(const tsi_scalar *column) {
   pairs a;
   EACH_TILE_REG(r) a.r[r] = EVEN_TWICE(load_reg(column + r / 2 * WIDE + r % 2));
   return a;
 }
 
-/* Two scalars as often as a register holds them. */
+/* Fills a register with copies of two scalars. */
 INLINE reg repeat_pair(const tsi_scalar *p) {
 #if REG_BYTES == 64
   return (reg)_mm512_broadcast_f64x2(_mm_loadu_pd((const double *)p));
@@ -77,7 +77,7 @@ INLINE reg repeat_pair(const tsi_scalar *p) {
 #endif
 }
 
-/* The tile of the rows at p[0..7]. */
+/* Returns the tile of the rows at p[0..7]. */
 INLINE pairs join_rows(const tsi_scalar *const p[B]) {
   pairs a;
   EACH_TILE_REG(r) {
@@ -99,7 +99,7 @@ INLINE pairs join_rows(const tsi_scalar *const p[B]) {
   return a;
 }
 
-/* The tile of rows 0 .. 7 of x, those from w on zero. */
+/* Returns the tile of rows 0 .. 7 of x; rows from w on are zero. */
 INLINE pairs load_pairs(const tsi_scalar *x, tsi_index w) {
   static const tsi_scalar zero[2];
   const tsi_scalar *p[B];
@@ -125,7 +125,7 @@ INLINE void add_pair_sums(reg *y, pairs column, pairs x) {
   EACH_TILE_REG(r) *y += column.r[r] * x.r[r];
 }
 
-/* The sums of 8 columns as a tile. */
+/* Returns the sums of 8 columns as a tile. */
 INLINE pairs fold_pairs(const reg y[B]) {
   reg in_order[TILE_REGS];
   pairs a;
@@ -269,7 +269,7 @@ INLINE void pair_backward(const int nb, const tsi_panel *panel, const tsi_scalar
 
 /* ---- Rectangles of any width --------------------------------------------------------------------------- */
 
-/* Sums that wide_pair_block has at once, so that products do not wait for each other. */
+/* Number of independent sums of wide_pair_block, so that products do not wait for each other. */
 #if SUMS / TILE_REGS >= 4
 #define PAIR_CHAINS 4
 #elif SUMS / TILE_REGS >= 2

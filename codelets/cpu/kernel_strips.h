@@ -1,15 +1,14 @@
-/* Several right-hand sides, in strips of `size` scalars of each row: 1, 2 or 3 registers, or a part of one (a
- * constant wherever these are inlined).
+/* Several right-hand sides, in strips of `size` scalars of each row: 1, 2 or 3 registers, or a part of one.
+ * size is a constant in inlined functions.
  *
  * Reads a panel, the right-hand sides and the row indices; writes X in place, or subtracts from rows of the
- * workspace. Vectors run over right-hand sides: as many registers of each row as the nrhs take, of which the
- * last may reach into the padding of the row. Rows of 2 or 4 scalars may be shorter than a register: the rest
- * of it is zero.
+ * workspace. Vectors run over right-hand sides. The last register of a row may include padding of the row.
+ * Rows of 2 or 4 scalars may be shorter than a register: its other lanes are zero.
  *
  * A tile is TILE rows of a row block times a strip: its products with a column of the strip stay in
- * registers. A strip that is a part of its rows is copied to scratch, where it lies densely and stays in the
- * nearest cache. A rectangle is taken GROUP_BYTES at a time, all strips of them, so that it comes from memory
- * once and from a near cache after that. */
+ * registers. A strip that is only a part of its rows is copied to scratch, where it is contiguous and stays
+ * in the nearest cache. A rectangle is processed in groups of GROUP_BYTES, for all strips, so that it is read
+ * from memory once and then from a near cache. */
 #pragma once
 
 #include "codelets/cpu/base/fetch.h"
@@ -19,26 +18,26 @@
 #define GROUP_BYTES 131072
 #define TILE (SUMS / (2 * PARTS))
 
-/* Registers of a full strip. Three, where there are 16: 12 sums at once, so that products do not wait for
- * each other, 3 factors and one for the entry of the panel. */
+/* Number of registers of a full strip. Three, if there are 16 registers: 12 independent sums, so that
+ * products do not wait for each other, 3 factors and one for the entry of the panel. */
 #if SUMS == 8
 #define STRIP_REGS 3
 #else
 #define STRIP_REGS 2
 #endif
 
-/* Registers that so many right-hand sides take. */
+/* Returns the number of registers for so many right-hand sides. */
 INLINE tsi_index regs_of(tsi_index nrhs) {
   return (nrhs + WIDE - 1) / WIDE;
 }
 
-/* Registers of the next strip, of those that are left: two and two instead of three and one. */
+/* Returns the registers of the next strip, of `left` remaining ones: two and two instead of three and one. */
 INLINE int strip_regs(const int most, tsi_index left) {
   return left < 3 || left == 4 ? (int)tsi_index_min(left, 2) : most;
 }
 
-/* Does what follows for each strip of nrhs right-hand sides, c its first, size its scalars; at most `most`
- * registers, 2 or 3. */
+/* Executes the code for each strip of nrhs right-hand sides. c: its first one; size: its scalars, at most
+ * `most` registers, 2 or 3. */
 #define FOR_STRIPS_OF(most, nrhs, c, size, ...)                                                              \
   for (tsi_index c = 0, regs_; c < (nrhs); c += regs_ * WIDE) {                                              \
     regs_ = strip_regs(most, regs_of((nrhs)-c));                                                             \
@@ -62,14 +61,14 @@ INLINE int strip_regs(const int most, tsi_index left) {
 
 #define FOR_STRIPS(nrhs, c, size, ...) FOR_STRIPS_OF(STRIP_REGS, nrhs, c, size, __VA_ARGS__)
 
-/* Registers of a strip. */
+/* Number of registers of a strip. */
 #define STRIP_REGS_OF(size) (((size) + WIDE - 1) / WIDE)
 
 #define EACH_STRIP_REG(v) UNROLL for (int v = 0; v < STRIP_REGS_OF(size); v++)
 #define EACH_TILE_ROW(i) UNROLL for (int i = 0; i < TILE; i++)
 #define EACH_TILE(first) UNROLL for (int first = 0; first < B; first += TILE)
 
-/* Rows of a rectangle of width w that are taken together. */
+/* Returns the number of rows of a group for a rectangle of width w. */
 INLINE tsi_index group_rows(tsi_index w) {
   return (tsi_index)(GROUP_BYTES / (B * sizeof(tsi_scalar)) / (size_t)w + 1) * B;
 }
@@ -80,15 +79,15 @@ INLINE void strip_copy(const int size, tsi_scalar *to, ptrdiff_t ldto, const tsi
     EACH_STRIP_REG(v) store_first(size, to + v * WIDE, load_first(size, from + v * WIDE));
 }
 
-/* What is fetched while a segment is multiplied, a little with each column of each row block, so that memory
- * and arithmetic overlap: a single strip, which reads a group only once, fetches what lies AHEAD bytes
- * further on; of several each fetches its part of the group that comes next. */
+/* Prefetches during the multiplication of a segment: a little for each column of each row block, so that
+ * memory and arithmetic overlap. A single strip reads a group only once, and prefetches AHEAD bytes further
+ * on. If there are several strips, each prefetches its part of the next group. */
 typedef struct to_fetch {
   const char *next;
-  ptrdiff_t bytes; /* for each column of 8 rows, of one strip; negative: downwards */
+  ptrdiff_t bytes; /* bytes per column of 8 rows, for one strip; negative: downwards */
 } to_fetch;
 
-/* For a strip of `size` scalars; columns of `stride` rows. f: NULL: nothing. */
+/* Prefetches for a strip of `size` scalars; columns of `stride` rows. f NULL: nothing. */
 INLINE void fetch_some(const int size, tsi_index columns, tsi_index stride, to_fetch *f) {
   if (f == NULL) return;
   const char *const end = f->next + columns * STRIP_REGS_OF(size) * f->bytes * stride / B;
@@ -98,9 +97,9 @@ INLINE void fetch_some(const int size, tsi_index columns, tsi_index stride, to_f
   f->next = end;
 }
 
-/* Columns that loops over a tile's columns take at once. With one, counters and fetching are a fifth of the
- * instructions: too many where another thread, of somebody else's even, runs on the same core. Products and
- * sums apart need too many registers for more. */
+/* Number of columns per iteration of loops over a tile's columns. With one, counters and prefetches are a
+ * fifth of the instructions: too many if another thread runs on the same core. Without fused multiply-add
+ * there are not enough registers for more than one. */
 #if SUMS == 8 && !defined __FMA__
 #define STEP 1
 #else
@@ -108,8 +107,8 @@ INLINE void fetch_some(const int size, tsi_index columns, tsi_index stride, to_f
 #endif
 #define EACH_STEP(q) UNROLL for (int q = 0; q < STEP; q++)
 
-/* Products of even and of odd rows of a tile are summed apart, where they would wait for each other longest.
- */
+/* If set, products of even and of odd rows of a tile have separate sums, so that they wait less for each
+ * other. */
 #define SUM_PAIRS (TILE == 8)
 
 /* acc[i] += column(i) X(0,:) */
@@ -118,8 +117,8 @@ INLINE void column_times(const int size, const tsi_scalar *column, const tsi_sca
   EACH_TILE_ROW(i) EACH_STRIP_REG(v) add_reg_times(&acc[i][v], load_first(size, x + v * WIDE), column[i]);
 }
 
-/* acc[i] = sum over k of block(i,k) X(k,:); block: the tile's first row in its row block, of `stride` rows.
- * Rows beyond those are meaningless. X has one strip. */
+/* acc[i] = sum over k of block(i,k) X(k,:); block: the tile's first row in its row block, which has `stride`
+ * rows. Rows beyond them are undefined. X has one strip. */
 INLINE void tile_times(const int size, const tsi_scalar *block, tsi_index stride, tsi_index w,
                        const tsi_scalar *x, reg_sum acc[TILE][STRIP_REGS], to_fetch *f) {
   EACH_TILE_ROW(i) EACH_STRIP_REG(v) acc[i][v] = no_reg_sum();
@@ -133,7 +132,7 @@ INLINE void tile_times(const int size, const tsi_scalar *block, tsi_index stride
   }
 }
 
-/* Rows of the workspace as the factors of a tile: theirs, and, complex, i times them. */
+/* Rows of the workspace as the factors of a tile: the rows, and, for complex types, i times the rows. */
 typedef struct tile {
   reg_sum row[TILE][STRIP_REGS];
 } tile;
@@ -185,8 +184,7 @@ INLINE void tile_transposed(const int size, const tsi_scalar *block, tsi_index s
   }
 }
 
-/* Rows x(row[i],:) of the strip, or their negatives, zero from `rows` on; row (may be NULL: 0, 1, ...) says
- * which. */
+/* Loads rows x(row[i],:) of the strip, or their negatives; zero from `rows` on; row NULL: rows 0, 1, ... */
 INLINE tile tile_rows(const int size, const tsi_scalar *x, ptrdiff_t ldx, const tsi_index *row,
                       tsi_index rows, bool negative) {
   tile t;
@@ -202,8 +200,8 @@ INLINE tile tile_rows(const int size, const tsi_scalar *x, ptrdiff_t ldx, const 
 
 /* ---- Triangles ----------------------------------------------------------------------------------------- */
 
-/* acc[i] += the corner's rows first .. first+TILE-1 times X, for a corner of `rows` rows. Rows beyond those
- * get what is finite and means nothing. */
+/* acc[i] += the corner's rows first .. first+TILE-1 times X, for a corner of `rows` rows. Rows beyond them
+ * get finite, undefined numbers. */
 INLINE void tile_corner(const int size, const tsi_scalar *corner, tsi_index rows, const int first,
                         const tsi_scalar *x, reg_sum acc[TILE][STRIP_REGS]) {
   UNROLL for (int j = 0; j < first + TILE; j++) if (j < rows) {
@@ -264,7 +262,7 @@ INLINE void strip_triangle_transposed(const int size, const tsi_scalar *tri, tsi
   strip_copy(size, x, ldx, y, size, w);
 }
 
-/* Substitutions take strips of two registers at most, and their loops stay loops: shorter code. */
+/* Substitutions have strips of at most two registers, and their loops are not unrolled: shorter code. */
 #define SUBSTITUTED_REGS 2
 
 /* X(i,:) := (X(i,:) - s) d */
@@ -324,8 +322,8 @@ INLINE void strip_substitute_transposed(const int size, const tsi_scalar *tri, t
   strip_copy(size, x, ldx, t, ldt, w);
 }
 
-/* What a segment fetches: what *ahead describes or, NULL, of the `bytes` that follow it (before it:
- * downwards), each strip its part of them; a single strip what lies AHEAD bytes from what it reads. */
+/* Returns the prefetches of a segment: the data of *ahead_of, or, if it is NULL, the bytes after the segment
+ * (downwards: before it), divided among the strips; a single strip prefetches AHEAD bytes from its reads. */
 INLINE to_fetch fetch_while(const tsi_scalar *first, ptrdiff_t count, tsi_index nrhs, const bool down,
                             const tsi_ahead *ahead_of) {
   const tsi_index regs = regs_of(nrhs);
@@ -348,7 +346,7 @@ SHARED void strips_triangle(bool solve, const tsi_scalar *tri, tsi_index w, tsi_
     FOR_STRIPS(nrhs, c, size, strip_triangle(size, tri, w, x + c, ldx, t, &fetch))
 }
 
-/* The same with T' and T'^-1. */
+/* Does the same with T' and T'^-1. */
 SHARED void strips_triangle_transposed(bool solve, const tsi_scalar *tri, tsi_index w, tsi_index nrhs,
                                        tsi_scalar *x, tsi_scalar *t) {
   const tsi_index ldx = tsi_workspace_stride(nrhs);

@@ -1,16 +1,16 @@
-/* Rows of a sparse approximate inverse side by side: see fsai.h. Compiled for each scalar type and
- * instruction set.
+/* Groups of rows of a sparse approximate inverse: see fsai.h. Compiled for each scalar type and instruction
+ * set.
  *
- * A step: each row by itself computes its gradient, picks its columns, and gathers their rows of K into its
- * lane; then all lanes are factored and solved together. A row whose reach outgrows the arrays leaves the
- * group. */
+ * In a step each row separately computes its gradient, picks its columns, and gathers their rows of K to its
+ * lane; then all lanes are factored and solved together. A row that reaches more columns than fit in the
+ * arrays leaves the group. */
 #include "codelets/cpu/fsai/fsai_lanes.h"
 #include "codelets/cpu/fsai/fsai_pattern.h"
 
 #define HOMES TSI_FSAI_GROUP_HOMES
 #define SLOTS TSI_FSAI_GROUP_SLOTS
-#define FETCHED 64 /* entries of a row that are fetched before it joins */
-#define CHUNK 8    /* slots that are compared at a time */
+#define FETCHED 64 /* number of entries of a row that are prefetched before it joins */
+#define CHUNK 8    /* number of slots that are compared at a time */
 
 _Static_assert(LANES <= TSI_FSAI_GROUP_LANES, "callers have room for so many rows");
 
@@ -26,12 +26,13 @@ typedef struct group_run {
 
 /* ---- Reach --------------------------------------------------------------------------------------------- */
 
-/* Columns beside each other have homes beside each other; those that are a power of two apart do not meet. */
+/* Returns the hash of a column: adjacent columns have adjacent homes; columns a power of two apart do not
+ * collide. */
 INLINE tsi_index home_of(tsi_index column) {
   return (tsi_index)(((uint32_t)column + ((uint32_t)column / HOMES) * 37) % HOMES);
 }
 
-/* The home of a column, or the free one that is to be its. */
+/* Returns the home of a column, or the free home for it. */
 INLINE tsi_fsai_home *find_home(tsi_fsai_reach *reach, tsi_index column) {
   tsi_fsai_home *home = &reach->home[home_of(column)];
   while (home->column != column && home->column != TSI_NONE)
@@ -39,7 +40,7 @@ INLINE tsi_fsai_home *find_home(tsi_fsai_reach *reach, tsi_index column) {
   return home;
 }
 
-/* The home of a column, which gets a slot if it has none yet. */
+/* Returns the home of a column; gives the column a slot if it has none. */
 INLINE tsi_fsai_home *settle(tsi_fsai_reach *reach, tsi_index column, tsi_index outside) {
   tsi_fsai_home *home = find_home(reach, column);
   if (home->column == column) return home;
@@ -50,14 +51,14 @@ INLINE tsi_fsai_home *settle(tsi_fsai_reach *reach, tsi_index column, tsi_index 
   return home;
 }
 
-/* Has row p room? What it has may all be new, as columns may that are given. */
+/* Does row p fit? All of its columns, and all given columns, may be new. */
 INLINE bool has_room(const tsi_matrix_rows *a, tsi_index p, tsi_index number, const tsi_fsai_reach *reach) {
   const tsi_count entries = a->ptr[p + 1] - a->ptr[p];
   return reach->slots + entries <= SLOTS - TSI_FSAI_GROUP_MOST &&
          reach->first[number] + entries <= TSI_FSAI_GROUP_ENTRIES;
 }
 
-/* One of a row of K. */
+/* Writes an entry of a row of K. */
 INLINE void put_entry(tsi_real *k, tsi_index position, tsi_scalar value) {
   tsi_real *entry = k + (ptrdiff_t)position * (PARTS * LANES);
   entry[0] = tsi_re(value);
@@ -66,8 +67,7 @@ INLINE void put_entry(tsi_real *k, tsi_index position, tsi_scalar value) {
 #endif
 }
 
-/* Takes the entries of row p left of i as the number-th of the rows. k: where the lane of the row of K that p
- * is begins; NULL: none. */
+/* Adds the entries of row p left of i as row `number`. k: lane of the row of K for p; NULL: none. */
 INLINE void take_row(const tsi_matrix_rows *a, tsi_index p, tsi_index i, tsi_index number,
                      tsi_fsai_reach *reach, tsi_index outside, tsi_real *k) {
   const tsi_index *index = a->index;
@@ -81,7 +81,7 @@ INLINE void take_row(const tsi_matrix_rows *a, tsi_index p, tsi_index i, tsi_ind
   reach->first[number + 1] = (tsi_index)(slot - reach->slot);
 }
 
-/* The row of K alone. */
+/* Copies only the row of K. */
 static void take_system(const tsi_matrix_rows *a, tsi_index p, tsi_index i, tsi_fsai_reach *reach,
                         tsi_index outside, tsi_real *k) {
   const tsi_index *index = a->index;
@@ -99,7 +99,7 @@ static void forget(tsi_fsai_reach *reach) {
 
 /* ---- A lane -------------------------------------------------------------------------------------------- */
 
-/* The empty pattern. */
+/* Begins a lane with the empty pattern. */
 static void begin_lane(const group_run *t, int l) {
   tsi_fsai_group *w = t->group;
   tsi_fsai_reach *reach = &w->reach[l];
@@ -117,7 +117,7 @@ static void begin_lane(const group_run *t, int l) {
   reach->grows = row->kind == TSI_BREAKDOWN_NONE;
 }
 
-/* The column of a slot joins the pattern as row r of K. ends: no gradient is needed any more. */
+/* Joins the column of a slot to the pattern as row r of K. ends: the gradient is no longer needed. */
 static void join(const group_run *t, int l, tsi_index s, tsi_index r, bool ends) {
   const tsi_fsai_group *w = t->group;
   tsi_fsai_reach *reach = &w->reach[l];
@@ -143,7 +143,7 @@ static void join(const group_run *t, int l, tsi_index s, tsi_index r, bool ends)
   reach->grows = !reach->large;
 }
 
-/* g of a lane as scalars. */
+/* Returns g of a lane as scalars. */
 static const tsi_scalar *row_of_lane(const tsi_fsai_group *w, int l) {
   const tsi_fsai_reach *reach = &w->reach[l];
   tsi_scalar *row = w->row;
@@ -165,7 +165,7 @@ INLINE void add_row(tsi_count count, tsi_scalar g, const uint16_t *restrict slot
   _Pragma("GCC unroll 4") for (tsi_count e = 0; e < count; e++) tsi_add_product(&y[slot[e]], value[e], g);
 }
 
-/* g A, by slot; zero in the rest of the last chunk, and where columns are in the pattern. */
+/* Computes g A, by slot; zero in the rest of the last chunk, and for columns in the pattern. */
 static void find_gradient(const group_run *t, int l) {
   const tsi_fsai_reach *reach = &t->group->reach[l];
   const tsi_scalar *values = t->a->values, *g = row_of_lane(t->group, l);
@@ -196,8 +196,8 @@ INLINE doubles larger_of(doubles a, doubles b) {
 #endif
 }
 
-/* What each of the `most` largest of the sizes has at least: slots are dealt into more groups than that, and
- * each has one of them. */
+/* Returns a lower bound for the `most` largest sizes: slots are divided into at least `most` groups, and each
+ * group has an element of at least this size. */
 static double find_least(const double *size, tsi_index slots, tsi_index most) {
   doubles part[CHUNK / DOUBLES];
   double largest[CHUNK], least = DBL_MAX;
@@ -215,12 +215,12 @@ static double find_least(const double *size, tsi_index slots, tsi_index most) {
   return least > DBL_TRUE_MIN ? least : DBL_TRUE_MIN;
 }
 
-/* What orders the gradient's entries. */
+/* Computes the keys that order the entries of the gradient. */
 static void measure(const tsi_scalar *restrict y, tsi_index slots, double *restrict size) {
   for (tsi_index s = 0; s < slots; s++) size[s] = tsi_fsai_size(y[s]);
 }
 
-/* Which of a chunk are at least that large, by bits. */
+/* Returns a bit for each size of a chunk that is at least `least`. */
 INLINE unsigned at_least(const double *size, double least) {
 #if defined __AVX512F__
   return _mm512_cmp_pd_mask(_mm512_loadu_pd(size), _mm512_set1_pd(least), _CMP_GE_OQ);
@@ -236,7 +236,7 @@ INLINE unsigned at_least(const double *size, double least) {
 #endif
 }
 
-/* The largest entries of the gradient outside the pattern become those picked. Returns how many there are. */
+/* Picks the largest entries of the gradient outside the pattern. Returns their number. */
 static tsi_index pick(const group_run *t, int l, tsi_index most, tsi_index *picked) {
   const tsi_fsai_reach *reach = &t->group->reach[l];
   const tsi_fsai_work *work = t->work;
@@ -257,7 +257,7 @@ static tsi_index pick(const group_run *t, int l, tsi_index most, tsi_index *pick
 
 /* ---- All lanes ----------------------------------------------------------------------------------------- */
 
-/* What lanes have no pivot in row r break down. */
+/* Marks lanes without a pivot in row r as broken down. */
 static void judge(const group_run *t, const tsi_real pivot[LANES]) {
   for (int l = 0; l < t->count; l++) {
     tsi_fsai_reach *reach = &t->group->reach[l];
@@ -268,7 +268,7 @@ static void judge(const group_run *t, const tsi_real pivot[LANES]) {
   }
 }
 
-/* Rows r .. end - 1 of K become those of L; then g is that of the first `end`. */
+/* Turns rows r .. end - 1 of K into rows of L, and computes g for the first `end` rows. */
 static void factor(const group_run *t, tsi_index r, tsi_index end) {
   const tsi_fsai_group *w = t->group;
   tsi_real pivot[LANES];
@@ -283,7 +283,7 @@ static void factor(const group_run *t, tsi_index r, tsi_index end) {
   solve_lanes(w, end);
 }
 
-/* What a row needs that joins comes on its way to the caches. */
+/* Prefetches the data of a row that will join. */
 INLINE void fetch_row(const tsi_matrix_rows *a, tsi_index p) {
   const tsi_index *index = a->index;
   const tsi_scalar *values = a->values;
@@ -293,7 +293,7 @@ INLINE void fetch_row(const tsi_matrix_rows *a, tsi_index p) {
     __builtin_prefetch(values + e);
 }
 
-/* A lane picks columns for a step, if there is one. Returns how many. */
+/* Picks the columns of a lane for a step, if there is one. Returns their number. */
 static tsi_index choose(const group_run *t, int l) {
   const tsi_fsai_group *w = t->group;
   tsi_fsai_reach *reach = &w->reach[l];
@@ -309,7 +309,7 @@ static tsi_index choose(const group_run *t, int l) {
   return reach->picks;
 }
 
-/* What the lane has picked joins, from row r on. */
+/* Joins the picked columns of a lane, from row r on. */
 static void take_picks(const group_run *t, int l, tsi_index r, bool last) {
   tsi_fsai_reach *reach = &t->group->reach[l];
   const tsi_index *picked = t->group->picked + (ptrdiff_t)l * t->limits->per_step;
@@ -322,7 +322,7 @@ static bool any_grows(const group_run *t) {
   return any;
 }
 
-/* g of the lanes that are wanted, from their given patterns on. */
+/* Computes g of the active lanes, beginning with their given patterns. */
 static void compute(const group_run *t, tsi_index steps) {
   tsi_fsai_group *w = t->group;
   tsi_index size = 0;
@@ -360,7 +360,7 @@ static bool is_whole(const group_run *t, int l) {
   return !t->group->reach[l].large && t->row[l].kind == TSI_BREAKDOWN_NONE;
 }
 
-/* Small entries leave: those rows are wanted anew, the others written. */
+/* Drops small entries. Rows with dropped entries must be computed again; the others are written. */
 static bool filter(group_run *t) {
   bool any = false;
   for (int l = 0; l < t->count; l++) {

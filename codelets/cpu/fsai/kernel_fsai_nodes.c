@@ -1,21 +1,21 @@
 /* Rows of a sparse approximate inverse, node by node: see fsai_nodes.h. Compiled for each scalar type and
  * instruction set.
  *
- * The stages of a node: its own rows (begin), P (join, from the rows of A that a node of it has), what is
- * left of the node's block (finish), gradient and selection (find_gradient, pick), the rows (write). */
+ * The stages of a node: its own rows (begin), P (join, from the rows of A of each node of P), the Schur
+ * complement of the node's block (finish), gradient and selection (find_gradient, pick), the rows (write). */
 #include "codelets/cpu/fsai/fsai_blocks.h"
 #include "codelets/cpu/fsai/fsai_cells.h"
 #include "codelets/cpu/fsai/fsai_pattern.h"
 #include "runtime/base/sort.h"
 
-/* A node on its way. rest: S = A[J, J] - z z^H, its lower triangle; down: D^-1, column by column, and as
- * cells. */
+/* A node during its computation. rest: S = A[J, J] - z z^H, its lower triangle; down: D^-1, column by column,
+ * and as cells. */
 typedef struct node_run {
   const tsi_matrix_rows *a;
   const tsi_fsai_nodes *nodes;
   tsi_fsai_node_work *work;
   int vecs;
-  tsi_index node, i, size; /* its first row, and how many there are */
+  tsi_index node, i, size; /* i: its first row; size: number of its rows */
   tsi_wide rest[MOST][MOST], down[MOST][MOST];
   double psi[MOST], psi_0[MOST];
   four factor[MOST * 2 * PARTS];
@@ -34,7 +34,7 @@ static void fail(node_run *t, tsi_breakdown_kind kind, tsi_index r) {
 
 /* ---- Reach --------------------------------------------------------------------------------------------- */
 
-/* The slot of a node, which gets cells if it has none yet. */
+/* Returns the slot of a node; gives the node cells if it has none. */
 INLINE tsi_index settle(const node_run *t, tsi_index node) {
   tsi_fsai_node_work *w = t->work;
   tsi_index s = w->place[node];
@@ -48,7 +48,7 @@ INLINE tsi_index settle(const node_run *t, tsi_index node) {
   return s;
 }
 
-/* The cells of the entries of a row left of the node. Returns how many these are. */
+/* Lists the cells of the entries of a row left of the node. Returns their number. */
 static tsi_index take_cells(const node_run *t, tsi_index row, tsi_index *cell) {
   const tsi_index *index = t->a->index + t->a->ptr[row], *of = t->nodes->of;
   const tsi_index count = (tsi_index)(t->a->ptr[row + 1] - t->a->ptr[row]);
@@ -63,7 +63,8 @@ static tsi_index take_cells(const node_run *t, tsi_index row, tsi_index *cell) {
   return e;
 }
 
-/* The same of nodes that have slots, as far as they are in P: positions. */
+/* Lists the positions in P of the entries of a row left of the node; TSI_NONE: not in P. Returns their
+ * number. */
 static tsi_index take_positions(const node_run *t, tsi_index row, tsi_index *position) {
   const tsi_index *index = t->a->index + t->a->ptr[row], *of = t->nodes->of;
   const tsi_index count = (tsi_index)(t->a->ptr[row + 1] - t->a->ptr[row]);
@@ -76,7 +77,7 @@ static tsi_index take_positions(const node_run *t, tsi_index row, tsi_index *pos
   return e;
 }
 
-/* A[J, J], psi of the empty P, and what J has left of it. */
+/* Begins a node: A[J, J], psi of the empty P, and the entries of J left of the node. */
 static void begin(node_run *t) {
   tsi_fsai_node_work *w = t->work;
   const tsi_matrix_rows *a = t->a;
@@ -105,14 +106,14 @@ static void begin(node_run *t) {
   w->entries = 0;
 }
 
-/* No node has a slot. */
+/* Frees all slots. */
 static void end(tsi_fsai_node_work *w) {
   for (tsi_index s = 0; s < w->slots; s++) w->place[w->node[s]] = TSI_NONE;
 }
 
 /* ---- The system ---------------------------------------------------------------------------------------- */
 
-/* Rows of K whose entries have these positions: those of the last node of P from row q on. */
+/* Writes rows of K of the last node of P, from row q on; their entries have these positions. */
 static void put_rows(const node_run *t, tsi_index row, tsi_index rows, tsi_index q, tsi_index entries,
                      const tsi_index *position) {
   const tsi_fsai_node_work *w = t->work;
@@ -126,7 +127,7 @@ static void put_rows(const node_run *t, tsi_index row, tsi_index rows, tsi_index
   }
 }
 
-/* S loses what z has at the columns of the last node of P. */
+/* Subtracts from S the products of z at the columns of the last node of P. */
 static void reduce_rest(node_run *t) {
   const tsi_fsai_node_work *w = t->work;
   for (tsi_index c = w->begin[w->joined - 1]; c < w->begin[w->joined]; c++) {
@@ -137,7 +138,8 @@ static void reduce_rest(node_run *t) {
   }
 }
 
-/* The rows of A of the node that has joined last: those of K, and, unless it ends, what their columns are. */
+/* Takes the rows of A of the node that joined last: its rows of K, and, unless it ends, the cells of their
+ * columns. */
 static void take_rows(const node_run *t, bool ends) {
   tsi_fsai_node_work *w = t->work;
   const tsi_index k = w->joined - 1, node = w->node[w->pattern[k]], first = t->nodes->start[node];
@@ -158,7 +160,7 @@ static void take_rows(const node_run *t, bool ends) {
   }
 }
 
-/* The node of a slot joins P. ends: no gradient is needed any more. */
+/* Joins the node of a slot to P. ends: the gradient is no longer needed. */
 static void join(node_run *t, tsi_index s, bool ends) {
   tsi_fsai_node_work *w = t->work;
   const tsi_index k = w->joined++, first = w->begin[k], node = w->node[s];
@@ -181,7 +183,7 @@ static void join(node_run *t, tsi_index s, bool ends) {
 
 /* ---- The node's own block ------------------------------------------------------------------------------ */
 
-/* S = D D^H; D^-1. */
+/* Factors S = D D^H, and computes D^-1. */
 static void finish(node_run *t) {
   tsi_index failed;
   const tsi_breakdown_kind kind = invert_root(t->size, t->rest, t->down, t->psi, &failed);
@@ -211,7 +213,7 @@ static void scale_cells(const node_run *t, tsi_index cells, const void *from, vo
     scale_vecs(2, t, cells, from, to);
 }
 
-/* G on the P that there is. */
+/* Computes G on the current P. */
 static void compute(node_run *t) {
   const tsi_fsai_node_work *w = t->work;
   if (t->kind == TSI_BREAKDOWN_NONE) finish(t);
@@ -220,7 +222,7 @@ static void compute(node_run *t) {
   scale_cells(t, w->begin[w->joined], w->x, w->g);
 }
 
-/* Is the product of psi / psi_0 at most that of as many shares? */
+/* Is the product of psi / psi_0 over the rows at most share^rows? */
 static bool is_reduced(const node_run *t, double share) {
   double product = 1, limit = 1;
   for (tsi_index r = 0; r < t->size; r++) {
@@ -232,7 +234,7 @@ static bool is_reduced(const node_run *t, double share) {
 
 /* ---- Gradient and selection ---------------------------------------------------------------------------- */
 
-/* The gradient gets g times what `count` rows of A have at these cells. */
+/* Adds g times the entries of `count` rows of A to the gradient at these cells. */
 INLINE void add_lines(const int vecs, const int count, const tsi_matrix_rows *a, tsi_index row,
                       tsi_index entries, const tsi_index *restrict cell, const four *restrict g,
                       four *restrict gradient) {
@@ -251,7 +253,7 @@ INLINE void add_lines(const int vecs, const int count, const tsi_matrix_rows *a,
   }
 }
 
-/* Rows J of G A, by cell. */
+/* Computes rows J of G A, by cell. */
 static void find_gradient(const node_run *t) {
   const tsi_fsai_node_work *w = t->work;
   const size_t cell = (size_t)STEP(t->vecs) * sizeof(four);
@@ -282,7 +284,7 @@ INLINE double sum_of(const wide_four *total) {
   return ((*total)[0] + (*total)[1]) + ((*total)[2] + (*total)[3]);
 }
 
-/* The sum of the squares of cells. */
+/* Returns the sum of the squares of cells. */
 INLINE double measure(const int vecs, tsi_index cells, const four *x) {
   wide_four total = {0};
   for (tsi_index c = 0; c < cells; c++) add_squares(vecs, x + c * STEP(vecs), &total);
@@ -294,8 +296,8 @@ static double measure_node(const node_run *t, const void *cells, tsi_index first
                       : measure(2, count, cell_at(cells, 2, first));
 }
 
-/* The sum of the squares of the gradient of a node of `count` rows, in the basis in which its own block of A
- * is I. */
+/* Computes the sum of the squares of the gradient of a node of `count` rows, in the basis in which its own
+ * block of A is I. */
 INLINE void weigh_cells(const int vecs, const int count, const four *x, const tsi_scalar *weight,
                         tsi_index stride, double *square) {
   wide_four total = {0};
@@ -327,8 +329,8 @@ static tsi_index size_of(const node_run *t, tsi_index slot) {
   return t->nodes->start[node + 1] - t->nodes->start[node];
 }
 
-/* The nodes outside P with the largest gradients become `picked`, the largest first; of equal ones the first.
- * Returns how many there are: as many as it takes for so many columns. */
+/* Picks the nodes outside P with the largest gradients, the largest first; of equal ones the first. Returns
+ * their number: as many as needed for so many columns. */
 static tsi_index pick(const node_run *t, tsi_index columns) {
   tsi_fsai_node_work *w = t->work;
   tsi_index count = 0, taken = 0;
@@ -349,7 +351,7 @@ static tsi_index pick(const node_run *t, tsi_index columns) {
 
 /* ---- Nodes --------------------------------------------------------------------------------------------- */
 
-/* G on a given pattern; ends: it does not grow. */
+/* Computes G on a given pattern; ends: the pattern does not grow. */
 static void start(node_run *t, const tsi_index *given, tsi_index count, bool ends) {
   begin(t);
   for (tsi_index k = 0; k < count && t->kind == TSI_BREAKDOWN_NONE; k++) {
@@ -372,7 +374,8 @@ static void grow(node_run *t, const tsi_fsai_limits *limits) {
   }
 }
 
-/* The nodes of P, ascending, by their first columns; share > 0: those whose part of G is worth it. */
+/* Lists the nodes of P, ascending by their first columns; share > 0: only nodes whose part of G is large
+ * enough. */
 static tsi_index list_nodes(const node_run *t, double share, tsi_index *list) {
   const tsi_fsai_node_work *w = t->work;
   const double all = measure_node(t, w->g, 0, w->begin[w->joined]) + measure_node(t, t->factor, 0, t->size);

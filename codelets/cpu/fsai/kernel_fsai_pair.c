@@ -1,6 +1,6 @@
 /* Two factors of a sparse approximate inverse, row by row: see fsai_pair.h. Compiled for each scalar type and
- * instruction set. Loops over the columns of a row are the compiler's to vectorize: no sum is in another
- * order for it. */
+ * instruction set. The compiler vectorizes loops over the columns of a row; this does not change the order of
+ * any sum. */
 #include "codelets/cpu/fsai/fsai_pair.h"
 
 #include <string.h>
@@ -8,11 +8,11 @@
 #include "codelets/cpu/fsai/fsai_pattern.h"
 #include "runtime/base/sort.h"
 
-#define LONG_ROW 16 /* entries for each column of a pattern, from which on they are looked for */
+#define LONG_ROW 16 /* entries per column of a pattern, from which on entries are found by search */
 
 /* ---- The Hermitian matrix ------------------------------------------------------------------------------ */
 
-/* Of magnitude 1, and makes the number positive. */
+/* Returns the number of magnitude 1 whose product with `diagonal` is positive. */
 INLINE tsi_scalar phase_of(tsi_scalar diagonal) {
   const tsi_real size = tsi_abs(diagonal);
   return size > 0 ? tsi_conj(diagonal) / size : 1;
@@ -30,7 +30,7 @@ INLINE tsi_scalar product(tsi_scalar a, tsi_scalar x) {
   return sum;
 }
 
-/* Rows come in their order, and so do the images of their entries in any other row. */
+/* Rows are visited in order, so the images of their entries in any other row are visited in order, too. */
 static void take_part(const tsi_factor_rows *a, const void *phases, tsi_count *next, void *to) {
   const tsi_scalar *values = a->values, *phase = phases;
   tsi_scalar *part = to;
@@ -46,13 +46,13 @@ static void take_part(const tsi_factor_rows *a, const void *phases, tsi_count *n
 
 /* ---- The system ---------------------------------------------------------------------------------------- */
 
-/* Entry (i, j); 0: there is none. */
+/* Returns entry (i, j); 0 if there is none. */
 static tsi_scalar entry_at(const tsi_matrix_rows *a, tsi_index i, tsi_index j) {
   const tsi_count end = a->ptr[i + 1], at = tsi_lower_bound(a->index, a->ptr[i], end, j);
   return at < end && a->index[at] == j ? ((const tsi_scalar *)a->values)[at] : 0;
 }
 
-/* A[P, P]: rows of A and the pattern ascend; in long rows entries are looked for. */
+/* Gathers A[P, P]. Rows of A and the pattern ascend; in long rows entries are found by search. */
 static void gather(const tsi_matrix_rows *a, tsi_index count, const tsi_index *pattern,
                    tsi_fsai_pair_work *w) {
   const tsi_scalar *values = a->values;
@@ -84,7 +84,7 @@ static void exchange_rows(tsi_index count, tsi_scalar *restrict x, tsi_scalar *r
   }
 }
 
-/* The system becomes L and U, with the inverses of U's diagonal entries; L has a unit diagonal. */
+/* Factors the system into L and U, with the inverses of U's diagonal entries; L has a unit diagonal. */
 static tsi_breakdown_kind factor(tsi_index count, tsi_fsai_pair_work *w) {
   const ptrdiff_t stride = w->most;
   tsi_scalar *k = w->system;
@@ -113,7 +113,8 @@ static tsi_breakdown_kind factor(tsi_index count, tsi_fsai_pair_work *w) {
   return TSI_BREAKDOWN_NONE;
 }
 
-/* g A[P, P] = e^T, e the last unit vector: of what L^T is solved with, U leaves one entry. */
+/* Solves g A[P, P] = e^T, e the last unit vector. The solution with U has a single entry, with which L^T is
+ * solved. */
 static void solve_row(tsi_index count, tsi_fsai_pair_work *w) {
   const ptrdiff_t stride = w->most;
   const tsi_scalar *k = w->system;
@@ -124,7 +125,7 @@ static void solve_row(tsi_index count, tsi_fsai_pair_work *w) {
   for (tsi_index r = 0; r < count; r++) g[w->order[r]] = x[r];
 }
 
-/* A[P, P] h = e */
+/* Solves A[P, P] h = e. */
 static void solve_column(tsi_index count, tsi_fsai_pair_work *w) {
   const ptrdiff_t stride = w->most;
   const tsi_scalar *k = w->system;
@@ -141,7 +142,7 @@ static void solve_column(tsi_index count, tsi_fsai_pair_work *w) {
   }
 }
 
-/* g and h, if there are any. */
+/* Computes g and h, if they exist. */
 static tsi_breakdown_kind solve(const tsi_matrix_rows *a, tsi_index count, const tsi_index *pattern,
                                 tsi_fsai_pair_work *w) {
   gather(a, count, pattern, w);
@@ -159,7 +160,7 @@ static tsi_breakdown_kind judge(tsi_index count, const tsi_fsai_pair_work *w) {
 
 /* ---- Patterns that grow -------------------------------------------------------------------------------- */
 
-/* The columns left of i that rows of the pattern have entries in get slots, with zeros. */
+/* Gives slots, with zeros, to the columns left of i in which rows of the pattern have entries. */
 static void reach_columns(const tsi_matrix_rows *a, const tsi_fsai_row *row, tsi_fsai_work *reach,
                           tsi_fsai_pair_work *w) {
   reach->slots = 0;
@@ -173,7 +174,7 @@ static void reach_columns(const tsi_matrix_rows *a, const tsi_fsai_row *row, tsi
     }
 }
 
-/* Adds the magnitudes of the entries of g A to those of their slots. */
+/* Adds the magnitudes of the entries of g A to the sizes of their slots. */
 static void add_row_sizes(const tsi_matrix_rows *a, const tsi_fsai_row *row, const tsi_scalar *g,
                           tsi_fsai_work *reach, const tsi_fsai_pair_work *w) {
   const tsi_scalar *values = a->values;
@@ -185,7 +186,7 @@ static void add_row_sizes(const tsi_matrix_rows *a, const tsi_fsai_row *row, con
   for (tsi_index s = 0; s < reach->slots; s++) w->size[s] += (double)tsi_abs(y[s]);
 }
 
-/* The same of A h. Row p of H has (S A)_jp of any j: conj((S A)_jp) = 2 H_pj - (S A)_pj. */
+/* Does the same for A h. Row p of H contains (S A)_jp for all j: conj((S A)_jp) = 2 H_pj - (S A)_pj. */
 static void add_column_sizes(const tsi_matrix_rows *a, const tsi_scalar *part, const tsi_fsai_row *row,
                              const tsi_scalar *h, tsi_fsai_work *reach, const tsi_fsai_pair_work *w) {
   const tsi_scalar *values = a->values;
@@ -200,7 +201,7 @@ static void add_column_sizes(const tsi_matrix_rows *a, const tsi_scalar *part, c
   for (tsi_index s = 0; s < reach->slots; s++) w->size[s] += (double)tsi_abs(y[s]);
 }
 
-/* The largest ones outside the pattern become `picked`; returns how many there are. Frees the slots. */
+/* Picks the largest ones outside the pattern; returns their number. Frees the slots. */
 static tsi_index pick(const tsi_fsai_row *row, tsi_index most, tsi_fsai_work *reach,
                       const tsi_fsai_pair_work *w) {
   tsi_index count = 0;
@@ -222,8 +223,8 @@ static void join(tsi_fsai_row *row, tsi_index column) {
   row->index[at] = column;
 }
 
-/* Where the pattern's system is singular, the largest entries of row and column i join. The latest pattern
- * with a row and a column is the one that stays; there is none: that which was given. */
+/* If the system of the pattern is singular, the largest entries of row and column i join. The result is the
+ * latest pattern with a regular system, or else the given pattern. */
 static void grow(const tsi_matrix_rows *a, const void *part, tsi_index per_step, tsi_index room,
                  tsi_fsai_row *row, tsi_fsai_work *reach, tsi_fsai_pair_work *w) {
   tsi_index *kept = w->kept, regular = 0;
@@ -255,14 +256,14 @@ static void grow(const tsi_matrix_rows *a, const void *part, tsi_index per_step,
 
 /* ---- Rows ---------------------------------------------------------------------------------------------- */
 
-/* That share of the 2-norm. */
+/* Returns this share of the 2-norm. */
 static double share_of_norm(double share, tsi_index count, const tsi_scalar *x) {
   double square = 0;
   for (tsi_index r = 0; r < count; r++) square += (double)tsi_abs(x[r]) * (double)tsi_abs(x[r]);
   return share * sqrt(square);
 }
 
-/* What is small in both factors leaves the pattern. Returns how many columns stay. */
+/* Drops columns that are small in both factors from the pattern. Returns the number of remaining columns. */
 static tsi_index filter(double share, tsi_index count, tsi_index *pattern, const tsi_fsai_pair_work *w) {
   const tsi_scalar *g = w->g, *h = w->h;
   const double least_g = share_of_norm(share, count, g), least_h = share_of_norm(share, count, h);

@@ -1,6 +1,6 @@
 /* Sparse matrix by rows times vectors: see spmv.h. Compiled for each scalar type and instruction set.
  *
- * One right-hand side: 8 entries at once, summed lane by lane. Several: 2, 4 or 8 right-hand sides at once,
+ * One right-hand side: 8 entries at a time, one sum per lane. Several: 2, 4 or 8 right-hand sides at a time,
  * entry by entry. */
 #include "codelets/cpu/rows/spmv.h"
 
@@ -19,7 +19,7 @@ static tsi_scalar row_1(const tsi_scalar *values, const tsi_index *index, tsi_co
   return sum_vec(sum_value(a));
 }
 
-/* 2, 4 or 8 right-hand sides, a constant; work and to are theirs. */
+/* few: 2, 4 or 8 right-hand sides, a constant; work and to begin at the first one. */
 INLINE void row_few(const int few, const tsi_scalar *values, const tsi_index *index, tsi_count count,
                     ptrdiff_t stride, bool add, const tsi_scalar *work, tsi_scalar *to) {
   reg_sum a[REGS];
@@ -57,8 +57,8 @@ static void multiply(const tsi_spmv_rows *rows, tsi_count first, tsi_count end, 
 
 /* ---- Triangular rows ----------------------------------------------------------------------------------- */
 
-/* Every product is subtracted in the order of the entries, as one operation where the instruction set has
- * it: all partitions and both ways of numbering give the same bits. */
+/* Products are subtracted in the order of the entries, with fused multiply-add if the instruction set has it.
+ * So all partitions and both ways of numbering give the same bits. */
 #if defined __FMA__ || defined __ARM_FEATURE_FMA
 #if REAL_BYTES == 4
 #define TIMES_PLUS(a, b, c) __builtin_fmaf(a, b, c)
@@ -96,15 +96,15 @@ INLINE tsi_scalar product(tsi_scalar a, tsi_scalar b) {
 #endif
 }
 
-/* Entries at the end of a row, which are subtracted one after the other: the latest x are among them. Those
- * before have two or four sums in a row of so many entries: one would wait for itself. */
+/* The last entries of a row are subtracted one after the other, because they may use the latest x. The
+ * entries before them have two or four sums in rows of so many entries, as each addition to a single sum
+ * would wait for the previous one. */
 #define LAST 4
 #define TWO_SUMS 12
 #define FOUR_SUMS 32
 
-/* Entries of a row: VALUE(e) is the value of entry e, COLUMN(e) is where its x stands. AGAIN: UNROLL where
- * `entries` is a constant.
- */
+/* Entries of a row: VALUE(e) is the value of entry e, COLUMN(e) the index of its x. AGAIN: UNROLL if
+ * `entries` is a constant. */
 #define ONE_SUM(AGAIN, a, entries, VALUE, COLUMN)                                                            \
   AGAIN for (tsi_index e = 0; e < (entries); e++)(a) = less_product((a), VALUE(e), x[COLUMN(e)]);
 #define SEVERAL_SUMS(AGAIN, sums, a, entries, VALUE, COLUMN)                                                 \
@@ -144,7 +144,7 @@ static void solve_rows_one(const tsi_triangle_rows *rows, tsi_index first, tsi_i
   }
 }
 
-/* 2, 4 or 8 right-hand sides, a constant; work and to are theirs. */
+/* few: 2, 4 or 8 right-hand sides, a constant; work and to begin at the first one. */
 INLINE void solve_row_few(const int few, const tsi_scalar *values, const tsi_index *index, tsi_count count,
                           tsi_scalar inverse, ptrdiff_t stride, const tsi_scalar *work, tsi_scalar *to) {
   tsi_scalar a[B];
@@ -177,18 +177,18 @@ static void solve_rows(const tsi_triangle_rows *rows, tsi_index first, tsi_index
   }
 }
 
-/* The two ways in which a stream tells a column; r is the row. AHEAD: the second one, with x fetched. */
+/* The two storages of columns in a stream; r is the row. AHEAD: the second one, with prefetches of x. */
 #define NEAR(e) around + (ptrdiff_t)column[e]
 #define PLAIN(e) column[e]
 #define AHEAD(e) (__builtin_prefetch(x + column[(e) + TSI_ENTRIES_AHEAD]), column[e])
 
-/* The two ways in which it tells a row, and how long it is. */
+/* The two storages of rows, and of their lengths. */
 #define ORDERED(k) s->row[k]
 #define GIVEN(k) zero + step *(ptrdiff_t)(k)
 #define BY_PTR(k) (tsi_index)(ptr[(k) + 1] - ptr[k])
 #define BY_LENGTH(k) s->length[k]
 
-/* Rows one by one. What moves on with them are a few pointers: as many as there are registers. */
+/* Rows one by one. Only a few pointers advance with the rows, so that they fit into registers. */
 #define STREAM_ROWS(name, type, columns, COLUMN, ROW, LENGTH)                                                \
   static void rows_##name(const tsi_row_stream *s, tsi_index first, tsi_index end, const tsi_scalar *b,      \
                           tsi_scalar *x) {                                                                   \
@@ -216,8 +216,8 @@ STREAM_ROWS(near_given, uint16_t, offset, NEAR, GIVEN, BY_LENGTH)
 STREAM_ROWS(plain_given, tsi_index, index, PLAIN, GIVEN, BY_LENGTH)
 STREAM_ROWS(ahead_given, tsi_index, index, AHEAD, GIVEN, BY_LENGTH)
 
-/* Rows by runs of the same length, for each length that is frequent a loop of its own: no branch depends on
- * the matrix but once a run. */
+/* Rows by runs of the same length, with a separate loop for each frequent length: only one branch per run
+ * depends on the matrix. */
 #define RUN_CASE(length, AGAIN, COLUMN)                                                                      \
   for (tsi_index q = 0; q < run->rows; q++, k++) {                                                           \
     const ptrdiff_t r = row[k], around = r - base;                                                           \
@@ -296,8 +296,9 @@ static void solve_stream(const tsi_row_stream *s, tsi_index first, tsi_index end
 
 /* ---- Rows of incomplete factors ------------------------------------------------------------------------ */
 
-/* A row of few entries, the last of them in the column of the row before: its x does not go through memory,
- * where the next row would wait for it. The order is that of ANY_SUM. */
+/* Is this a row with few entries whose last one is in the column of the previous row? Then x of the previous
+ * row is used from a register, because a load would wait for the store. The order of the sum is that of
+ * ANY_SUM. */
 INLINE bool goes_on(const tsi_index *index, tsi_index count, ptrdiff_t last, tsi_index before) {
   return count > 0 && count < TWO_SUMS && index[last] == before;
 }
@@ -319,7 +320,7 @@ static void solve_left(const tsi_factor_rows *f, const tsi_scalar *b, tsi_scalar
   }
 }
 
-/* x = U^-1 b, the last entry of a row first. */
+/* x = U^-1 b, from the last entry of a row to the first. */
 static void solve_right(const tsi_factor_rows *f, const tsi_scalar *inverse, const tsi_scalar *b,
                         tsi_scalar *x) {
   tsi_scalar latest = 0;
