@@ -8,9 +8,9 @@
  *                     passes, else the fully summed row of the largest entry.
  *   LDLT, of order 1  |a_kk| >= threshold max_{i != k} |a_ik|.
  *   LDLT, of order 2  |D^-1| (g_k, g_r)^T <= 1 / threshold. g_k and g_r are the largest entries of both
- *                     columns outside D. D must not be singular up to rounding errors. (Duff and Reid, The
- *                     multifrontal solution of indefinite sparse symmetric linear equations, ACM TOMS 9,
- * 1983)
+ *                     columns outside D. D must not be singular up to rounding errors. (Duff and Reid,
+ *                     The multifrontal solution of indefinite sparse symmetric linear equations, ACM TOMS
+ *                     9, 1983)
  *
  * If pivots of both orders pass, the one with the smaller bound is eliminated. Columns are tested in their
  * order, in windows of 64 columns, which are always up to date; products update the other columns after each

@@ -16,7 +16,7 @@
  * - gpu_atomic_add, gpu_atomic_add_system: add to a scalar to which other blocks, or other devices, may add
  *   concurrently; relaxed
  * - gpu_load_panel: loads a scalar of a factor, which is read once a sweep; all lanes of a warp call it
- * together, inactive lanes get zero
+ *   together, inactive lanes get zero
  * - GPU_MATRIX_UNIT: 1 if a warp has a matrix unit for doubles; gpu_multiply_matrices(d, a, b): D += A B, see
  *   matrix_unit.gpu.h; all lanes of the warp call it together
  * - gpu_prefetch: prefetches a line of GPU_LINE_BYTES bytes of memory

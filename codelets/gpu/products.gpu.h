@@ -3,9 +3,9 @@
  * - gpu_triangle: y := T x, for rows begin .. end-1; a warp computes the sums of a row block
  * - gpu_rectangle: sink(i, (R x)_i), in the same way
  * - gpu_triangle_transposed: y := T' x, for columns begin .. end-1; a warp computes the sums of the columns
- * of a corner
+ *   of a corner
  * - gpu_rectangle_transposed: y := y - R' x; a warp computes the sums of Q columns, or, if a panel has few
- * columns, of some of the rows
+ *   columns, of some of the rows
  * - gpu_substitute: y := T^-1 y, row block by row block: its corner, then its products with the other rows
  * - gpu_substitute_transposed: y := T'^-1 y
  *

@@ -13,13 +13,13 @@
  * process is started again in each round with --fresh, if memory is short, or if it ends by itself after its
  * figures.
  *
- * Reads   matrices, the JSON of the contenders. Writes  tables, a picture, JSON.
+ * Reads   matrices, the JSON of the contenders.   Writes  tables, a picture, JSON.
  * Invariants
  *   - a time is the median over the rounds of the medians that a process reports
  *   - bytes count exact nonzeros of L and U, without padding
  *   - a contender that fails is listed with its message, and does not run again
  *   - a contender that exceeds its time (--limit) is ended and has no later rounds; its figures of earlier
- * rounds count
+ *     rounds count
  *   - with --quick all contenders of a table share the time (bench_quick.c); none is prepared twice
  *   - with several schedulers a run that takes far longer than the fastest one is ended: it may never end
  *   - all rates of one table are shares of the same two figures: those of the largest number of workers */

@@ -374,7 +374,7 @@ void tsi_bench_case_free(tsi_bench_case *c) {
   c->rates.bandwidths = c->rates.dgemms = NULL;
 }
 
-/* ---- What tables, picture and JSON ask ---------------------------------------------------------------- */
+/* ---- Figures for tables, picture and JSON ------------------------------------------------------------- */
 
 double tsi_bench_gbps(const tsi_bench_result *r) {
   return r->ok ? r->bytes / r->solve_s / 1e9 : 0;

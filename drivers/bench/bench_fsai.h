@@ -4,7 +4,7 @@
  * All contenders stop by the same test: the norm of the residual itself, relative to the initial one. hypre's
  * inverses are applied in TriStar's iteration. If there are several processes, each has one thread.
  *
- * Reads   matrices, the JSON of the contenders. Writes  tables, a picture, JSON.
+ * Reads   matrices, the JSON of the contenders.   Writes  tables, a picture, JSON.
  * Invariants
  *   - contenders that did not converge have a reason instead of figures
  *   - ratios compare contenders with the same number of processes */

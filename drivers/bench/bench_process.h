@@ -1,13 +1,13 @@
 /* A contender's process in `tristar bench`: it runs on request, prints JSON, and is halted otherwise.
  *
- * Reads   the output of the process. Writes  a line on its standard input for each further object.
+ * Reads   the output of the process.   Writes  a line on its standard input for each further object.
  * Invariants
  *   - the process ends when this program ends: it dies with its parent (prctl), and signals that end this
- * program end all processes of its group first. So no process is left that occupies a core.
+ *     program end all processes of its group first. So no process is left that occupies a core.
  *   - a halted process uses no core: all processes of its group are stopped (SIGSTOP)
  *   - a process that has ended has no open descriptor here, and no process of its group runs
  *   - after tsi_bench_process_unguard no process left by a contender runs or waits to be reaped, and the
- * folder of temporary files is removed */
+ *     folder of temporary files is removed */
 #pragma once
 
 #include <cjson/cJSON.h>

@@ -5,8 +5,8 @@
  * Invariants
  *   - a triangle has each diagonal entry, and its columns are sorted
  *   - its values are those of the matrix, if all numbers of a substitution stay between 1e-100 and 1e100, or
- * are 0. Otherwise each row is scaled: the diagonal is one, and the absolute values of the others add up to
- * one half. The time of a triangular solve depends on the pattern, but a solve must not overflow
+ *     are 0. Otherwise each row is scaled: the diagonal is one, and the absolute values of the others add up
+ *     to one half. The time of a triangular solve depends on the pattern, but a solve must not overflow
  *   - the file has no name: it vanishes when it is closed, or when this program ends in any way */
 #pragma once
 

@@ -5,14 +5,14 @@
  * of nested dissection. It is written to a file without a name, which vanishes with this program. All
  * contenders read this file. So they solve with the same triangle, and do not read unnecessary data.
  *
- * Reads   matrices, the JSON of the contenders. Writes  tables, a picture, JSON.
+ * Reads   matrices, the JSON of the contenders.   Writes  tables, a picture, JSON.
  * Invariants
  *   - a time counts only if the backward error of its solution is at most TSI_BENCH_ERROR_MAX
  *   - the default of TriStar is the automatic partition with the largest number of workers, or, if it is not
- * requested, the first requested partition; it is compared with other partitions with the same number of
- * workers
+ *     requested, the first requested partition; it is compared with other partitions with the same number of
+ *     workers
  *   - a matrix that cannot be measured is reported with the reason, and the others are still measured. The
- * same holds for an incomplete factorization that breaks down, but this is no failure */
+ *     same holds for an incomplete factorization that breaks down, but this is no failure */
 #pragma once
 
 #include "drivers/bench/bench.h"

@@ -8,12 +8,12 @@
  *     pass, they are likely to solve again soon. The callback waits for them, up to 1/16 of the time of the
  *     pass. Otherwise the first of them would have the next pass for itself.
  *   - Without tasks one of the waiting threads runs the pass. The maximum number of passes is the number of
- * cores. The first request of a pass runs it, with the columns of all.
+ *     cores. The first request of a pass runs it, with the columns of all.
  *
  * Reads   the queue.   Writes  plan->fuse, and the data that a running request writes.
  * Invariants
  *   - The bits of a column do not depend on the columns fused with it: kernels get plan->fuse.least columns
- * or more, and lanes of registers are columns.
+ *     or more, and lanes of registers are columns.
  *   - A request in the queue, or in a pass, is alive until it is done: its owner waits for that.
  *   - The end of the last request of a pass is the last access to its plan. */
 #include "runtime/solve/request.h"

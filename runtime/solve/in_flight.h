@@ -7,7 +7,7 @@
  *   - 0 <= plan->inserted <= the limit of the latest insertion; inserted <= unfinished
  *   - ts->solves.unfinished is the sum of unfinished of its plans
  *   - an unfinished inserted solve has a share of its plan. It drops the share at the same time as it counts
- * as finished. So a thread that waits for the solve and then destroys the plan frees it immediately
+ *     as finished. So a thread that waits for the solve and then destroys the plan frees it immediately
  *   - a retired plan has no references and no unfinished solve */
 #pragma once
 

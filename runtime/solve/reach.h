@@ -3,8 +3,9 @@
  * Job. A row of the solution of F y = b is nonzero only if a path of the DAG of F leads to it from a nonzero
  * of b (Gilbert 1994). A row of F' x = y needs only x of the rows on paths from it. Here nodes are chunks.
  *
- *   forward    chunks with given rows, and all chunks that their updates reach, except chunks whose updates
- * reach no wanted row backward   chunks with wanted rows, and all chunks whose x they read
+ *   forward    chunks with given rows, and all chunks that their updates reach, except chunks whose
+ *              updates reach no wanted row
+ *   backward   chunks with wanted rows, and all chunks whose x they read
  *
  * Reads   the DAGs of both sweeps, the lists of rows.   Writes  a tsi_reach that owns its arrays.
  * Invariants: every list entry belongs to exactly one chunk. If a chunk takes part forward, all its targets

@@ -3,20 +3,20 @@
  * Job. solve.c describes the solve; here it runs in blocks of plan->block right-hand sides, each in its own
  * replay. There are two ways:
  *   - followed: the waiting thread calls tsi_request_advance, which starts and ends blocks. If the tasks run
- * on StarPU two blocks are in flight, so the forward sweep of one overlaps the end of the backward sweep of
- * the block before. A synchronous solve is a request that the caller waits for at once.
+ *     on StarPU two blocks are in flight, so the forward sweep of one overlaps the end of the backward sweep
+ *     of the block before. A synchronous solve is a request that the caller waits for at once.
  *   - alone: tsi_request_reserve makes all blocks, and tsi_request_launch submits their tasks. The last block
- * ends the request in a StarPU callback. No thread needs to poll or wait.
+ *     ends the request in a StarPU callback. No thread needs to poll or wait.
  *
  * Reads   the plan, b.   Writes  x, replays of the plan, the plan's statistics, its own members.
  * Invariants
  *   - followed: block[(oldest + k) % blocks], k < running, are in flight, in the order of their columns; the
  *     others are empty; columns 0 .. next-1 are solved or in flight
  *   - alone: block k has the columns from k plan->block on; `left` counts the blocks that have not ended, and
- * one more for the thread that launches them
+ *     one more for the thread that launches them
  *   - after the first failure, which `failure` keeps, no block is started
  *   - done: nothing is in flight or will be, and the request owns only itself. For a request that runs alone
- * with `end`, it is guarded as in in_flight.h
+ *     with `end`, it is guarded as in in_flight.h
  *   - call.sparse and sums.compute point into the request, which therefore must not move
  *   - followed: any thread may use a request, but only one at a time */
 #pragma once

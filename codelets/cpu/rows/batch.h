@@ -13,7 +13,7 @@
  * Invariants
  *   - rows of a column of L, U and A ascend; L has the rows below the diagonal, U the rows above it
  *   - the rows of column j of L and U, together with j, contain the rows of column j of A, and the rows of
- * column k of L for each row k of column j of U */
+ *     column k of L for each row k of column j of U */
 #pragma once
 
 #include "runtime/base/types.h"

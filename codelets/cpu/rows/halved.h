@@ -5,16 +5,16 @@
  * distances from the diagonal.
  *
  *   TILES   1 to 4 rows with the same columns left of the first row's diagonal. These columns are `count`
- * dense tiles of consecutive columns; a tile has a distance from the first row and a width of 1 to 8. Values
- * are stored tile by tile, row by row; then the triangle of the rows, row by row ROWS    `count` rows of any
- * kind. A row has the number of its entries left of the diagonal and their distances. Values are stored row
- * by row, the diagonal last
+ *           dense tiles of consecutive columns; a tile has a distance from the first row and a width of 1
+ *           to 8. Values are stored tile by tile, row by row; then the triangle of the rows, row by row
+ *   ROWS    `count` rows of any kind. A row has the number of its entries left of the diagonal and their
+ *           distances. Values are stored row by row, the diagonal last
  *
  * Reads   the entries, x.   Writes  y, to which products are added.
  * Invariants (tsi_halved_check)
  *   - each row is in one piece and has an entry on the diagonal
  *   - rows of a window have columns only in the same stretch (halves.h): the sums of a stretch, and their
- * order, depend on nothing else */
+ *     order, depend on nothing else */
 #pragma once
 
 #include "codelets/cpu/rows/sliced.h"

@@ -6,8 +6,11 @@
  * the column of an entry of the row. Each slice has the shortest possible storage of columns:
  *
  *   RUN     8 rows with the same columns, each shifted by one against the row before: column of the first
- * lane of each group SHIFT   8 rows with the same columns, shifted against each other in another way: the
- * shifts, and the same SHORT   16-bit offsets from `base` LONG    columns
+ *           lane of each group
+ *   SHIFT   8 rows with the same columns, shifted against each other in another way: the shifts, and the
+ *           column of the first lane of each group
+ *   SHORT   16-bit offsets from `base`
+ *   LONG    columns
  *
  * Windows are blocks of TSI_WINDOW_ROWS rows, and the unit of work. Slices of a window may take rows in the
  * order of their lengths (sigma); then their numbers are listed.

@@ -27,7 +27,8 @@
  * are 16-bit offsets from the bundle's `base` if they fit, else 32-bit numbers.
  *
  * Reads   nothing: runtime/exec/device/device_rows.h makes the tables from the pattern and a block cut. They
- * are immutable, and contain no values and no scalar type. Invariants (tsi_device_rows_check)
+ *         are immutable, and contain no values and no scalar type.
+ * Invariants (tsi_device_rows_check)
  *   - all arrays are in one block of `bytes` bytes from `block` on, each at a multiple of 64 bytes, so that a
  *     copy of the block is a copy of the tables (tsi_device_rows_move)
  *   - phases partition the tickets, tickets the bundles, and bundles the listed rows, without gap or overlap.

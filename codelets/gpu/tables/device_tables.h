@@ -38,11 +38,11 @@
  * - backward, sliced: x := conj(D^-1 x)
  * - backward, slice: off-rows first .. first+count-1 = their owners' x; partial sum = R' of these. The first
  *   slice of each TSI_SUM_SLICES slices adds the partial sums of the next TSI_SUM_SLICES slices, which
- * already contain the sums of all later slices
+ *   already contain the sums of all later slices
  * - backward, triangle: its columns begin .. end-1 of solution = P' T' (x - the partial sums of the first
  *   TSI_SUM_SLICES slices). TSI_INVERSE_PARTITIONED: T' before the sums are subtracted
  * - chunk or warp without panels, a border: forward x[j] = the sum of list j; backward nothing. Its columns
- * are in neither b nor the user's x
+ *   are in neither b nor the user's x
  *
  * TSI_INVERSE_PARTITIONED, not sliced: forward x := P x, rows of the panel -= R x, x := T x; backward
  * x := P' (T' x - R' (rows of the panel)). TSI_INVERSE_NONE: T^-1 in the place of T, a substitution.
@@ -53,7 +53,8 @@
  * yet, for any number of blocks. The backward launch begins when the forward launch has ended.
  *
  * Reads   nothing: runtime/exec/device/device_build.h makes the tables from chunks, sweep and panels. They
- * are immutable, and contain no values and no scalar type. Invariants (tsi_device_tables_check)
+ *         are immutable, and contain no values and no scalar type.
+ * Invariants (tsi_device_tables_check)
  *   - all arrays are in one block of `bytes` bytes from `block` on, each at a multiple of 64 bytes, so that a
  *     copy of the block is a copy of the tables (tsi_device_tables_move)
  *   - rows of different chunks do not overlap, and `x` is a multiple of TSI_ROW_BLOCK

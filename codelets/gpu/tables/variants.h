@@ -3,14 +3,14 @@
  * bits of a result depend on the schedule.
  *
  * - SC23: Liu, Ding, Sao, Williams and Li (SC 2023), algorithm 4. One block of threads per supernode column.
- * The block waits until fmod of its supernode, the number of missing updates, is zero. It solves, adds the
+ *   The block waits until fmod of its supernode, the number of missing updates, is zero. It solves, adds the
  *   column's updates to the sums of other rows, and decrements fmod of these. Backward does the same with the
  *   columns of F'. In the paper block k has supernode k, which ends only if blocks begin in that order or all
  *   are resident. Here a block draws the number as a ticket, so that it waits only for blocks that have
- * begun, and the launch ends with any number of resident blocks.
+ *   begun, and the launch ends with any number of resident blocks.
  * - KK20: Yamazaki, Rajamanickam and Ellingwood (ICPP 2020). One launch per level of supernodes, with one
- * block per supernode; no flags. Forward, blocks add to the sums of other rows; backward, they read x of
- * these.
+ *   block per supernode; no flags. Forward, blocks add to the sums of other rows; backward, they read x of
+ *   these.
  *
  * The name contains the scalar type. */
 #pragma once
