@@ -1,4 +1,4 @@
-/* The account of the input that runs: see fuzz.h. */
+/* Account of the current input: see fuzz.h. */
 #include "tests/fuzz/fuzz.h"
 
 static struct {
@@ -19,7 +19,7 @@ void account_print(void) {
   fprintf(stderr, "---- the case\n%s---- end of the case\n", account.text);
 }
 
-/* What sanitizers call before they end the program; there is none without them. */
+/* Sanitizers call the callback before they end the program; NULL without sanitizers. */
 __attribute__((weak)) void __sanitizer_set_death_callback(void (*callback)(void));
 
 void account_begin(void) {

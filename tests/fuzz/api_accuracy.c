@@ -1,4 +1,4 @@
-/* What a solve tells of its accuracy: refinement, condition, residual. */
+/* The accuracy that a solve returns: refinement, condition, residual. */
 #include "tests/fuzz/api.h"
 
 static void judge_refined(const cell *c, bool perturbed, tristar_op op, const operands *o,
@@ -23,23 +23,23 @@ static void judge_refined(const cell *c, bool perturbed, tristar_op op, const op
     if (!well_conditioned(c) || matched_otherwise(c) || options->max_steps < 5 ||
         options->max_iterations < 30 || options->tolerance > 0)
       continue;
-    /* what perturbed pivots have spoiled may take more iterations than were allowed; the result tells */
+    /* Perturbed pivots may need more iterations than allowed; the result reports it. */
     if (perturbed && result->iterations >= options->max_iterations) continue;
-    /* factors of zeros that no matching brought away from the diagonal know little of A: the same */
+    /* Without a matching, zeros on the diagonal make the factors inaccurate; the result reports it, too. */
     if (perturbed && lacks_pivots(c) && result->stop == TRISTAR_STOP_STAGNATED &&
         result->backward_error >= (double)e.documented / 2)
       continue;
     const long double limit = 100.0L * (c->p->n + 10) * eps + e.underflow;
     MUST(e.finite && e.documented <= limit, "refined backward error %Lg is above %Lg; condition %Lg, told %g",
          e.documented, limit, r->bauer, result->backward_error);
-    /* rows of tiny terms are not solved to the last digit of these: see tristar_refine_options */
+    /* Rows of tiny terms are not solved to their last digit: see tristar_refine_options. */
     const long double sensitivity = e.strict <= limit ? e.sensitivity : e.documented_sensitivity;
     MUST(e.forward <= limit * sensitivity, "forward error %Lg, sensitivity %Lg", e.forward, sensitivity);
   }
   if (scaled) return;
   const long double told = result->backward_error, rounding = 10.0L * (c->p->n + 10) * eps + underflow;
-  if (finite) /* the library takes the lesser one of two norms of x; and no number of the type tells a
-               * residual that is smaller than all of them */
+  if (finite) /* The library takes the smaller one of two norms of x. No number of the type can hold a
+                 residual below its range. */
     MUST(told >= 0.5L * documented - rounding && told <= 1.5L * strict + rounding,
          "backward error %Lg, without a norm %Lg, was told to be %g", documented, strict,
          result->backward_error);
@@ -48,7 +48,7 @@ static void judge_refined(const cell *c, bool perturbed, tristar_op op, const op
        forward, result->forward_error, r->bauer);
 }
 
-/* May the solution be beyond the range of the type? */
+/* May the solution exceed the range of the type? */
 static bool may_overflow(const cell *c, const operands *o) {
   const long double limit = is_single(c->p->scalar) || mixed(c) ? 1e30L : 1e290L;
   long double most = 0;
@@ -96,7 +96,7 @@ void call_refined(void) {
   judge_refined(c, p->handle->factor->stats.perturbed_pivots > 0, op, &o, &options, &result);
 }
 
-/* The condition of the matrix as it was scaled for the factorization. */
+/* Condition of the matrix with the scaling of the factorization. */
 static long double scaled_condition(const cell *c, const tristar_factor_t *f) {
   static square scaled;
   static reference r;
@@ -132,12 +132,12 @@ void call_condition(void) {
     return;
   const long double truth = 1 / scaled_condition(c, f->handle);
   if (truth < 1e3 * c->eps) return;
-  /* magnitudes of complex numbers count as the sums of their parts' */
+  /* For a complex number the magnitude is the sum of the magnitudes of its parts. */
   MUST(reciprocal >= truth / (is_complex(c->p->scalar) ? 2.2 : 1.1) && reciprocal <= 100 * truth,
        "the reciprocal condition is %g, but should be %Lg", reciprocal, truth);
 }
 
-/* r = b - op(A) x, but for rounding errors. */
+/* r = b - op(A) x to rounding errors. */
 void judge_residual_of(const cell *c, tristar_op op, const operands *o, const void *r) {
   const double eps = unit_roundoff(c->p->scalar);
   if (values_reference(c->p, c->v)->most > (is_single(c->p->scalar) ? 1e30L : 1e290L) || !c->v->finite)

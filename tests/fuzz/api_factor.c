@@ -1,7 +1,7 @@
-/* Analyses and factors: their options, the statuses that are right, new values. */
+/* Analyses and factors: their options, right statuses, new values. */
 #include "tests/fuzz/api.h"
 
-/* Options of an analysis, of which one may be wrong. */
+/* Options of an analysis; one of them may be wrong. */
 static tristar_analysis_options choose_analysis_options(const pattern *p, unsigned *right) {
   static int64_t permutation[ORDER_MOST];
   static const tristar_ordering orderings[] = {TRISTAR_ORDERING_METIS, TRISTAR_ORDERING_NATURAL,
@@ -62,7 +62,7 @@ static bool same_as_transpose(const pattern *p) {
   return same;
 }
 
-/* Which statuses may an analysis without a fault of its arguments have? */
+/* Returns the right statuses of an analysis with right arguments. */
 static unsigned analysis_statuses(const pattern *p, values *v, bool with_values,
                                   const tristar_analysis_options *o) {
   static square stored;
@@ -103,7 +103,7 @@ void call_analyze(void) {
   unsigned right = view_right ? view_right : options_right ? options_right : 0;
   if (view_right && options_right) right = view_right | options_right;
   if (right == 0 || (right & ONLY_OK)) right |= analysis_statuses(p, v, with_values, &options);
-  /* other faults of the same call may be seen first */
+  /* The call may find one of its other faults first. */
   if (!(right & ONLY_OK)) right |= analysis_statuses(p, v, with_values, &options) & ~ONLY_OK;
   arm();
   const tristar_status status =
@@ -125,7 +125,7 @@ void call_analyze(void) {
        "figures of an analysis");
 }
 
-/* Statuses of a factorization of c->v. */
+/* Returns the right statuses of a factorization of c->v. */
 static unsigned factor_statuses(cell *c) {
   unsigned right = ONLY_OK;
   const bool explicit_llt = c->options.method == TRISTAR_METHOD_LLT;
@@ -145,7 +145,7 @@ static unsigned factor_statuses(cell *c) {
   return right;
 }
 
-/* Other values for the pattern of a cell, or those that are there. */
+/* Returns other values for the pattern of a cell, or its present values. */
 values *choose_values(const pattern *p) {
   const int which = p == &g->pattern[0] ? 0 : 1;
   if (chance(&g->in, 128)) {
@@ -185,7 +185,7 @@ void call_factor(void) {
   if (status == TRISTAR_OK) judge_order(f->handle, a->like.p->n);
 }
 
-/* No solve may be in flight while its factor changes. */
+/* Waits for the solves with a factor, which must not change during a solve. */
 void land(const cell *c) {
   for (int k = 0; k < REQUESTS; k++)
     if (g->request[k].handle != NULL && g->request[k].cell == c) finish_request(&g->request[k]);

@@ -1,7 +1,7 @@
-/* Views of which something is wrong: heads, and arrays that are spoilt in a copy. */
+/* Views with one fault: wrong members, or copies of arrays with a wrong entry. */
 #include "tests/fuzz/api.h"
 
-/* A view whose arrays can be spoilt. */
+/* Arrays of a view, which can be changed. */
 static struct {
   union {
     int32_t narrow[ORDER_MOST + 1];
@@ -27,7 +27,7 @@ static void set_index(const tristar_view *view, int e, int64_t to) {
     spoilt.index.wide[e] = to;
 }
 
-/* Adds the mirror image of an entry, at the end of its line. false: there is none to be added. */
+/* Adds the mirror image of an entry at the end of its line. Returns false if there is none to add. */
 static bool add_image(const pattern *p, const values *v, const tristar_view *view, int place) {
   const bool by_rows = view->format == TRISTAR_CSR;
   int e = 0;
@@ -49,7 +49,7 @@ static bool add_image(const pattern *p, const values *v, const tristar_view *vie
   return true;
 }
 
-/* A diagonal entry that the kind of symmetry excludes. false: there is none. */
+/* Makes a diagonal entry invalid for the kind of symmetry. Returns false if there is none. */
 static bool spoil_diagonal(const pattern *p, const tristar_view *view) {
   number wrong = 1;
   __imag__ wrong = 1;
@@ -64,7 +64,7 @@ static bool spoil_diagonal(const pattern *p, const tristar_view *view) {
   return false;
 }
 
-/* Spoils the arrays; gives the statuses that are then right; 0: nothing is wrong. */
+/* Makes a fault in the arrays. Returns the statuses that are then right; 0: no fault. */
 static unsigned spoil_arrays(const pattern *p, const values *v, const tristar_view *view, int fault,
                              int place, int64_t extreme) {
   const int64_t base = view->base;
@@ -75,7 +75,7 @@ static unsigned spoil_arrays(const pattern *p, const values *v, const tristar_vi
   if (fault == 3) return add_image(p, v, view, place) ? BIT(TRISTAR_ERR_FORMAT) : 0;
   if (fault == 4) return spoil_diagonal(p, view) ? BIT(TRISTAR_ERR_FORMAT) : 0;
   if (p->count == 0) return 0;
-  if (fault == 1) /* ptr falls */
+  if (fault == 1) /* ptr decreases */
     set_ptr(view, p->n, base - 1 - place);
   else if (view->index_bits == 32) /* an index beyond the matrix */
     set_index(view, place % p->count, place & 1 ? p->n + base : base - 1);
@@ -84,7 +84,7 @@ static unsigned spoil_arrays(const pattern *p, const values *v, const tristar_vi
   return BIT(TRISTAR_ERR_FORMAT);
 }
 
-/* The same for what is not in an array. */
+/* Makes a fault in a member that is not an array. Returns as spoil_arrays. */
 static unsigned spoil_head(const pattern *p, tristar_view *view, int fault, int place, int64_t extreme) {
   switch (fault) {
   case 0:
@@ -121,8 +121,8 @@ static unsigned spoil_head(const pattern *p, tristar_view *view, int fault, int 
   return BIT(TRISTAR_ERR_ARGUMENT);
 }
 
-/* The pattern's view with values, of which one thing may be wrong; *right: the statuses that are then right.
- */
+/* The view of the pattern with values; one property may be wrong. *right: the statuses that are then
+ * right. */
 tristar_view choose_view(const pattern *p, const values *v, bool with_values, unsigned *right) {
   static const int64_t extremes[] = {-1, INT32_MIN, INT32_MAX, INT64_MIN, INT64_MAX, 3};
   tristar_view view = p->view;

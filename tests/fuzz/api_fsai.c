@@ -1,13 +1,13 @@
-/* Factorized sparse approximate inverses, M^-1 = G^H G or G_U G_L. Of the pattern of G it is only known where
- * it holds every column that counts: then M = A. Of every one the trace of M^-1 A is n, as diag(G A G^H) = 1.
- */
+/* Factorized sparse approximate inverses, M^-1 = G^H G or G_U G_L. The pattern of G is predictable only if it
+ * contains each column that matters: then M = A. For each pattern the trace of M^-1 A is n, as diag(G A G^H)
+ * = 1. */
 #include "tests/fuzz/api_precond.h"
 
 bool fsai_keeps_pattern(const tristar_precond_options *o) {
   return o->steps == 0 && o->prefilter == 0 && o->postfilter == 0;
 }
 
-/* The condition of A once its diagonal is scaled to one; infinite where A is not clearly definite. */
+/* Condition of A with its diagonal scaled to one; infinite unless A is clearly definite. */
 static long double scaled_condition(const cell *c) {
   const reference *r = values_reference(c->p, c->v);
   const int n = c->p->n;
@@ -20,13 +20,13 @@ static long double scaled_condition(const cell *c) {
   return n * most;
 }
 
-/* What rounding makes of products of A and G, where A is scaled so and of order n. */
+/* Bound of rounding errors in products of G and A, scaled in this way. */
 static long double rounding(const cell *c, const tristar_precond_options *o) {
   const long double eps = o->single || is_single(c->p->scalar) ? 0x1p-24L : 0x1p-53L;
   return 64.0L * (c->p->n + 10) * (c->p->n + 10) * eps * scaled_condition(c);
 }
 
-/* Diagonal entries so far from the ends of the range that no product leaves it. */
+/* Are the diagonal entries so far from the ends of the range that no product leaves it? */
 static bool is_in_middle(const cell *c, const tristar_precond_options *o) {
   const long double least = o->single || is_single(c->p->scalar) ? 1e-15L : 1e-140L;
   for (int i = 0; i < c->p->n; i++) {
@@ -36,12 +36,13 @@ static bool is_in_middle(const cell *c, const tristar_precond_options *o) {
   return true;
 }
 
-/* Does every row of G exist, whatever is rounded how? */
+/* Does each row of G exist, however operations round? */
 static bool is_certain(const cell *c, const tristar_precond_options *o) {
   return is_in_middle(c, o) && rounding(c, o) < 0.1L;
 }
 
-/* Of two factors no row has to be definite; that A is says that its systems are regular. */
+/* Statuses of a pair of factors. Its rows need not be definite; if A is definite, their systems are
+ * regular. */
 static unsigned pair_statuses(const cell *c, const tristar_precond_options *o) {
   static places at;
   incomplete_places(c->p, true, at);
@@ -123,7 +124,7 @@ void spoil_fsai_options(tristar_precond_options *o) {
 
 /* ---- Judgement ----------------------------------------------------------------------------------------- */
 
-/* M^-1, a column at a time. */
+/* Computes M^-1, a column at a time. */
 static void apply_to_identity(const precond_slot *s, square inverse) {
   const cell *c = s->cell;
   const int n = c->p->n;
@@ -136,8 +137,8 @@ static void apply_to_identity(const precond_slot *s, square inverse) {
   }
 }
 
-/* Where the sizes of the diagonal are taken out of both, relative to one: how far M^-1 is from Hermitian, and
- * the trace of M^-1 A from n. */
+/* Checks that M^-1 is Hermitian and that the trace of M^-1 A is n. Errors are relative, with the diagonal of
+ * M^-1 scaled to one. */
 static void judge_trace(const cell *c, const tristar_precond_options *o, square inverse,
                         long double tolerance) {
   const int n = c->p->n;
@@ -153,7 +154,7 @@ static void judge_trace(const cell *c, const tristar_precond_options *o, square 
   MUST(cabsl(trace - n) <= tolerance * n, "the trace of M^-1 A is %d + %Lg", n, creall(trace) - n);
 }
 
-/* M = A. */
+/* Checks M = A. */
 static void judge_inverse(const cell *c, const tristar_precond_options *o, square inverse,
                           long double tolerance) {
   const int n = c->p->n;
@@ -166,7 +167,7 @@ static void judge_inverse(const cell *c, const tristar_precond_options *o, squar
     }
 }
 
-/* Later values find as many factors as the first ones. */
+/* Later values use as many factors as the first ones. */
 static void settle_pair(precond_slot *s) {
   tristar_precond_stats stats;
   (void)tristar_precond_get_stats(s->handle, &stats);

@@ -1,4 +1,4 @@
-/* What is known of the matrix of a factor, and how far solutions are from the truth. */
+/* Properties of the matrix of a factor, and errors of solutions. */
 #include <float.h>
 
 #include "tests/fuzz/api.h"
@@ -13,26 +13,26 @@ size_t scalar_bytes(const cell *c) {
   return (is_complex(c->p->scalar) ? 2 : 1) * (is_single(c->p->scalar) ? sizeof(float) : sizeof(double));
 }
 
-/* Single factors of a double matrix. */
+/* Is a double matrix factored in single precision? */
 bool mixed(const cell *c) {
   return c->eps > 1e-10 && !is_single(c->p->scalar);
 }
 
-/* Entries of A and A^-1 are so far apart, or so near the ends of the range, that products of them overflow or
- * underflow. */
+/* Entries of A and A^-1 differ so much in size, or are so near the ends of the range, that their products
+ * overflow or underflow. */
 bool badly_scaled(const cell *c) {
   const reference *r = values_reference(c->p, c->v);
   const long double most = c->eps > 1e-10 ? 1e9L : 1e75L;
   return r->trusted && (r->most > most || r->least < 1 / most);
 }
 
-/* Far enough from singular for its factors to be of use. */
+/* Is the matrix far enough from singular that its factors are useful? */
 bool well_conditioned(const cell *c) {
   const reference *r = values_reference(c->p, c->v);
   return r->trusted && r->bauer * c->p->n * c->eps < 1e-3L;
 }
 
-/* Is the cell's method one that its values do not have, because the analysis saw others? */
+/* Does the analysis have other values, so that its method does not suit the values of the cell? */
 bool analyzed_otherwise(const cell *c) {
   if (c->p->symmetry != TRISTAR_GENERAL || c->options.method == TRISTAR_METHOD_LU) return false;
   if (!c->values_known)
@@ -41,28 +41,28 @@ bool analyzed_otherwise(const cell *c) {
          (!c->analyzed_hermitian && c->analyzed_symmetric && !c->v->symmetric);
 }
 
-/* Dominant values on a pattern that has the whole diagonal. */
+/* Are the values dominant, and does the pattern have the whole diagonal? */
 static bool is_dominant(const cell *c) {
   for (int i = 0; i < c->p->n; i++)
     if (c->v->truth[i][i] == 0) return false;
   return c->v->style == DOMINANT && c->p->symmetry != TRISTAR_SKEW_SYMMETRIC;
 }
 
-/* Pivots that may be tiny, however well conditioned the matrix is: nothing brings larger entries to the
- * diagonal. */
+/* May pivots be tiny even if the matrix is well conditioned, because nothing moves larger entries to the
+ * diagonal? */
 bool lacks_pivots(const cell *c) {
   return c->options.matching == TRISTAR_MATCHING_OFF && c->options.method != TRISTAR_METHOD_LLT &&
          !is_dominant(c);
 }
 
-/* Was the matching, which permutes and scales the matrix for all later values, made for values of quite
- * another kind? Then the factors may be useless (the header tells that). */
+/* Was the matching computed for very different values? It permutes and scales the matrix for all later
+ * values, so the factors may be useless (see the header). */
 bool matched_otherwise(const cell *c) {
   return c->analyzed != NULL && c->analyzed != c->v && c->options.method != TRISTAR_METHOD_LLT &&
          c->options.matching != TRISTAR_MATCHING_OFF;
 }
 
-/* Is the factorization of this kind meant for these values? */
+/* Does this kind of factorization suit these values? */
 static bool fits_method(const cell *c) {
   if (c->options.method == TRISTAR_METHOD_LLT) return c->v->hermitian;
   return true;
@@ -88,7 +88,7 @@ number rhs_entry(const cell *c, rhs_kind kind, uint64_t seed, int i, int k) {
 
 /* ---- Judgement of solutions ---------------------------------------------------------------------------- */
 
-/* The smallest positive number of a type. */
+/* Smallest positive number of a type. */
 long double smallest_number(tristar_scalar scalar) {
   return is_single(scalar) ? FLT_TRUE_MIN : DBL_TRUE_MIN;
 }
@@ -130,7 +130,7 @@ errors measure(const cell *c, tristar_op op, const number *b, const number *x) {
     if (residual[i] > 0) e.strict = fmaxl(e.strict, residual[i] / size[i]);
   }
   if (!r->trusted) return e;
-  /* A truth that is none in each row says nothing of x. */
+  /* An inaccurate truth gives no errors of x. */
   if (reference_solve(r, c->v->truth, op, b, truth) > 1e-15L) return e;
   for (int i = 0; i < n; i++) {
     long double sum = 0, documented = 0;
@@ -153,13 +153,13 @@ void fetch_column(const cell *c, const void *array, int64_t begin, int64_t strid
   for (int i = 0; i < c->p->n; i++) column[i] = get(c->p->scalar, array, (int)(begin + i * stride));
 }
 
-/* Within the range in which neither products nor sums overflow, and few of them underflow? */
+/* Is the number in a range in which products and sums do not overflow, and few products underflow? */
 bool in_range(const cell *c, number a) {
   const long double size = cabsl(a), most = is_single(c->p->scalar) ? 1e14L : 1e140L;
   return size == 0 || (size < most && size > 1 / most);
 }
 
-/* One column of a solve that is not refined. */
+/* Judges one column of a solve without refinement. */
 void judge_plain(const cell *c, tristar_op op, const number *b, const number *x) {
   if (c->v == NULL || c->p->n == 0 || !c->v->finite || !well_conditioned(c) || matched_otherwise(c)) return;
   const errors e = measure(c, op, b, x);

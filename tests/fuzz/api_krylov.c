@@ -34,7 +34,7 @@ static unsigned spoil_options(tristar_krylov_options *o) {
   return BIT(TRISTAR_ERR_ARGUMENT);
 }
 
-/* Methods without such a side, or such a norm. */
+/* Does the method lack this side, or this norm? */
 static bool is_unsupported(const tristar_krylov_options *o) {
   const bool right = o->side == TRISTAR_SIDE_RIGHT ||
                      (o->side == TRISTAR_SIDE_DEFAULT && o->method == TRISTAR_KRYLOV_FGMRES);
@@ -45,7 +45,7 @@ static bool is_unsupported(const tristar_krylov_options *o) {
   return o->norm != TRISTAR_NORM_DEFAULT && right != (o->norm == TRISTAR_NORM_RESIDUAL);
 }
 
-/* *right: the statuses that a fault makes right; 0: there is none. */
+/* *right: the statuses that are right for the fault; 0: no fault. */
 static tristar_krylov_options choose_krylov_options(unsigned *right) {
   static const double tolerances[] = {1e-5, 1e-5, 1e-2, 1e-10, 0, 1e-14},
                       absolutes[] = {1e-50, 0, 1e-3, 1e50};
@@ -62,7 +62,7 @@ static tristar_krylov_options choose_krylov_options(unsigned *right) {
   o.divergence = kind & 8 ? 0 : 1e4;
   o.patience = patiences[kind >> 4 & 3];
   o.passes = (tristar_krylov_passes)((kind >> 6) % 3);
-  o.block = 1; /* each column as if it were alone */
+  o.block = 1; /* each column separately */
   if (chance(&g->in, 96)) {
     o.side = (tristar_krylov_side)below(&g->in, 3);
     o.norm = (tristar_krylov_norm)below(&g->in, 3);
@@ -79,7 +79,7 @@ static tristar_krylov_options choose_krylov_options(unsigned *right) {
 
 /* ---- Making and changing ------------------------------------------------------------------------------- */
 
-/* y = A x, by the dense matrix. */
+/* y = A x, with the dense matrix. */
 static tristar_status multiply(void *arg, const void *x, void *y) {
   const krylov_slot *s = arg;
   const cell *c = s->cell;
@@ -153,7 +153,7 @@ void call_krylov_change(void) {
     s->options = o;
 }
 
-/* tristar_krylov_residual, of any x. */
+/* tristar_krylov_residual of any x. */
 void call_krylov_residual(void) {
   krylov_slot *s = &g->krylov[below(&g->in, SLOTS)];
   double error = -1;

@@ -1,6 +1,6 @@
-/* Krylov methods at work: solves. What a result tells is compared with what is computed here from b, x and
- * the matrix. Where a method must converge (no preconditioner, few unknowns, a matrix far from singular), it
- * has to. */
+/* Solves with Krylov methods. The harness computes the members of a result from b, x and the matrix, and
+ * compares. It also checks convergence where theory guarantees it (no preconditioner, few unknowns, a matrix
+ * far from singular). */
 #include <float.h>
 
 #include "tests/fuzz/api.h"
@@ -9,17 +9,17 @@ enum { HISTORY_MOST = 4096 };
 
 /* ---- A solve and what it tells ------------------------------------------------------------------------- */
 
-/* One solve: its arguments, and what came of it. */
+/* One solve: its arguments and its results. */
 typedef struct run {
   krylov_slot *s;
   tristar_precond_t *m; /* NULL: none */
   const precond_slot *precond;
   tristar_krylov_options options;
   operands o;
-  void *guess; /* x before; NULL: none */
+  void *guess; /* initial x; NULL: none */
   tristar_krylov_point *history;
   tristar_krylov_result *result;
-  int64_t cancel; /* the point that is answered by "no more", from 1; 0: none */
+  int64_t cancel; /* number of the progress call that cancels; 0: none */
 } run;
 
 static int on_progress(void *arg, const tristar_krylov_point *point) {
@@ -41,7 +41,7 @@ static bool all_in_range(const cell *c, const number *x) {
   return true;
 }
 
-/* Is the matrix neither near the ends of the range, nor are its squares? */
+/* Are the entries and their squares far from the ends of the range? */
 static bool is_moderate(const cell *c) {
   const long double most = is_single(c->p->scalar) ? 1e9L : 1e70L;
   for (int i = 0; i < c->p->n; i++)
@@ -58,7 +58,7 @@ static bool is_preconditioned_norm(const run *r) {
   return o->side != TRISTAR_SIDE_RIGHT && o->method != TRISTAR_KRYLOV_FGMRES;
 }
 
-/* || b - A x ||, and the size of what rounding adds to it. */
+/* Returns || b - A x ||. *size: the scale of its rounding errors. */
 static long double true_residual(const cell *c, const number *b, const number *x, long double *size) {
   number r[ORDER_MOST], terms[ORDER_MOST];
   for (int i = 0; i < c->p->n; i++) {
@@ -79,7 +79,7 @@ static bool is_cg(const tristar_krylov_options *o) {
          o->method == TRISTAR_KRYLOV_BLOCK_CG;
 }
 
-/* Counts and the reason, whatever the numbers are. */
+/* Checks counts and the reason, which hold for any values. */
 static void judge_counts(const run *r, int64_t k) {
   const tristar_krylov_result *t = &r->result[k];
   const tristar_krylov_options *o = &r->options;
@@ -103,7 +103,7 @@ static void judge_counts(const run *r, int64_t k) {
          o->absolute);
 }
 
-/* The points of column k begin at `at`; gives where those of the next do. */
+/* The points of column k begin at `at`. Returns the beginning for the next column. */
 static int64_t judge_history(const run *r, int64_t k, int64_t at) {
   const tristar_krylov_result *t = &r->result[k];
   int64_t before = -1;
@@ -117,7 +117,7 @@ static int64_t judge_history(const run *r, int64_t k, int64_t at) {
   return at + t->history_count;
 }
 
-/* Must the method converge, in exact arithmetic and with room for rounding errors? */
+/* Must the method converge in exact arithmetic, with a margin for rounding errors? */
 static bool must_converge(const run *r) {
   const cell *c = r->s->cell;
   const tristar_krylov_options *o = &r->options;
@@ -132,7 +132,7 @@ static bool must_converge(const run *r) {
   return o->restart > n + 2 && o->max_iterations > n + 2 && (o->patience == 0 || o->patience > n);
 }
 
-/* Is the solution beyond what numbers of the type can be? */
+/* Does the solution exceed the range of the type? */
 static bool leaves_range(const run *r, const number *b) {
   const cell *c = r->s->cell;
   const reference *truth = values_reference(c->p, c->v);
@@ -145,7 +145,7 @@ static bool leaves_range(const run *r, const number *b) {
   return false;
 }
 
-/* What is told of the norms of b, against b. */
+/* Compares the reference norm in the result with b. */
 static void judge_reference(const run *r, int64_t k, const number *b) {
   const cell *c = r->s->cell;
   const int n = c->p->n;
@@ -163,7 +163,7 @@ static void judge_reference(const run *r, int64_t k, const number *b) {
   MUST(fabsl(told - norm) <= 64.0L * (n + 10) * c->eps * norm, "the reference is %Lg, told %g", norm, told);
 }
 
-/* What is told of the residual of x, against x. */
+/* Compares the residuals in the result with x. */
 static void judge_residual(const run *r, int64_t k, const number *b, const number *x) {
   const cell *c = r->s->cell;
   const int n = c->p->n;
@@ -173,7 +173,7 @@ static void judge_residual(const run *r, int64_t k, const number *b, const numbe
   const long double rounding = 8.0L * (n + 10) * c->eps * size / b_norm;
   MUST(fabsl(t->true_residual - residual) <= rounding + 8 * n * c->eps * residual,
        "the true residual is %Lg, told %g; rounding explains %Lg", residual, t->true_residual, rounding);
-  /* with M the drift depends on its condition, too */
+  /* With M the drift also depends on the condition of M. */
   const reference *truth = values_reference(c->p, c->v);
   if (t->reason != TRISTAR_REASON_CONVERGED || r->m != NULL || !truth->trusted) return;
   long double highest = 1;
@@ -222,7 +222,7 @@ static void judge_column(const run *r, int64_t k) {
   judge_residual(r, k, b, x);
 }
 
-/* Column by column the same bits come out. */
+/* Solves of single columns give the same bits. */
 static void compare_columns(run *r) {
   const cell *c = r->s->cell;
   const size_t width = scalar_bytes(c), n = (size_t)c->p->n;
@@ -246,8 +246,8 @@ static void compare_columns(run *r) {
 
 /* ---- The calls ----------------------------------------------------------------------------------------- */
 
-/* Right-hand sides, also such as no other call gets: as small as numbers are, or not finite. true: there is
- * NaN or infinity. */
+/* Right-hand sides, some with very small or nonfinite numbers, which other calls do not get. Returns whether
+ * there is NaN or infinity. */
 static bool extreme_operands(const cell *c, operands *o) {
   static const long double scales[] = {1e-30L, 1e-44L, 1e37L, 1e-200L, 1e-310L, 1e307L};
   const int kind = below(&g->in, 8);
@@ -282,7 +282,7 @@ static void choose_guess(run *r) {
   note("a guess, seed %d\n", (int)seed);
 }
 
-/* Options of this call alone. */
+/* Chooses the options of one call. */
 static void choose_telling(run *r) {
   const int kind = below(&g->in, 8);
   r->result = keep((size_t)(r->o.nrhs + 1) * sizeof *r->result);
@@ -306,14 +306,14 @@ static unsigned krylov_statuses(const run *r, bool not_finite) {
     if (m->p->n != c->p->n || m->p->scalar != c->p->scalar) return BIT(TRISTAR_ERR_ARGUMENT);
     if (m->v == NULL) right |= BIT(TRISTAR_ERR_STALE);
   }
-  /* a column behind one that was cancelled is not looked at */
+  /* Columns after a cancelled one are not read. */
   if (not_finite)
     right = BIT(TRISTAR_ERR_NOT_FINITE) | (r->precond && r->precond->cell->v == NULL ? right : 0);
   if (g->function_fails > 0) right |= BIT(TRISTAR_ERR_IO);
   return right;
 }
 
-/* false: it fails. */
+/* Returns false if the solve fails. */
 static bool solve(run *r, bool not_finite) {
   const operands *o = &r->o;
   void *before = keep(o->bytes);

@@ -1,10 +1,10 @@
-/* Preconditioners: made and updated. Of what loses entries by size it is known only that an update gives the
- * bits of a fresh set-up. */
+/* Preconditioners: set-ups and updates. For kinds that drop entries by size the only check is that an update
+ * has the bits of a new set-up. */
 #include "tests/fuzz/api_precond.h"
 
 /* ---- What is right ------------------------------------------------------------------------------------- */
 
-/* Is a triangle's inverse out of range? Blocks of it may be then, too. */
+/* Does the inverse of a triangle overflow? Then the inverse of one of its blocks may overflow, too. */
 static bool inverse_overflows(const incomplete *f) {
   static long double grown[ORDER_MOST][ORDER_MOST];
   for (int lower = 0; lower < 2; lower++) {
@@ -16,7 +16,7 @@ static bool inverse_overflows(const incomplete *f) {
   return false;
 }
 
-/* Of a matrix whose view has no fault, and options that have none. */
+/* Right statuses for a view and options without a fault. */
 static unsigned set_up_statuses(const cell *c, const tristar_precond_options *o) {
   static incomplete f;
   const unsigned breakdowns = BIT(TRISTAR_ERR_SINGULAR) | BIT(TRISTAR_ERR_NOT_FINITE) |
@@ -83,7 +83,7 @@ static unsigned spoil_options(tristar_precond_options *o) {
   return looked_at ? BIT(TRISTAR_ERR_ARGUMENT) : 0;
 }
 
-/* *right: the statuses that a fault makes right; 0: there is none. */
+/* *right: the statuses that are right for the fault; 0: no fault. */
 static tristar_precond_options choose_precond_options(int n, unsigned *right) {
   static const double shares[] = {0, 0, 0.5, 1}, drops[] = {0, 1e-3, 0.1, 0}, shifts[] = {0, 0, 0.1, 1},
                       omegas[] = {1, 1, 0.5, 1.7};
@@ -160,7 +160,7 @@ static tristar_status scale_rows(void *arg, tristar_op op, int64_t nrhs, const v
   return TRISTAR_OK;
 }
 
-/* What the program has already: a plan, or a function. */
+/* A preconditioner from an object of the program: a plan, or a function. */
 void call_precond_of(void) {
   precond_slot *s = &g->precond[below(&g->in, SLOTS)];
   const plan_slot *plan = &g->plan[below(&g->in, SLOTS)];
@@ -188,7 +188,7 @@ void call_precond_of(void) {
        s->handle ? "there" : "NULL");
 }
 
-/* The same entries in the same order, but for widths and bases. */
+/* Do both patterns store the same entries in the same order, apart from the widths and bases of indices? */
 static bool same_places(const pattern *p, const pattern *q) {
   if (p->n != q->n || p->scalar != q->scalar || p->symmetry != q->symmetry || p->count != q->count ||
       p->view.format != q->view.format)
@@ -198,7 +198,7 @@ static bool same_places(const pattern *p, const pattern *q) {
   return true;
 }
 
-/* A fresh preconditioner of the same values, and one that was updated, apply with the same bits. */
+/* A new preconditioner of the same values and an updated one have applications with the same bits. */
 static void compare_with_fresh(const precond_slot *s, const tristar_view *view) {
   const cell *c = s->cell;
   const int n = c->p->n;

@@ -1,4 +1,4 @@
-/* What a preconditioner is, by its options and its matrix: for the files of its calls. */
+/* Definitions of preconditioners by options and matrix, for the files that call them. */
 #pragma once
 
 #include <limits.h>
@@ -6,15 +6,15 @@
 #include "tests/fuzz/api.h"
 #include "tests/fuzz/system.h"
 
-/* Incomplete factors of a small dense matrix in extended precision, M = L U, and how far the library's, in
- * the precision of the matrix, may be from them.
+/* Incomplete factors M = L U of a small dense matrix in extended precision, and how far the factors of the
+ * library, in the precision of the matrix, may be from them.
  *
- * Each number goes with a bound of the error that it has where every operation rounds (running error
- * analysis, Higham 2002, section 3.3). Factors are `certain` if no pivot is within its error of zero, or of
- * not being positive, and nothing comes near the ends of the type's range: then the library must have them
- * too, and what it solves with differs from L U by at most `error`. */
+ * Each number has a bound of its error if each operation rounds (running error analysis, Higham 2002, section
+ * 3.3). Factors are `certain` if each pivot differs from zero, and from the other sign, by more than its
+ * error, and no number is near the ends of the type's range. Then the library must also find factors, and
+ * their product differs from L U by at most `error`. */
 
-/* A number, and how far another one may be from it. */
+/* A number, and a bound of its error. */
 typedef struct near {
   number value;
   long double error;
@@ -22,15 +22,15 @@ typedef struct near {
 
 typedef struct incomplete {
   int n;
-  long double eps, least, most; /* of the type: unit roundoff, the ends of the range */
-  bool missing;                 /* a diagonal entry is not stored */
+  long double eps, least, most; /* of the type: unit roundoff, ends of the range */
+  bool missing;                 /* some diagonal entry is not stored */
   bool certain;
-  bool negative; /* certain, but a pivot of L L^H is not positive */
+  bool negative; /* certain, but some pivot of L L^H is not positive */
   square lower, upper;
   long double error[ORDER_MOST][ORDER_MOST];
 } incomplete;
 
-/* What M is made of. */
+/* The definition of M. */
 typedef struct making {
   tristar_precond_kind kind;
   int level; /* INT32_MAX: all fill */
@@ -53,7 +53,7 @@ static inline near near_difference(const incomplete *f, near a, near b) {
 static inline near near_sum(const incomplete *f, near a, near b) {
   return near_rounded(f, a.value + b.value, a.error + b.error);
 }
-/* b is further than its error from zero. */
+/* |b| must be larger than its error. */
 static inline near near_quotient(const incomplete *f, near a, near b) {
   const number q = a.value / b.value;
   return near_rounded(f, q, (a.error + cabsl(q) * b.error) / (cabsl(b.value) - b.error));
@@ -71,7 +71,7 @@ static inline bool near_is_pivot(const incomplete *f, near a) {
 
 /* ---- Patterns ------------------------------------------------------------------------------------------ */
 
-/* What is stored, of both triangles; from_above: entries above the diagonal stand for both. */
+/* Places that are stored, of both triangles. from_above: each entry above the diagonal represents both. */
 static inline void incomplete_places(const pattern *p, bool from_above, places at) {
   memset(at, 0, sizeof(places));
   for (int e = 0; e < p->count; e++) {
@@ -82,7 +82,7 @@ static inline void incomplete_places(const pattern *p, bool from_above, places a
   }
 }
 
-/* Fill (i, j) by way of k has level(i, k) + level(k, j) + 1 (Saad 2003, section 10.3.3). */
+/* Fill (i, j) through k has level(i, k) + level(k, j) + 1 (Saad 2003, section 10.3.3). */
 static inline void incomplete_fill(int n, int most, places at) {
   static int level[ORDER_MOST][ORDER_MOST];
   for (int i = 0; i < n; i++)
@@ -104,7 +104,7 @@ static inline void incomplete_fill(int n, int most, places at) {
 
 typedef near near_square[ORDER_MOST][ORDER_MOST];
 
-/* |error of L U| from those of L and U. */
+/* Bounds the error of L U by the errors of L and U. */
 static inline void incomplete_finish(incomplete *f, near_square l, near_square u) {
   const int n = f->n;
   for (int i = 0; i < n; i++)
@@ -120,7 +120,7 @@ static inline void incomplete_finish(incomplete *f, near_square l, near_square u
     }
 }
 
-/* M = L U, row by row: unit L. */
+/* M = L U by rows, with unit L. */
 static inline void incomplete_lu(incomplete *f, const making *m, square a, places at) {
   static near_square l, u;
   const int n = f->n;
@@ -154,7 +154,7 @@ static inline near near_image(near a, bool adjoint) {
   return (near){adjoint ? conjl(a.value) : a.value, a.error};
 }
 
-/* M = U^H U or U^T U, row by row. */
+/* M = U^H U or U^T U, by rows. */
 static inline void incomplete_cholesky(incomplete *f, const making *m, square a, places at) {
   static near_square l, u;
   static near dropped[ORDER_MOST];
@@ -240,7 +240,7 @@ static inline void incomplete_make(const pattern *p, values *v, const making *m,
 
 /* ---- Judgement ----------------------------------------------------------------------------------------- */
 
-/* |F| |F^-1| |F| of a triangle F: what products with inverted blocks of it are measured against. */
+/* |F| |F^-1| |F| of a triangle F, the scale of errors of products with inverted blocks of F. */
 static inline void incomplete_grow(int n, square f, bool lower, long double (*grown)[ORDER_MOST]) {
   static square inverse;
   static long double half[ORDER_MOST][ORDER_MOST];
@@ -271,12 +271,12 @@ static inline bool by_size(const tristar_precond_options *o) {
 static inline bool is_cholesky(const tristar_precond_options *o) {
   return o->kind == TRISTAR_PRECOND_IC || o->kind == TRISTAR_PRECOND_ICT;
 }
-/* Is M none that incomplete.h knows? */
+/* Does M lose entries by size? Then this file has no definition of it. */
 static inline bool loses_entries(const cell *c, const tristar_precond_options *o) {
   return by_size(o) && (o->drop > 0 || o->fill < c->p->n);
 }
 
-/* How far the matrix is from its own adjoint, or its own transpose, entry by entry. */
+/* Returns the largest relative difference between entries of the matrix and of its adjoint or transpose. */
 static inline long double unlikeness(const cell *c, bool adjoint) {
   long double most = 0;
   for (int i = 0; i < c->p->n; i++)
@@ -293,7 +293,7 @@ static inline bool is_adjoint(const cell *c) {
          (kind == TRISTAR_GENERAL && unlikeness(c, true) == 0);
 }
 
-/* The definition of M, but of what loses entries. */
+/* Computes M by its definition. M must not lose entries. */
 static inline void find_factors(const cell *c, const tristar_precond_options *o, incomplete *f) {
   const making m = {.kind = o->kind,
                     .level = by_size(o) ? INT_MAX : o->level,
@@ -304,8 +304,8 @@ static inline void find_factors(const cell *c, const tristar_precond_options *o,
   incomplete_make(c->p, c->v, &m, f);
 }
 
-/* Sparse approximate inverses: their statuses on a matrix without faults, their options, right ones and wrong
- * ones, whether set-ups of different values have the same pattern, and what is known of them (api_fsai.c). */
+/* Sparse approximate inverses: their statuses on a matrix without faults, right and wrong options, whether
+ * set-ups of different values have the same pattern, and the judgement of results (api_fsai.c). */
 unsigned fsai_statuses(const cell *c, const tristar_precond_options *o);
 tristar_precond_options choose_fsai_options(tristar_precond_options o);
 void spoil_fsai_options(tristar_precond_options *o);

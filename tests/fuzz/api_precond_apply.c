@@ -1,9 +1,9 @@
-/* Applications of preconditioners, against what M is by its definition. */
+/* Applications of preconditioners, compared with the definition of M. */
 #include "tests/fuzz/api_precond.h"
 
 typedef long double real_square[ORDER_MOST][ORDER_MOST];
 
-/* Of factors F and of |F| |F^-1| |F|, which stands for |F| where the sweep goes by supernodes. */
+/* Computes |F|, and |F| |F^-1| |F|, which replaces |F| in the bound for a sweep by supernodes. */
 static void find_sizes(const precond_slot *s, const incomplete *f, real_square *size, real_square *grown) {
   tristar_precond_stats stats;
   (void)tristar_precond_get_stats(s->handle, &stats);
@@ -25,7 +25,7 @@ static void multiply(int n, real_square a, bool transposed, const long double *x
   }
 }
 
-/* Row i of b - op(L U) x. */
+/* Computes row i of b - op(L U) x. */
 static void find_residual(incomplete *f, tristar_op op, const number *b, const number *x, number *r) {
   number middle[ORDER_MOST];
   const int n = f->n;
@@ -41,7 +41,7 @@ static void find_residual(incomplete *f, tristar_op op, const number *b, const n
   }
 }
 
-/* x = op(M)^-1 b, within what rounding in factors and sweeps explains. */
+/* x = op(M)^-1 b within the rounding errors of factors and sweeps. */
 static void judge_application(const precond_slot *s, incomplete *f, tristar_op op, const number *b,
                               const number *x) {
   static real_square size[2], grown[2];
@@ -71,7 +71,7 @@ static void judge_application(const precond_slot *s, incomplete *f, tristar_op o
          cabsl(r[i]), 32.0L * (n + 10) * f->eps * (bound[i] + half[i]), error[i]);
 }
 
-/* NONE, FUNCTION: no arithmetic that rounds, unless it underflows. */
+/* NONE, FUNCTION: the arithmetic is exact unless it underflows. */
 static void judge_plain_copy(const precond_slot *s, const number *b, const number *x) {
   for (int i = 0; i < s->cell->p->n; i++) {
     const number wanted = b[i] * (s->options.kind == TRISTAR_PRECOND_NONE ? 1 : 1 << i % 3);
@@ -90,7 +90,7 @@ static void judge_columns_of(const precond_slot *s, tristar_op op, const operand
   if (known) find_factors(c, &s->options, &f);
   if (known && is_cholesky(&s->options) && c->p->symmetry == TRISTAR_GENERAL && !c->v->hermitian &&
       !c->v->symmetric)
-    return; /* within rounding errors only */
+    return; /* equal only to rounding errors */
   for (int64_t k = 0; k < o->nrhs; k++) {
     fetch_column(c, o->b, k * o->next_b, o->step_b, b);
     fetch_column(c, o->x, k * o->next_x, o->step_x, x);
@@ -101,7 +101,7 @@ static void judge_columns_of(const precond_slot *s, tristar_op op, const operand
   }
 }
 
-/* PLAN: what the plan gives. */
+/* PLAN: x equals the solution of the plan. */
 static void compare_with_plan(const precond_slot *s, tristar_op op, const operands *o) {
   const cell *c = s->cell;
   char *x = keep(o->bytes);

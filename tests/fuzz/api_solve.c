@@ -1,4 +1,4 @@
-/* Plans and solves in all forms: in one call, with rows and strides of any kind, in flight. */
+/* Plans and solves in all forms: in one call, with any rows and strides, in flight. */
 #include "tests/fuzz/api.h"
 
 void destroy_plan(plan_slot *p) {
@@ -82,7 +82,7 @@ unsigned solve_statuses(const cell *c) {
   return c->v == NULL ? BIT(TRISTAR_ERR_STALE) : ONLY_OK;
 }
 
-/* Beyond the columns of x nothing was written. */
+/* Only the columns of x were written. */
 void judge_gaps(const cell *c, const operands *o) {
   const unsigned char *x = o->x;
   const size_t width = scalar_bytes(c);
@@ -115,7 +115,7 @@ static void judge_columns(const cell *c, tristar_op op, const operands *o, bool 
   }
 }
 
-/* tristar_solve; also with x in the place of b, with the same bits. */
+/* tristar_solve; also in place, with the same bits. */
 void call_solve(void) {
   const plan_slot *p = &g->plan[below(&g->in, SLOTS)];
   if (p->handle == NULL) return;
@@ -143,7 +143,7 @@ void call_solve(void) {
            "x in the place of b gets other bits, row %lld, column %lld", (long long)i, (long long)k);
 }
 
-/* Some rows, in any order. */
+/* Chooses some rows in any order. */
 static int64_t *choose_rows(int n, int64_t *count) {
   int64_t *row = keep((size_t)(n + 1) * sizeof *row);
   const uint64_t seed = take(&g->in);
@@ -170,7 +170,7 @@ static tristar_solve_options choose_solve_options(const cell *c, operands *o) {
   if (chance(&g->in, 64)) s.x_row = choose_rows(c->p->n, &s.x_rows), o->rows_x = s.x_rows;
   o->next_b = o->rows_b > 0 ? o->rows_b : 1;
   o->next_x = o->rows_x > 0 ? o->rows_x : 1;
-  if (chance(&g->in, 64)) { /* row by row */
+  if (chance(&g->in, 64)) { /* row-major */
     o->step_b = s.b_row_stride = o->nrhs > 0 ? o->nrhs : 1;
     o->step_x = s.x_row_stride = o->step_b + below(&g->in, PAD);
     o->next_b = s.b_column_stride = 1;
@@ -183,20 +183,20 @@ static tristar_solve_options choose_solve_options(const cell *c, operands *o) {
   return s;
 }
 
-/* Does the plan go by rows only where some of them are chosen? Then these have bits of their own. */
+/* Does the plan solve by rows only if rows are chosen? Then the bits of these solves differ. */
 static bool chosen_rows_differ(const plan_slot *p, const tristar_solve_options *s) {
   tristar_plan_stats stats;
   (void)tristar_plan_get_stats(p->handle, &stats);
   return stats.partition >= TRISTAR_PARTITION_COLUMN && (s->b_row || s->x_row);
 }
 
-/* Close enough for a solution of a well-conditioned system, whose largest number is `most`. */
+/* Is the number close to the right one, for a well-conditioned system whose largest number is `most`? */
 static bool is_close(const cell *c, number got, number wanted, long double most) {
   if (c->v == NULL || !well_conditioned(c) || badly_scaled(c) || !isfinite(most)) return true;
   return cabsl(got - wanted) <= 100.0L * (c->p->n + 10) * c->eps * c->v->reference.kappa * most;
 }
 
-/* The same solve with all rows, column by column, must have the same numbers. */
+/* The same solve with all rows, column by column, must give the same numbers. */
 static void compare_with_dense(const plan_slot *p, const tristar_solve_options *s, const operands *o) {
   const cell *c = p->cell;
   const size_t n = (size_t)c->p->n, width = scalar_bytes(c);
@@ -218,7 +218,7 @@ static void compare_with_dense(const plan_slot *p, const tristar_solve_options *
       const int64_t row = s->x_row ? s->x_row[i] : i;
       const number got = get(c->p->scalar, o->x, (int)(i * o->step_x + k * o->next_x));
       const number wanted = get(c->p->scalar, x, (int)(row + k * (int64_t)n));
-      const bool nothing = got != got && wanted != wanted; /* NaN both */
+      const bool nothing = got != got && wanted != wanted; /* both NaN */
       MUST(got == wanted || nothing || (rounded && is_close(c, got, wanted, most)),
            "row %lld, column %lld: %Lg%+Lgi, with all rows %Lg%+Lgi", (long long)row, (long long)k,
            creall(got), cimagl(got), creall(wanted), cimagl(wanted));

@@ -1,7 +1,7 @@
 /* Triangular matrices as factors: tristar_import_csr, tristar_import_triangle.
  *
- * What goes by rows is componentwise stable (Higham 2002, theorem 8.5): each entry of the residual is within
- * a few roundings of its own terms, however badly conditioned the matrix is. */
+ * Sweeps by rows are componentwise stable (Higham 2002, theorem 8.5): each entry of the residual is a few
+ * roundings of its own terms, for any condition of the matrix. */
 #include "tests/fuzz/api.h"
 
 /* ---- What is imported ---------------------------------------------------------------------------------- */
@@ -17,7 +17,7 @@ static bool is_outside(const triangle *t, int i, int j) {
   return t->lower ? j > i : j < i;
 }
 
-/* Are the entries finite that the triangle has? */
+/* Are the entries of the triangle finite? */
 static bool is_finite(const triangle *t) {
   const pattern *p = t->p;
   for (int e = 0; e < p->count; e++) {
@@ -59,7 +59,7 @@ static unsigned import_statuses(const cell *c) {
     right |= BIT(TRISTAR_ERR_NOT_FINITE); /* another column may be tiny */
   if (right & ONLY_OK && !well_conditioned(c))
     right |= BIT(TRISTAR_ERR_SINGULAR) | BIT(TRISTAR_ERR_NOT_FINITE);
-  /* Imported values are not scaled: the inverse of a block of subnormal ones is out of the type's range. */
+  /* Imported values are not scaled: the inverse of a block of subnormal entries overflows. */
   for (int i = 0; i < p->n; i++)
     if (cabsl(c->v->truth[i][i]) < (is_single(p->scalar) ? 1e-30 : 1e-290))
       right |= BIT(TRISTAR_ERR_NOT_FINITE);
@@ -96,7 +96,7 @@ static tristar_triangle_options options_of(const triangle *t, tristar_partition 
   return o;
 }
 
-/* No other function gives it new values. */
+/* No other function accepts new values for it. */
 static void judge_imported(factor_slot *f) {
   tristar_factors none;
   tristar_factors_init(&none);
@@ -106,7 +106,7 @@ static void judge_imported(factor_slot *f) {
   outcome("tristar_reimport", tristar_reimport(f->handle, &none), BIT(TRISTAR_ERR_UNSUPPORTED));
 }
 
-/* tristar_import_triangle with all that it can be told; options and view may have a fault. */
+/* tristar_import_triangle with all its options; options and view may have a fault. */
 void call_triangle(void) {
   const pattern *p = &g->pattern[below(&g->in, PATTERNS)];
   factor_slot *f = &g->factor[below(&g->in, SLOTS)];
@@ -117,7 +117,7 @@ void call_triangle(void) {
   tristar_triangle_options o = options_of(&t, (tristar_partition)below(&g->in, 8));
   unsigned right = import_statuses(t.cell);
   if (view_right != 0) {
-    /* an entry that is not read may have any value */
+    /* An entry that is not read may have any value. */
     const bool unread = view_right == BIT(TRISTAR_ERR_FORMAT) && t.unit;
     right = view_right | (right & (unread ? ~0u : ~ONLY_OK));
   }
@@ -143,7 +143,7 @@ void call_triangle(void) {
 typedef struct division {
   tristar_factor_t *factor;
   tristar_plan_t *plan;
-  tristar_partition partition; /* what AUTO has become */
+  tristar_partition partition; /* the choice of AUTO */
   void *x;
 } division;
 
@@ -152,7 +152,7 @@ static bool by_rows(tristar_partition partition) {
          partition == TRISTAR_PARTITION_WHOLE;
 }
 
-/* false: the values do not suit it. */
+/* Returns false if the values do not suit it. */
 static bool divide(const triangle *t, const tristar_view *view, division *d) {
   static const tristar_engine engines[] = {TRISTAR_ENGINE_AUTO, TRISTAR_ENGINE_SERIAL, TRISTAR_ENGINE_TASKS};
   const tristar_triangle_options o = options_of(t, (tristar_partition)below(&g->in, 8));
@@ -207,7 +207,7 @@ static void judge_division(const cell *c, const division *d, tristar_op op, cons
   }
 }
 
-/* Two divisions of one triangle: each is accurate; the bits are those that the header promises. */
+/* Two partitions of one triangle: each is accurate, and bits are equal where the header promises it. */
 void call_partitions(void) {
   const pattern *p = &g->pattern[below(&g->in, PATTERNS)];
   triangle t;

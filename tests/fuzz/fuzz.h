@@ -1,11 +1,11 @@
-/* What the fuzz targets share: bytes that become decisions, an account of the case, findings.
+/* Shared by the fuzz targets: decisions from bytes, an account of the case, findings.
  *
  * A target is a file fuzz_NAME.c that defines the two functions below. In the preset `fuzz` libFuzzer calls
- * them with inputs that it invents (tools/check fuzz); in every other build replay.c does, with the files of
- * corpus/NAME. The same bytes make the same case everywhere.
+ * them with inputs that it generates (tools/check fuzz). In all other builds replay.c calls them with the
+ * files of corpus/NAME. The same bytes make the same case everywhere.
  *
- * A finding tells what broke and prints the account of the case, and ends the program by abort, as do the
- * sanitizers, which print the account too. */
+ * A finding prints the error and the account of the case, and ends the program by abort. Sanitizers also
+ * print the account. */
 #pragma once
 
 #include <stdarg.h>
@@ -27,24 +27,24 @@ typedef struct bytes {
   const uint8_t *at, *end;
 } bytes;
 
-/* The next byte; zeros once there is none. */
+/* Returns the next byte; 0 after the last one. */
 static inline unsigned take(bytes *b) {
   return b->at < b->end ? *b->at++ : 0;
 }
 
-/* 0 .. limit - 1; limit at most 256. */
+/* Returns 0 .. limit - 1; limit <= 256. */
 static inline int below(bytes *b, int limit) {
   return (int)(take(b) % (unsigned)limit);
 }
 
-/* True for about so many of 256 bytes, and never at the end of the input. */
+/* True for of_256 of the 256 bytes, and never at the end of the input. */
 static inline bool chance(bytes *b, unsigned of_256) {
   return take(b) > 255 - of_256;
 }
 
 /* ---- The account -------------------------------------------------------------------------------------- */
 
-/* Of the input that runs: calls, statuses, options (account.c). */
+/* Adds text to the account of the current input: calls, statuses, options (account.c). */
 __attribute__((format(printf, 1, 2))) void note(const char *format, ...);
 void account_print(void);
 void account_begin(void);
@@ -58,7 +58,7 @@ void account_begin(void);
     abort();                                                                                                 \
   } while (0)
 
-/* As FOUND, unless the condition holds. */
+/* FOUND unless the condition holds. */
 #define MUST(condition, ...)                                                                                 \
   do {                                                                                                       \
     if (!(condition)) FOUND(__VA_ARGS__);                                                                    \

@@ -1,17 +1,18 @@
-/* The library's objects in any order and with any options, on small random systems, against a dense
+/* Objects of the library in any order and with any options, on small random systems, compared with a dense
  * reference.
  *
- * An input is a list of decisions: its kind, two patterns, then calls. Its first byte tells whether it runs
- * with StarPU, and whether it is about factors, or about triangles, preconditioners and Krylov methods. The
- * harness keeps a model of what each object holds: which matrix a factor has, or that it has none since a
- * refactorization failed. So it knows of each call which statuses are right, and judges every result:
+ * An input is a list of decisions: its kind, two patterns, then calls. Its first byte decides whether it runs
+ * with StarPU. It also selects the objects: factors, or triangles, preconditioners and Krylov methods. The
+ * harness keeps a model of each object: the matrix of a factor, or none after a failed refactorization. From
+ * the model it computes the right statuses of each call, and judges every result:
  *   - a status that is not OK must be one that the header names for this case, with a message
- *   - an object that was asked for and not given is NULL; what existed before is as it was
- *   - well-conditioned systems: refined solutions have small backward and forward errors, plain ones of
- * dominant and of definite matrices too; what the library tells of its errors agrees with what is computed
- * here
+ *   - a requested object that is not returned is NULL; existing objects are unchanged
+ *   - well-conditioned systems: refined solutions have small backward and forward errors, and so have plain
+ *     solutions of dominant and of definite matrices; errors that the library returns agree with errors that
+ *     the
+ *     harness computes
  *   - all systems: a bound of the forward error holds; the same solve gives the same bits in any form
- *   - an allocation that fails gives MEMORY, and nothing is left behind */
+ *   - an allocation that fails gives MEMORY, and no memory is lost */
 #include "tests/fuzz/api.h"
 
 static tristar_t *serial, *tasks;
@@ -45,7 +46,7 @@ int LLVMFuzzerInitialize(int *argc, char ***argv) {
   return 0;
 }
 
-/* StarPU is started by the first input that wants it. */
+/* The first input that needs StarPU starts it. */
 static tristar_t *context_with_tasks(void) {
   tristar_starpu_info info;
   if (tasks != NULL) return tasks;
@@ -85,7 +86,7 @@ tristar_status outcome(const char *call, tristar_status status, unsigned right) 
        "%s fails with a message about nan", call);
   return status;
 }
-/* Any object, in any order. */
+/* Destroys any object, in any order. */
 static void call_destroy(void) {
   const int slot = below(&g->in, SLOTS);
   switch (below(&g->in, g->solvers ? 5 : 3)) {
@@ -150,7 +151,7 @@ static void end(void) {
   g->kept_count = 0;
 }
 
-/* Factors first: the ordinary way, so that most calls have something to work on. */
+/* Call k of an input about factors. */
 static void call_of_factors(int k) {
   static void (*const calls[])(void) = {
       call_solve, call_refined, call_solve_with, call_refactor, call_plan,    call_factor, call_analyze,
@@ -158,7 +159,7 @@ static void call_of_factors(int k) {
   calls[k % (int)(sizeof calls / sizeof calls[0])]();
 }
 
-/* Triangles, preconditioners and Krylov methods first. */
+/* Call k of an input about triangles, preconditioners and Krylov methods. */
 static void call_of_solvers(int k) {
   static void (*const calls[])(void) = {
       call_precond_apply,   call_krylov_solve, call_precond,  call_krylov,     call_triangle,

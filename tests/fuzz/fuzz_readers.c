@@ -1,17 +1,17 @@
-/* Everything that reads a file, on bytes of any kind. The first byte of an input tells whose file the rest
- * is:
+/* All functions that read a file, on arbitrary bytes. The first byte of an input selects the function that
+ * reads the rest:
  *
- *   m, M   tristar_matrix_read; M: the rest is compressed before
+ *   m, M   tristar_matrix_read; M: the rest is compressed first
  *   d, D   tristar_dense_read; D: the same
  *   r      the rows of `tristar solve --rows`
  *   c      the file of a calibration
  *
- * and any other one is the first of a matrix's file. After it, a digit k: once more with the k^2-th
+ * Any other byte is the first byte of a matrix file. A digit k after it: reads again with the k^2-th
  * allocation failing.
  *
- * What must hold: a status that the header names, with a message; or an object that meets its invariants
- * (tsi_matrix_check), and that is read back to the same bits after it was written. No memory is left behind.
- * Sizes: where a file announces more than there is memory for, MEMORY is right (the stage limits memory). */
+ * Checks: the status is one that the header names, with a message; or the object fulfils its invariants
+ * (tsi_matrix_check), and has the same bits after it was written and read again. No memory is lost. Sizes: if
+ * a file declares more data than memory, MEMORY is right (the stage limits memory). */
 #include <math.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -23,7 +23,7 @@
 #include "runtime/matrix/matrix.h"
 #include "tests/fuzz/fuzz.h"
 
-enum { ROWS = 12 }; /* of the systems that lists of rows are for */
+enum { ROWS = 12 }; /* order of the systems for lists of rows */
 
 static tristar_t *ts;
 static int input = -1, output = -1; /* files in memory */

@@ -1,12 +1,13 @@
-/* The truth about a small dense matrix, in extended precision: inverse, condition, definiteness, rank.
+/* Reference results for a small dense matrix in extended precision: inverse, condition, definiteness, rank.
  *
- * The inverse is made by elimination with complete pivoting, after rows and columns were scaled by powers of
- * two. It is trusted if A^-1 A is the unit matrix but for rounding errors.
+ * The rows and columns are scaled by powers of two. Then elimination with complete pivoting computes the
+ * inverse. It is trusted if A^-1 A is the unit matrix to rounding errors.
  *
  * Two condition numbers:
  *   kappa  |A| |A^-1|, maximum norms
- *   bauer  the spectral radius of |A^-1| |A|: no scaling of rows and columns changes it, and none makes kappa
- *          smaller than it (Bauer 1963) */
+ *   bauer  the spectral radius of |A^-1| |A|. No scaling of rows and columns changes it, or makes kappa
+ *   smaller
+ *          than it (Bauer 1963) */
 #pragma once
 
 #include "tests/support/dense_systems.h"
@@ -16,8 +17,8 @@ typedef number square[ORDER_MOST][ORDER_MOST];
 
 typedef struct reference {
   int n;
-  bool trusted;             /* the matrix is regular, and the inverse is good to some digits */
-  long double kappa, bauer; /* infinite: not trusted */
+  bool trusted;             /* the matrix is regular, and the inverse is accurate to some digits */
+  long double kappa, bauer; /* infinite if not trusted */
   long double least, most;  /* magnitudes of nonzero entries of A and A^-1 */
   square inverse;
 } reference;
@@ -29,8 +30,8 @@ static inline long double power_near(long double x) {
   return ldexpl(1, -exponent);
 }
 
-/* The mean logarithm of entries in each row, then in each column, becomes zero, in turn: however rows and
- * columns of a matrix were scaled before, they come out alike (Curtis and Reid 1972). */
+/* Alternately makes the mean logarithm of the entries of each row and of each column zero. The result does
+ * not depend on earlier scalings of rows and columns (Curtis and Reid 1972). */
 static inline void reference_scale_means(int n, square a, long double *row, long double *column) {
   long double r[ORDER_MOST] = {0}, c[ORDER_MOST] = {0};
   for (int sweep = 0; sweep < 40; sweep++)
@@ -52,7 +53,7 @@ static inline void reference_scale_means(int n, square a, long double *row, long
   }
 }
 
-/* row[i] a[i][j] column[j] has largest entries near one in rows and columns. */
+/* The largest entries of row[i] a[i][j] column[j] are near one in each row and column. */
 static inline void reference_scale(int n, square a, long double *row, long double *column) {
   reference_scale_means(n, a, row, column);
   for (int sweep = 0; sweep < 6; sweep++)
@@ -66,7 +67,7 @@ static inline void reference_scale(int n, square a, long double *row, long doubl
       }
 }
 
-/* b becomes its inverse; false: a pivot is nothing but rounding errors. */
+/* Replaces b by its inverse. Returns false if a pivot consists of rounding errors. */
 static inline bool reference_invert(int n, square b) {
   int pivot_row[ORDER_MOST], pivot_column[ORDER_MOST];
   bool done_row[ORDER_MOST] = {false}, done_column[ORDER_MOST] = {false};
@@ -91,7 +92,7 @@ static inline bool reference_invert(int n, square b) {
       for (int j = 0; j < n; j++) b[i][j] -= factor * b[r][j];
     }
   }
-  /* Gauss and Jordan with pivots (r, c): row c of the inverse stands in row r, its column r in column c. */
+  /* Gauss-Jordan with pivots (r, c): row c of the inverse is in row r, its column r in column c. */
   static square moved;
   for (int k = 0; k < n; k++)
     for (int l = 0; l < n; l++) moved[pivot_column[k]][pivot_row[l]] = b[pivot_row[k]][pivot_column[l]];
@@ -99,7 +100,7 @@ static inline bool reference_invert(int n, square b) {
   return true;
 }
 
-/* An upper bound of the spectral radius of |inverse| |a|, close to it. */
+/* Returns a close upper bound of the spectral radius of |inverse| |a|. */
 static inline long double reference_radius(int n, square inverse, square a) {
   long double x[ORDER_MOST], y[ORDER_MOST], z[ORDER_MOST], bound = 0;
   for (int i = 0; i < n; i++) x[i] = 1;
@@ -159,8 +160,8 @@ static inline void reference_make(int n, square a, reference *r) {
   r->kappa = size * inverse_size;
 }
 
-/* The smallest pivot of L D L^H without interchanges, relative to its diagonal entry: positive if and only if
- * the Hermitian matrix is positive definite, and the smaller the closer it is to not being so. */
+/* Returns the smallest pivot of L D L^H without interchanges, relative to its diagonal entry. It is positive
+ * if and only if the Hermitian matrix is positive definite, and small if the matrix is nearly indefinite. */
 static inline long double reference_definiteness(int n, square a) {
   static square l;
   long double least = 1;
@@ -177,7 +178,7 @@ static inline long double reference_definiteness(int n, square a) {
   return least;
 }
 
-/* The most nonzero entries in different rows and columns. */
+/* Finds one more nonzero entry whose row and column have none yet (an augmenting path). */
 static inline bool reference_augment(int n, square a, int column, bool *seen, int *column_of_row) {
   for (int i = 0; i < n; i++) {
     if (a[i][column] == 0 || seen[i]) continue;
@@ -204,7 +205,7 @@ static inline number reference_op(square a, tristar_op op, int i, int j) {
   return op == TRISTAR_C ? conjl(x) : x;
 }
 
-/* residual = b - op(A) x; the largest of |residual| / (|op(A)| |x| + |b|). */
+/* Computes residual = b - op(A) x. Returns the largest |residual| / (|op(A)| |x| + |b|). */
 static inline long double reference_residual(int n, square a, tristar_op op, const number *b, const number *x,
                                              number *residual) {
   long double worst = 0;
@@ -221,9 +222,9 @@ static inline long double reference_residual(int n, square a, tristar_op op, con
   return worst;
 }
 
-/* x = op(A)^-1 b, refined while that makes the error of its worst row smaller, which is returned: where x has
- * entries of very different sizes, so that tiny entries of the inverse count, an inverse that is good in a
- * norm is not enough. */
+/* Computes x = op(A)^-1 b. Refines while this reduces the error of the worst row, and returns this error. An
+ * inverse that is accurate in a norm is not sufficient if x has entries of very different sizes: tiny entries
+ * of the inverse matter, too. */
 static inline long double reference_solve(const reference *r, square a, tristar_op op, const number *b,
                                           number *x) {
   number residual[ORDER_MOST], kept[ORDER_MOST] = {0};

@@ -1,5 +1,4 @@
-/* Stands in for libFuzzer: runs a fuzz target on files, and on all files of folders, that the command line
- * names. */
+/* Replaces libFuzzer: runs a fuzz target on the files and folders of the command line. */
 #include <dirent.h>
 #include <sys/stat.h>
 
@@ -16,7 +15,7 @@ static void run_file(const char *path) {
   }
   const size_t size = fread(data, 1, sizeof data, file);
   fclose(file);
-  uint8_t *copy = malloc(size > 0 ? size : 1); /* of its own, so that sanitizers see reads beyond it */
+  uint8_t *copy = malloc(size > 0 ? size : 1); /* exact size, so that sanitizers find reads beyond it */
   if (copy == NULL) exit(1);
   memcpy(copy, data, size);
   if (getenv("FUZZ_TELL") != NULL) fprintf(stderr, "%s\n", path);

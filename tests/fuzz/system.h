@@ -1,8 +1,8 @@
-/* Small random systems out of bytes: a pattern in all the ways in which a view can store it, values of many
- * kinds, and the dense matrix that they stand for.
+/* Small random systems from bytes: a pattern in each form that a view can store, values of many kinds, and
+ * the dense matrix that they represent.
  *
- * Every entry comes from a hash of its place and a seed, so that few bytes make a matrix. Where a place is
- * stored several times its values have few digits, so that their sum is exact in every type. */
+ * A hash of the place and a seed gives each entry, so that few bytes make a matrix. Duplicate entries have
+ * few digits, so that their sum is exact in each type. */
 #pragma once
 
 #include "tests/fuzz/fuzz.h"
@@ -10,7 +10,7 @@
 
 enum { ENTRIES_MOST = 3 * ORDER_MOST * ORDER_MOST, SCALAR_MOST = 16 };
 
-/* What is stored where. */
+/* The stored entries. */
 typedef struct pattern {
   int n;
   tristar_scalar scalar;
@@ -19,7 +19,7 @@ typedef struct pattern {
   int count;
   int line[ORDER_MOST + 1]; /* entries of line k: line[k] .. line[k + 1] - 1 */
   int row[ENTRIES_MOST], column[ENTRIES_MOST];
-  int copy[ENTRIES_MOST]; /* which of the entries at its place it is, from 0 */
+  int copy[ENTRIES_MOST]; /* number of earlier entries at the same place */
   union {
     int32_t narrow[ENTRIES_MOST];
     int64_t wide[ENTRIES_MOST];
@@ -33,11 +33,11 @@ typedef enum style {
   UNIFORM,
   DOMINANT,        /* by rows and columns: LU without pivoting is stable, positive diagonal */
   POWERS_OF_TWO,   /* 2^-20 .. 2^20 */
-  SCALED,          /* rows and columns by 1e-3 .. 1e3 */
-  DOMINANT_SCALED, /* the same, of a dominant one */
-  BADLY_SCALED,    /* by 1e-100 .. 1e100; single: 1e-12 .. 1e12 */
+  SCALED,          /* rows and columns scaled by 1e-3 .. 1e3 */
+  DOMINANT_SCALED, /* a dominant matrix, scaled in the same way */
+  BADLY_SCALED,    /* scaled by 1e-100 .. 1e100; single: 1e-12 .. 1e12 */
   DOMINANT_BADLY_SCALED,
-  LARGE_OR_SMALL, /* all by 1e250 or 1e-250; single: 1e35, 1e-35 */
+  LARGE_OR_SMALL, /* all scaled by 1e250 or 1e-250; single: 1e35, 1e-35 */
   RANK_ONE,
   HILBERT,
   MOSTLY_ZERO,
@@ -53,16 +53,16 @@ static const char *const style_name[STYLES] = {
     "large or small", "rank one",         "Hilbert",      "mostly zero",
     "all zero",       "subnormal",        "signs",        "not finite"};
 
-/* Values for a pattern, and what is known about the matrix. */
+/* Values for a pattern, and properties of the matrix. */
 typedef struct values {
   style style;
-  bool mirrored; /* of a general matrix: symmetric or Hermitian, where the pattern is */
+  bool mirrored; /* of a general matrix: symmetric or Hermitian, if the pattern is */
   bool finite, fits_single;
   _Alignas(16) unsigned char stored[ENTRIES_MOST * SCALAR_MOST];
   square truth;
-  bool hermitian, symmetric; /* the truth */
-  bool zero;                 /* all of it */
-  reference reference;       /* once it was asked for */
+  bool hermitian, symmetric; /* properties of the truth */
+  bool zero;                 /* all entries are zero */
+  reference reference;       /* computed on demand */
   bool known;
 } values;
 
@@ -118,7 +118,7 @@ static inline void choose_places(bytes *b, int n, places at) {
     for (int k = 0, i = below(b, n); k < n; k++) at[i][k] = false;
 }
 
-/* A symmetric kind stores one entry of each pair, here of either triangle or of both as `which` says. */
+/* Stores one entry of each pair of a symmetric kind. `which` selects either triangle, or both. */
 static inline void choose_triangles(int n, int which, uint64_t seed, places at) {
   for (int i = 0; i < n; i++)
     for (int j = 0; j < i; j++) {
@@ -135,7 +135,7 @@ static inline void add_entry(pattern *p, int row, int column, int copy) {
   p->copy[p->count++] = copy;
 }
 
-/* The entries line by line, in any order. */
+/* Lists the entries line by line, in any order. */
 static inline void list_entries(pattern *p, places at, bool by_rows, bool unsorted, uint64_t seed) {
   p->count = 0;
   for (int k = 0; k < p->n; k++) {
@@ -209,7 +209,7 @@ static inline bool style_is_dominant(style s) {
   return s == DOMINANT || s == DOMINANT_SCALED || s == DOMINANT_BADLY_SCALED;
 }
 
-/* One part of an entry before scaling; part 1 is the imaginary one. */
+/* Real or imaginary part of an entry before scaling; the seed distinguishes them. */
 static inline long double raw_part(style s, uint64_t seed, int i, int j) {
   switch (s) {
   case SMALL_INTEGERS:
@@ -231,7 +231,7 @@ static inline long double raw_part(style s, uint64_t seed, int i, int j) {
   }
 }
 
-/* The exponent of ten by which row or column k is scaled. */
+/* Returns the exponent of ten that scales row or column k. */
 static inline int scale_exponent(style s, bool single, uint64_t seed, int k, int side) {
   const int most = s == SCALED || s == DOMINANT_SCALED               ? 3
                    : s == BADLY_SCALED || s == DOMINANT_BADLY_SCALED ? (single ? 12 : 100)
@@ -239,8 +239,7 @@ static inline int scale_exponent(style s, bool single, uint64_t seed, int k, int
   return hash_below(seed + 11, k, side, 2 * most + 1) - most;
 }
 
-/* The entry that place (i, j) is to have. place: of the values, the same for both of a pair where the matrix
- * is symmetric. */
+/* Returns the entry (i, j). Both entries of a pair of a symmetric matrix have the same hash. */
 static inline number raw_entry(const pattern *p, const values *v, uint64_t seed, int i, int j) {
   const bool pair = p->symmetry != TRISTAR_GENERAL || v->mirrored, single = is_single(p->scalar);
   const int first = pair && i < j ? j : i, second = pair && i < j ? i : j;
@@ -260,7 +259,7 @@ static inline number raw_entry(const pattern *p, const values *v, uint64_t seed,
   return a * scale * unit;
 }
 
-/* Keeps about 8 bits of each part. */
+/* Rounds each part to about 8 bits. */
 static inline number few_digits(number a) {
   long double part[2] = {creall(a), cimagl(a)};
   for (int k = 0; k < 2; k++)
@@ -274,7 +273,7 @@ static inline number few_digits(number a) {
   return rounded;
 }
 
-/* What a stored entry adds to the truth. */
+/* Adds a stored entry to the truth. */
 static inline void add_truth(const pattern *p, square truth, int i, int j, number a) {
   truth[i][j] += a;
   if (p->symmetry == TRISTAR_GENERAL || i == j) return;
@@ -287,14 +286,15 @@ static inline void make_truth(const pattern *p, values *v) {
     add_truth(p, v->truth, p->row[e], p->column[e], get(p->scalar, v->stored, e));
 }
 
-/* Stored values of which no sum can overflow. */
+/* Stores a value. No sum of duplicates can overflow. */
 static inline void store(const pattern *p, values *v, int e, number a) {
   static const long double weight[3] = {1, 0.5L, -1};
   if (p->duplicates) a = few_digits(a) * weight[p->copy[e]];
   put(p->scalar, v->stored, e, a);
 }
 
-/* Diagonal entries beyond the sums of rows and columns; what is stored first at a place gets it. */
+/* Makes diagonal entries larger than the sums of rows and columns. The first entry stored at a place gets the
+ * value. */
 static inline void make_dominant(const pattern *p, values *v, uint64_t seed) {
   make_truth(p, v);
   for (int e = 0; e < p->count; e++) {
@@ -327,7 +327,7 @@ static inline void describe(const pattern *p, values *v) {
   v->known = false;
 }
 
-/* Scaling a dominant matrix afterwards keeps what matters of it. */
+/* Scales a dominant matrix after its construction. LU without pivoting remains stable. */
 static inline void scale_stored(const pattern *p, values *v, uint64_t seed) {
   const bool pair = p->symmetry != TRISTAR_GENERAL || v->mirrored, single = is_single(p->scalar);
   for (int e = 0; e < p->count; e++) {
@@ -341,7 +341,7 @@ static inline void scale_stored(const pattern *p, values *v, uint64_t seed) {
 
 static inline void values_make(bytes *b, const pattern *p, values *v) {
   const int chosen = below(b, 2 * STYLES);
-  v->style = chosen < STYLES ? (style)chosen : chosen % 2 ? UNIFORM : DOMINANT; /* these more often */
+  v->style = chosen < STYLES ? (style)chosen : chosen % 2 ? UNIFORM : DOMINANT; /* more often than others */
   v->mirrored = p->symmetry == TRISTAR_GENERAL && chance(b, 64);
   const uint64_t seed = take(b) | take(b) << 8;
   const style made = v->style;
@@ -366,7 +366,7 @@ static inline void values_make(bytes *b, const pattern *p, values *v) {
        v->finite ? "" : ", not finite");
 }
 
-/* The entries, into the account. */
+/* Notes the entries in the account. */
 static inline void values_note(const pattern *p, const values *v) {
   for (int e = 0; e < p->count && e < 400; e++) {
     const number a = get(p->scalar, v->stored, e);
