@@ -286,13 +286,14 @@ static tristar_status estimate(scaled_inverse *inverse, double *sum, double *nor
 /* Exponents by which sums of rows and columns differ only with a scaling for other values. */
 #define STALE 8
 
-/* The scaling of the factorization may be that of other values, which a refactorization has kept. Then the
- * condition is that of the equilibrated matrix, if that one is better. sum: that of begin_condition. */
-static tristar_status estimate_equilibrated(scaled_inverse *inverse, double *sum, double *norm,
-                                            double *reciprocal) {
+/* The scaling of the factorization may be that of other values, which a refactorization has kept. sum: 2 n of
+ * scratch. */
+static tristar_status find_stale(const scaled_inverse *inverse, double *sum, bool *stale) {
   const tsi_system *system = inverse->system;
   const tsi_index n = system->n;
-  double other, of_other, largest = 0, smallest = INFINITY, *kept = sum + 4 * (size_t)n;
+  double largest = 0, smallest = INFINITY;
+  *stale = false;
+  if (!inverse->is_given) return TRISTAR_OK;
   TSI_TRY(find_sums(system, TRISTAR_N, inverse->row, inverse->column, sum));
   TSI_TRY(find_sums(system, TRISTAR_T, inverse->row, inverse->column, sum + n));
   for (tsi_count i = 0; i < 2 * (tsi_count)n; i++) {
@@ -302,7 +303,19 @@ static tristar_status estimate_equilibrated(scaled_inverse *inverse, double *sum
   }
   largest = tsi_team_largest(system->team, largest);
   smallest = -tsi_team_largest(system->team, -smallest);
-  if (!(ldexp(largest, -STALE) > smallest)) return system->team->failure;
+  *stale = ldexp(largest, -STALE) > smallest;
+  return system->team->failure;
+}
+
+/* The condition is that of the equilibrated matrix, if the scaling is stale and that one is better. sum: that
+ * of begin_condition. */
+static tristar_status estimate_equilibrated(scaled_inverse *inverse, double *sum, double *norm,
+                                            double *reciprocal) {
+  const tsi_index n = inverse->system->n;
+  double other, of_other, *kept = sum + 4 * (size_t)n;
+  bool stale;
+  TSI_TRY(find_stale(inverse, sum, &stale));
+  if (!stale) return TRISTAR_OK;
   memcpy(kept, inverse->row, 2 * (size_t)n * sizeof *kept);
   TSI_TRY(equilibrate(inverse, sum));
   TSI_TRY(estimate(inverse, sum, &other, &of_other));
@@ -329,6 +342,9 @@ static tristar_status begin_condition(scaled_inverse *inverse, double **sum) {
 
 #define PROBES 4          /* vectors without a pattern */
 #define LEAST_SHARE 0.025 /* of them, times the root of n, along a left null vector */
+#define MOST_ERROR 0.1    /* relative, of a condition beyond eps^(-1/2) */
+#define ILL_CONDITIONED                                                                                      \
+  0.75 /* exponent of eps: the least 1 / condition that solves without refinement give */
 
 /* In [-1, 1], for a number from tsi_system_scatter. Its own sums over many rows are smaller than those of
  * random numbers: constant vectors would have no share of them. */
@@ -350,8 +366,9 @@ static void make_probe(const scaled_inverse *inverse, int which, double *real, c
 }
 
 /* *regular: solves of `at_once` probes at a time show that B is (tsi_condition_of_factors). They are not
- * finite: false. sum: n of scratch. */
-static tristar_status probe(const scaled_inverse *inverse, tsi_index at_once, double *sum, bool *regular) {
+ * finite: false. *error: as there. sum: n of scratch. */
+static tristar_status probe(const scaled_inverse *inverse, tsi_index at_once, double *sum, bool *regular,
+                            double *error) {
   const tsi_system *system = inverse->system;
   const tsi_sparse_kernels *kernels = system->kernels;
   const tsi_index n = system->n;
@@ -381,23 +398,31 @@ static tristar_status probe(const scaled_inverse *inverse, tsi_index at_once, do
   norm = tsi_team_largest(system->team, norm);
   left = tsi_team_largest(system->team, left);
   size = tsi_team_largest(system->team, size);
-  const double least = LEAST_SHARE / 2 / sqrt((double)system->team->n) * inverse->reduce[0];
+  const double n_all = (double)system->team->n;
+  const double least = LEAST_SHARE / 2 / sqrt(n_all) * inverse->reduce[0];
+  *error = n_all * left / LEAST_SHARE / inverse->reduce[0];
   *regular = left < least && pow(kernels->epsilon, SINGULAR) * norm * size < least;
   return system->team->failure;
 }
 
 tristar_status tsi_condition_of_factors(const tsi_system *system, double *reciprocal, bool *regular) {
   scaled_inverse inverse = {.system = system, .solve = solve_once, .arg = (void *)(uintptr_t)system};
-  double norm;
+  const double epsilon = system->kernels->epsilon;
+  double norm, error;
+  bool stale;
   TSI_OWNED double *sum = NULL;
   *reciprocal = 1;
   *regular = true;
   if (system->team->n == 0) return TRISTAR_OK;
   TSI_TRY(begin_condition(&inverse, &sum));
-  TSI_TRY(probe(&inverse, PROBES, sum, regular));
+  TSI_TRY(probe(&inverse, PROBES, sum, regular, &error));
   if (!*regular) return TRISTAR_OK;
   TSI_TRY(estimate(&inverse, sum, &norm, reciprocal));
-  *regular = *reciprocal > sqrt(system->kernels->epsilon);
+  if (*reciprocal > sqrt(epsilon)) return TRISTAR_OK;
+  *regular = *reciprocal > pow(epsilon, ILL_CONDITIONED) && error < MOST_ERROR;
+  if (!*regular) return TRISTAR_OK;
+  TSI_TRY(find_stale(&inverse, sum, &stale)); /* then the number is that of another scaling (tsi_condition) */
+  *regular = !stale;
   return TRISTAR_OK;
 }
 
@@ -438,14 +463,14 @@ static tristar_status scale_by_solutions(scaled_inverse *inverse, double *sum, c
 static tristar_status estimate_by_solutions(scaled_inverse *inverse, tsi_multiply_columns well, double *sum,
                                             double *reciprocal, double *distance) {
   const tsi_system *system = inverse->system;
-  double norm, other, other_distance = INFINITY;
+  double norm, other, error, other_distance = INFINITY;
   bool finite, regular;
   TSI_OWNED char *x = NULL;
   TSI_TRY(tsi_team_agree(system->team,
                          TSI_ALLOC_SIZED(system->env, x, system->n, system->kernels->scalar_bytes)));
   TSI_TRY(scale_by_solutions(inverse, sum, x, &finite));
   if (!finite) return TRISTAR_OK;
-  TSI_TRY(probe(inverse, 1, sum, &regular));
+  TSI_TRY(probe(inverse, 1, sum, &regular, &error));
   if (!regular) return TRISTAR_OK;
   TSI_TRY(estimate(inverse, sum, &norm, &other));
   if (other > *reciprocal && (system->perturbed || other < sqrt(system->kernels->epsilon)))
@@ -466,7 +491,7 @@ tristar_status tsi_condition(const tsi_system *system, tsi_multiply_columns solv
   if (system->team->n == 0) return TRISTAR_OK;
   TSI_TRY(begin_condition(&inverse, &sum));
   TSI_TRY(estimate(&inverse, sum, &norm, reciprocal));
-  if (inverse.is_given && *reciprocal < sqrt(system->kernels->epsilon))
+  if (*reciprocal < sqrt(system->kernels->epsilon))
     TSI_TRY(estimate_equilibrated(&inverse, sum, &norm, reciprocal));
   const bool doubtful = system->perturbed || *reciprocal < sqrt(system->kernels->epsilon);
   if (doubtful && *reciprocal > 0) TSI_TRY(find_null_vector(&inverse, well, norm, sum, reciprocal, distance));

@@ -33,6 +33,13 @@ TRISTAR_CHECKED tristar_status tsi_condition_glance(const tsi_system *system, do
  * a row of |D|. The probes measure |y|, so this holds whatever the errors of the factors are.
  * *regular: all r are that small, s / 2 / n^(1/2) > eps^0.85 |B| |y|, and the condition is below eps^(-1/2).
  * Then |D| > eps^0.85 |B|, which is beyond all limits for singular matrices (judge.c).
+ *
+ * The condition may be larger, below eps^(-3/4), if the residuals are so small that the number is accurate.
+ * With y = X v, row i of F = 1 - B X has the 2-norm |r_i| / s at most, with the same probability. So |F| is n
+ * |r| / s at most, in the 1-norm, with the maximum norm of r. The norm of X is that of B^-1, but for the
+ * share |F|, which is to be below 0.1. The scaling has to suit the values: otherwise tsi_condition takes
+ * another one.
+ *
  * Errors: MEMORY, those of tristar_solve. */
 TRISTAR_CHECKED tristar_status tsi_condition_of_factors(const tsi_system *system, double *reciprocal,
                                                         bool *regular);

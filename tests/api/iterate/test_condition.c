@@ -1,4 +1,4 @@
-/* tristar_condition of nearly singular and of one-sided matrices, and error bounds where they are. */
+/* tristar_condition of nearly singular, one-sided and Hilbert matrices, and error bounds where they are. */
 #include <float.h>
 
 #include "tests/support/context.h"
@@ -100,10 +100,35 @@ static void check_condition(tristar_t *ts) {
   }
 }
 
+/* A factorization that looks ill-conditioned reports the condition that tristar_condition finds. */
+static void check_factor_condition(tristar_t *ts) {
+  for (int n = 5; n <= 10; n++) {
+    dense m = {.name = "Hilbert", .n = n};
+    for (int i = 0; i < n; i++)
+      for (int j = 0; j < n; j++) m.a[i][j] = 1.0L / (i + j + 1);
+    double reciprocal;
+    tristar_factor_t *f;
+    tristar_plan_t *p;
+    tristar_factor_stats stats;
+    CLEANUP(free_view) tristar_view v = make_view(&m, TRISTAR_DOUBLE, TRISTAR_GENERAL);
+    make_plan(ts, &v, TRISTAR_METHOD_LU, 0, &f, &p);
+    CHECK_OK(tristar_condition(p, &reciprocal));
+    CHECK_OK(tristar_factor_get_stats(f, &stats));
+    CHECK(!stats.singular);
+    if (stats.reciprocal_condition >= 0)
+      CHECK_MSG(fabs(stats.reciprocal_condition / reciprocal - 1) < 0.1, "order %d: %g, %g", n,
+                stats.reciprocal_condition, reciprocal);
+    if (n > 7) CHECK_MSG(stats.reciprocal_condition > 0, "order %d: no condition", n);
+    tristar_plan_destroy(&p);
+    tristar_factor_destroy(&f);
+  }
+}
+
 int main(int argc, char **argv) {
   subtests_begin(&argc, argv);
   CLEANUP(close_context) tristar_t *ts = open_without_starpu(true);
   RUN(check_singular(ts));
   RUN(check_condition(ts));
+  RUN(check_factor_condition(ts));
   return 0;
 }
