@@ -3,8 +3,9 @@
 
 #include "codelets/cpu/base/scalar.h"
 
-/* b += t a, n scalars. */
+/* b += t a, n scalars. Triangles of sparse matrices have many zeros t. */
 INLINE void add_multiple(tsi_index n, tsi_scalar t, const tsi_scalar *restrict a, tsi_scalar *restrict b) {
+  if (t == 0) return;
   for (tsi_index k = 0; k < n; k++) b[k] += t * a[k];
 }
 

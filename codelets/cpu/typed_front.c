@@ -46,6 +46,12 @@ static void lu_columns(tsi_scalar *a, ptrdiff_t ld, tsi_index b, tsi_index k0, t
   }
 }
 
+/* Returns the kernels for small triangles, which do not use BLAS. The choice depends only on the sizes. */
+static const tsi_dense_kernels *select_dense(tsi_index order, tsi_index sides) {
+  const bool small = !TSI_COMPLEX && order > 1 && tsi_dense_is_small(order, sides);
+  return small ? tsi_dense_kernels_select(TSI_LETTER_CHAR, NULL) : NULL;
+}
+
 /* LU of a b x b block with row interchanges, 16 columns at a time. */
 static void lu_block(tsi_scalar *a, int ld, tsi_index b, tsi_index *pivot, tsi_pivoting *result) {
   for (tsi_index k = 0; k < b; k += 16) {
@@ -54,7 +60,11 @@ static void lu_block(tsi_scalar *a, int ld, tsi_index b, tsi_index *pivot, tsi_p
     if (result->failed != TSI_NONE) return;
     if (rest == 0) break;
     tsi_scalar *corner = a + k + (ptrdiff_t)k * ld, *right = a + k + (ptrdiff_t)end * ld;
-    tsi_trsm(CblasLeft, CblasLower, CblasNoTrans, CblasUnit, wide, rest, corner, ld, right, ld);
+    const tsi_dense_kernels *dense = select_dense(wide, rest);
+    if (dense != NULL)
+      dense->solve_left(wide, rest, corner, ld, right, ld);
+    else
+      tsi_trsm(CblasLeft, CblasLower, CblasNoTrans, CblasUnit, wide, rest, corner, ld, right, ld);
     tsi_gemm(CblasNoTrans, CblasNoTrans, rest, rest, wide, corner + wide, ld, right, ld, right + wide, ld);
   }
 }
@@ -95,12 +105,6 @@ static void diagonal(const tsi_front *front, tsi_index o, tsi_index b, tsi_index
                      tsi_pivoting *result) {
   const tsi_front_stripe panel = stripe_of(front, o, o + b);
   stripe_diagonal(&panel, pivot, result);
-}
-
-/* Returns the kernels for small triangles, which do not use BLAS. The choice depends only on the sizes. */
-static const tsi_dense_kernels *select_dense(tsi_index order, tsi_index sides) {
-  const bool small = !TSI_COMPLEX && order > 1 && tsi_dense_is_small(order, sides);
-  return small ? tsi_dense_kernels_select(TSI_LETTER_CHAR, NULL) : NULL;
 }
 
 static void stripe_below(const tsi_front_stripe *panel, const tsi_front_stripe *stripe) {
