@@ -30,10 +30,10 @@ typedef struct block {
   tsi_index row[W];                         /* of Q, for each row of L */
 } block;
 
-/* Checks of entries while they are packed; separate from the arrays, so that it stays in registers. */
+/* Results of checks of entries that are packed. A structure of its own, so that it stays in registers. */
 typedef struct watch {
   vec nothing; /* zeros, unless an entry is not finite */
-  vec growth;  /* largest so far, by lane */
+  vec growth;  /* largest so far in each lane, see note_growth */
 } watch;
 
 /* A one with zeros around it: unit + W - i is column i of the identity. */
@@ -63,13 +63,13 @@ INLINE tsi_index scalars_of(tsi_index rows, tsi_index v) {
   return tsi_index_min(B, rows - v * B);
 }
 
-/* Checks whether entries of a panel are finite. */
+/* Records in `seen` whether entries of a panel are finite; returns the entries. */
 INLINE vec noted(watch *seen, vec v) {
   seen->nothing = plus(seen->nothing, times(v, 0));
   return v;
 }
 
-/* low: a constant: one vector holds the rows of C, so there is no loop over the vectors of B. */
+/* low: a constant. If true, one vector holds the rows of C, so there is no loop over the vectors of B. */
 INLINE shape shape_of(const tsi_front *front, const int parts, const bool low, tsi_index w) {
   const tsi_index vectors = low ? front->m > 0 : (front->m + B - 1) / B;
   return (shape){.parts = parts, .w = w, .m = front->m, .vectors = vectors};
@@ -117,8 +117,8 @@ INLINE void subtract_product(const shape s, const block *a, tsi_index v, const t
 
 /* ---- Packing ------------------------------------------------------------------------------------------- */
 
-/* The inverse of a triangle by substitution, row by row: entry (i, k) below the diagonal is from[i * row_step
- * + k * column_step]. diagonal: reciprocals, NULL: ones. No scalar is written where a vector is read soon. */
+/* Inverts a triangle by substitution, row by row: entry (i, k) below the diagonal is from[i * row_step + k *
+ * column_step]. diagonal: its reciprocals, NULL: ones. No scalar is written where a vector is read soon. */
 INLINE void invert(const shape s, watch *seen, const tsi_scalar *from, ptrdiff_t row_step,
                    ptrdiff_t column_step, const tsi_scalar *diagonal, tsi_scalar *x) {
   for (tsi_index i = 0; i < s.w; i++) {
@@ -132,7 +132,7 @@ INLINE void invert(const shape s, watch *seen, const tsi_scalar *from, ptrdiff_t
   }
 }
 
-/* The smaller, or larger, number of each lane; b where a is NaN. */
+/* Returns the smaller, or larger, number of each lane; b if one is NaN. */
 INLINE vec choose(vec a, vec b, const bool smaller) {
   EACH_REG(r) {
     const mask takes_a = smaller ? a.r[r] < b.r[r] : a.r[r] > b.r[r];
@@ -209,8 +209,8 @@ SHARED tsi_scalar *pack_corner(tsi_index w, const tsi_scalar *x, tsi_scalar *to)
   }
 }
 
-/* Stores the first `count` scalars of v; later stores overwrite the scalars behind them. end: of the panel.
- */
+/* Stores the first `count` scalars of v. If they fit before `end`, the end of the panel, all of v is stored:
+ * later stores overwrite the other scalars. */
 INLINE void store_inside(tsi_scalar *to, vec v, tsi_index count, const tsi_scalar *end) {
   if (to + B <= end)
     store(to, v);
@@ -356,8 +356,8 @@ SHARED void divide_columns(tsi_index w, const block *a, const vec *u, vec *r) {
 /* Number of columns of C that are updated at a time: as many as registers hold. */
 enum { TOGETHER = REGS > 2 ? 2 : 4 };
 
-/* Rows of `columns` columns of C, `m` scalars apart, -= `b` u, whole vectors. u: of column 0, row k at k B.
- */
+/* Subtracts `b` u from rows of `columns` columns of C, which are `m` scalars apart, in whole vectors. u
+ * begins with the first of these columns; its row k is at u + k B. */
 INLINE void subtract_rows(const shape s, const int columns, const tsi_scalar *b, const tsi_scalar *u,
                           const bool whole, tsi_scalar *c) {
   vec left[TOGETHER];
@@ -370,8 +370,8 @@ INLINE void subtract_rows(const shape s, const int columns, const tsi_scalar *b,
     UNROLL for (int j = 0; j < columns; j++) left[j] = minus_times(left[j], column, u[k * B + j]);
   }
   UNROLL for (int j = 0; j < columns; j++) {
-    if (whole || (j + 1 < columns &&
-                  2 * m >= B)) /* what is written behind the end of a column, the next one overwrites */
+    if (whole ||
+        (j + 1 < columns && 2 * m >= B)) /* the next column overwrites scalars behind the end of a column */
       store(c + (ptrdiff_t)j * m, left[j]);
     else
       store_some(c + (ptrdiff_t)j * m, left[j], m);
@@ -451,7 +451,7 @@ FRONT(lu_front, factor_lu)
 
 /* ---- L L^T --------------------------------------------------------------------------------------------- */
 
-/* Is the pivot of column k positive? */
+/* Replaces the pivot of column k by its square root. Returns false if it is unusable. */
 INLINE bool take_root(block *a, tsi_index k, tsi_pivoting *result) {
   tsi_scalar *pivot = &a->d[k][k];
   if (!(*pivot > 0)) {
@@ -491,7 +491,7 @@ FRONT(llt_front, factor_llt)
 
 /* ---- L D L^T ------------------------------------------------------------------------------------------- */
 
-/* Not inlined: its loops are over few scalars. */
+/* Factors a diagonal block. Not inlined: its loops are over few scalars. */
 SHARED bool factor_diagonal(const tsi_ldl_block *m) {
   return tsi_ldl_factor(m);
 }

@@ -1,5 +1,5 @@
-/* Factorized sparse approximate inverses of small matrices in dense arithmetic: rows by Gaussian elimination,
- * and the equations that rows of G fulfil. */
+/* Checks factorized sparse approximate inverses of small matrices in dense arithmetic: computes rows by
+ * Gaussian elimination, and checks the equations of rows of G. */
 #pragma once
 
 #include "runtime/iterate/precond/fsai_state.h"
@@ -16,7 +16,7 @@ typedef struct pattern {
 
 /* ---- Rows ---------------------------------------------------------------------------------------------- */
 
-/* g of row i on its pattern, by Gaussian elimination of the whole system; returns psi. */
+/* Computes row i of G, g, on its pattern by Gaussian elimination of the whole system. Returns psi. */
 static inline double solve_row(const square *s, int i, const pattern *p, number g[MOST_ROWS]) {
   number k[MOST_ROWS][MOST_ROWS + 1];
   const int m = p->count;
@@ -37,9 +37,9 @@ static inline double solve_row(const square *s, int i, const pattern *p, number 
   return psi;
 }
 
-/* ---- What the library has ------------------------------------------------------------------------------ */
+/* ---- Factors of the library ---------------------------------------------------------------------------- */
 
-/* Rows of the lower triangle with these values. */
+/* Returns the library's lower triangle with these values, and checks that columns of rows ascend. */
 static inline square triangle_of(const tristar_precond_t *p, const typed *t, const void *values) {
   const tsi_entries *rows = &p->fsai->lower;
   square g = {.n = p->n, .t = t};
@@ -54,12 +54,12 @@ static inline square triangle_of(const tristar_precond_t *p, const typed *t, con
   return g;
 }
 
-/* G, or G_L of a pair. */
+/* Returns G, or G_L of a pair. */
 static inline square factor_of(const tristar_precond_t *p, const typed *t) {
   return triangle_of(p, t, p->fsai->lower.item);
 }
 
-/* The equations of the rows, with rounding errors of that unit. */
+/* Checks that each row of G satisfies its equations up to rounding errors. */
 static inline void check_equations(const square *a, const square *g, double shift, double roundoff) {
   const int n = a->n;
   for (int i = 0; i < n; i++) {
@@ -91,7 +91,7 @@ static inline void check_like(const square *g, const square *wanted, double roun
     }
 }
 
-/* X = op(G_U G_L) B for all ops, also in place, within rounding errors. lower: G_L; upper: G_U^T. */
+/* Checks X = op(G_U G_L) B up to rounding errors, for all ops, also in place. lower: G_L; upper: G_U^T. */
 static inline void check_pair_products(tristar_precond_t *p, const square *lower, const square *upper) {
   enum { COLUMNS = 11 };
   const int n = lower->n;
@@ -126,7 +126,7 @@ static inline void check_pair_products(tristar_precond_t *p, const square *lower
   }
 }
 
-/* X = op(G^H G) B. */
+/* Checks X = op(G^H G) B in the same way. */
 static inline void check_products(tristar_precond_t *p, const square *g) {
   square conjugate = *g;
   for (int i = 0; i < g->n; i++)
@@ -145,7 +145,7 @@ static inline tristar_precond_options options_of(int64_t steps, int64_t per_step
 
 enum { FSAI_ROWS = 30, FSAI_CASES = 10 };
 
-/* Patterns that grow, by powers, filtered; shifts; factors in single precision. */
+/* Lists options: patterns that grow, patterns of powers, filters, a shift, factors in single precision. */
 static inline void list_cases(tristar_precond_options options[FSAI_CASES]) {
   const tristar_precond_options cases[FSAI_CASES] = {
       options_of(5, 3, 0), options_of(FSAI_ROWS, 1, 0), options_of(3, FSAI_ROWS, 0), options_of(6, 1, 0.7),
@@ -163,7 +163,7 @@ static inline void list_cases(tristar_precond_options options[FSAI_CASES]) {
   options[9].single = 1;
 }
 
-/* New values: the pattern stays, the equations hold for them. */
+/* Checks updates with new values, then with the old ones: the pattern is kept, and the equations hold. */
 static inline void check_update(tristar_t *ts, const typed *t, tristar_symmetry symmetry, int block) {
   const square s = square_random(t, FSAI_ROWS, 3, symmetry, 1.1, 8);
   square other = s;

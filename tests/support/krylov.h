@@ -18,7 +18,7 @@ typedef struct krylov_dense {
   tristar_view view;
 } krylov_dense;
 
-/* a: row-major, of order n. */
+/* Sets d to the matrix a, which is row-major and of order n. */
 static inline void krylov_set_dense(krylov_dense *d, bool is_complex, int64_t n, const number *a) {
   CHECK(n <= KRYLOV_MOST);
   d->n = n;
@@ -42,7 +42,7 @@ static inline void krylov_set_dense(krylov_dense *d, bool is_complex, int64_t n,
                            0};
 }
 
-/* Random numbers, and `diagonal` added to the diagonal. */
+/* Fills a matrix with random numbers, and adds `diagonal` to its diagonal. */
 static inline void krylov_random(bool is_complex, int64_t n, double diagonal, uint64_t seed, number *a) {
   double re[KRYLOV_MOST * KRYLOV_MOST], im[KRYLOV_MOST * KRYLOV_MOST];
   fill_random(re, n * n, seed);
@@ -66,7 +66,7 @@ static inline tristar_krylov_options krylov_options(tristar_krylov_method method
   return options;
 }
 
-/* One solve of one column with a solver of its own. */
+/* Solves one column with a solver of its own. */
 static inline tristar_krylov_result krylov_solve_once(tristar_t *ts, const tristar_view *view,
                                                       const tristar_krylov_options *options,
                                                       tristar_precond_t *precond, const void *b, void *x) {

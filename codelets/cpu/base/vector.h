@@ -310,7 +310,7 @@ typedef struct reg_sum {
 #define REAL_PART(l) ((l) & ~1)
 #define IMAGINARY_PART(l) ((l) | 1)
 #define PART_SIGN(l) ((l) % 2 ? 1 : -1)
-/* i v */
+/* Returns i v, i the imaginary unit. */
 INLINE reg turned(reg v) {
   const reg sign = {EACH_LANE(PART_SIGN)};
   return sign * SHUFFLE(v, v, OTHER_PART);

@@ -51,7 +51,7 @@ typedef struct number {
 
 /* ---- Arithmetic ---------------------------------------------------------------------------------------- */
 
-/* a in the lanes of the mask, b in others */
+/* Returns the lanes of a where the mask is set, and those of b elsewhere. */
 INLINE vec pick(mask where, vec a, vec b) {
   return (vec)((where & (mask)a) | (~where & (mask)b));
 }
@@ -96,7 +96,7 @@ INLINE number product(const number *a, const number *b) {
   return x;
 }
 
-/* |a| of register r, or |Re a| + |Im a|, which is at most sqrt(2) times as large. */
+/* Returns |a| of register r. Complex: |Re a| + |Im a|, which is at most sqrt(2) |a|. */
 INLINE vec size(const number *a, int r) {
 #if TSI_COMPLEX
   return positive(a->re.v[r]) + positive(a->im.v[r]);
@@ -105,7 +105,7 @@ INLINE vec size(const number *a, int r) {
 #endif
 }
 
-/* 1 / a. Complex: without overflow where the result is in range (Smith 1962). */
+/* Returns 1 / a. Complex: without overflow if the result is in range (Smith 1962). */
 INLINE number inverse_of(const number *a) {
   number x;
   EACH(r) {
@@ -368,7 +368,7 @@ static unsigned factor(const tsi_batch_structure *s, const void *a_values, void 
 
 /* ---- Solves -------------------------------------------------------------------------------------------- */
 
-/* x_k - (column k)^T x, or ^H */
+/* Returns x_k - (column k)^T x, or x_k - (column k)^H x. */
 INLINE number minus_dot(const tsi_batch_columns *c, tsi_index k, const number *values, bool adjoint,
                         const number *x) {
   number s = x[k];
