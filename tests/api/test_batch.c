@@ -498,6 +498,34 @@ static void check_hidden(tristar_t *ts, const typed *t) {
   CHECK_MSG(cabs(get(t, x, 1) - x1) < 8 * t->roundoff, "%g, not %g", creal(get(t, x, 1)), x1);
 }
 
+/* Tiny entries, and a right-hand side that takes x beyond the range of numbers: the system has an error, and
+ * its neighbour none. */
+static void check_far_solution(tristar_t *ts, const typed *t) {
+  static const int64_t ptr[] = {0, 2, 4};
+  static const int32_t index[] = {0, 1, 0, 1};
+  static const double entry[] = {3, 1, 1, 2};
+  const int tiny = t->is_single ? -100 : -900, large = t->is_single ? 60 : 300;
+  OWNED char *values = xcalloc(8, t->bytes), *b = xcalloc(4, t->bytes), *x = xcalloc(4, t->bytes);
+  tristar_status status[2];
+  for (int e = 0; e < 8; e++) put(t, values, e, ldexp(entry[e % 4], tiny));
+  for (int i = 0; i < 4; i++) put(t, b, i, ldexp(1, i < 2 ? 0 : large));
+  const tristar_view v = stored_view(TRISTAR_CSC, TRISTAR_GENERAL, t->scalar, 2, 2, ptr, index, values);
+  CLEANUP(tristar_batch_destroy) tristar_batch_t *batch = NULL;
+  CHECK_OK(tristar_batch(ts, &v, NULL, &batch));
+  for (int k = 0; k < 3; k++) {
+    const tristar_op op = (tristar_op) "NTC"[k];
+    CHECK_STATUS(tristar_batch_factor_solve(batch, 2, values, 4, op, 1, b, 2, 2, x, 2, 2, NULL, status),
+                 TRISTAR_ERR_NOT_FINITE);
+    CHECK(status[0] == TRISTAR_OK && status[1] == TRISTAR_ERR_NOT_FINITE);
+    for (int i = 0; i < 2; i++) {
+      const double expected = ldexp((i + 1) / 5.0, -tiny);
+      CHECK_MSG(cabs(get(t, x, i) - expected) <= 8 * t->roundoff * expected, "x[%d] = %g, not %g", i,
+                creal(get(t, x, i)), expected);
+      CHECK(isnan(creal(get(t, x, 2 + i))));
+    }
+  }
+}
+
 /* ---- What is refused ----------------------------------------------------------------------------------- */
 
 static void check_errors(tristar_t *ts) {
@@ -585,6 +613,7 @@ int main(int argc, char **argv) {
     RUN_ONE_THREAD(check_far_typical(ts, &types[k]));
     RUN_ONE_THREAD(check_singular(ts, &types[k]));
     RUN_ONE_THREAD(check_hidden(ts, &types[k]));
+    RUN_ONE_THREAD(check_far_solution(ts, &types[k]));
   }
   RUN_ONE_THREAD(check_errors(ts));
   RUN_ONE_THREAD(check_empty(ts));

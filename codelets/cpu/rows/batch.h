@@ -56,6 +56,8 @@ typedef struct tsi_batch_kernels {
   void (*gather)(tsi_index n, const tsi_index *row, const double *scale, const void *const *b, void *x);
   /* x[l][row[i]] = scale[i] w[i] in the lanes l whose x[l] is not NULL. */
   void (*scatter)(tsi_index n, const tsi_index *row, const double *scale, const void *w, void *const *x);
+  /* Returns a bit for each lane in which an entry of scale[i] w[i] is not finite. */
+  unsigned (*overflows)(tsi_index n, const double *scale, const void *w);
   /* work: n lane numbers, zero before and after. Returns a bit for each lane with a pivot that is zero, has
    * no finite inverse, or is weak; in the first two cases the numbers of the lane are invalid. A pivot is
    * weak if a column of L has entries above eps^-0.4, because digits may be lost without effect on the

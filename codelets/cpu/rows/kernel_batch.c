@@ -222,6 +222,20 @@ static void scatter(tsi_index n, const tsi_index *row, const double *scale, cons
   }
 }
 
+static unsigned overflows(tsi_index n, const double *scale, const void *w) {
+  const number *const from = w;
+  number lost = zero();
+  for (tsi_index i = 0; i < n; i++) EACH(r) {
+      const vec re = (tsi_real)scale[i] * from[i].re.v[r];
+      lost.re.v[r] += re - re; /* NaN */
+#if TSI_COMPLEX
+      const vec im = (tsi_real)scale[i] * from[i].im.v[r];
+      lost.im.v[r] += im - im;
+#endif
+    }
+  return not_finite(&lost);
+}
+
 /* ---- Factorization ------------------------------------------------------------------------------------- */
 
 /* x -= x_k times column k */
@@ -499,6 +513,7 @@ const tsi_batch_kernels TABLE(TSI_ISA) = {.isa = TSI_TEXT(TSI_ISA),
                                           .load = load,
                                           .gather = gather,
                                           .scatter = scatter,
+                                          .overflows = overflows,
                                           .factor = factor,
                                           .solve = solve,
                                           .residual = residual,

@@ -122,11 +122,12 @@ static void solve_column(const job *j, tsi_index group, int64_t column, int memb
   memcpy(lane_x, lane_b, (size_t)s->n * k->lane_bytes);
   k->solve(s, &room->factors, j->op, lane_x);
   refine(j, member, room, error);
+  const unsigned lost = out_scale ? k->overflows(s->n, out_scale, lane_x) : 0;
   for (int l = 0; l < k->lanes; l++) {
     const int64_t system = system_of(j, group, l);
     if (is_spare(j, group, l)) {
       x[l] = NULL;
-    } else if (j->apart[system] != NONE_APART || !(error[l] <= batch->tolerance)) {
+    } else if (j->apart[system] != NONE_APART || !(error[l] <= batch->tolerance) || lost >> l & 1) {
       j->apart[system] = tsi_count_min(j->apart[system], column);
       x[l] = NULL; /* x may be b, which solve_apart reads */
     } else if (error[l] > j->error[system]) {
