@@ -1,5 +1,5 @@
 /* tristar_plan: with STORAGE_AUTO it tries formats, the narrowest first, until trial solves reach the
- * accuracy (judge.h). The margin between both spares most solves a refinement; tristar_solve measures each of
+ * accuracy (judge.h). A margin between both avoids refinement in most solves; tristar_solve measures each of
  * them. With a format but without an accuracy, trial solves decide whether tristar_solve refines. */
 #include <float.h>
 #include <math.h>
@@ -27,7 +27,7 @@ static tristar_status reaches(tristar_plan_t *plan, bool *reached) {
   return TRISTAR_OK;
 }
 
-/* The copy of the plan replaces the entries of the factor from now on. */
+/* The plan's copy replaces the entries of the factor from now on. */
 static tristar_status release_factor(tristar_plan_t *plan) {
   plan->options.release_factor = 1;
   TSI_TRY(tsi_storage_check(plan->factor, &plan->options));
@@ -35,8 +35,8 @@ static tristar_status release_factor(tristar_plan_t *plan) {
   return TRISTAR_OK;
 }
 
-/* A plan with this format, or NULL: it does not serve. The factor keeps its entries until the format is
- * chosen: another format, or none, may be needed. */
+/* Makes a plan with this format; NULL: the format is not suitable. The factor keeps its entries until a
+ * format is chosen, since another one, or none, may be needed. */
 static tristar_status try_format(tristar_factor_t *factor, const tristar_plan_options *options,
                                  tristar_storage storage, tristar_plan_t **out) {
   tristar_plan_options narrow = *options;
@@ -55,7 +55,7 @@ static tristar_status choose_storage(tristar_factor_t *factor, const tristar_pla
                                      tristar_plan_t **out) {
   static const struct {
     tristar_storage storage;
-    double error; /* of one entry */
+    double error; /* error of one entry */
   } formats[] = {{TRISTAR_STORAGE_BFLOAT16, 0x1p-8}, {TRISTAR_STORAGE_SINGLE, 0x1p-24}};
   tristar_plan_options full = *options;
   for (size_t f = 0; f < sizeof formats / sizeof *formats; f++) {
@@ -78,18 +78,18 @@ static double format_epsilon(const tristar_plan_t *plan) {
   return fmax(epsilon, fmax(format, options->compress));
 }
 
-#define GROWN 8 /* growth of inverted diagonal blocks that shows in rounded copies */
-#define EVEN 64 /* ratio of pivots, the square of that of units, that does not */
+#define GROWN 8 /* growth of inverted diagonal blocks that makes rounded copies inaccurate */
+#define EVEN 64 /* ratio of pivots, the square of the ratio of units, that is harmless */
 
-/* Does a rounding of the factors do no more than one of A? Entries of L of L L^T are never larger than roots
- * of the diagonal of A, and rows have nearly the same unit. */
+/* Does rounding the factors do no more harm than rounding A? Entries of L of L L^T never exceed the square
+ * roots of the diagonal of A, and rows have similar units. */
 static bool bears_rounding(const tristar_factor_t *factor) {
   return factor->analysis->stats.method == TRISTAR_METHOD_LLT && !factor->analysis->imported &&
          factor->inverse_growth <= GROWN &&
          factor->stats.largest_pivot <= EVEN * factor->stats.smallest_pivot;
 }
 
-/* Without memory for trials solves are refined, and the next one tries again. */
+/* Without memory for trials, solves are refined, and the next call tries again. */
 static tristar_status go_untried(tristar_plan_t *plan) {
   atomic_store(&plan->storage_loses, true);
   tsi_log(&plan->ts->env, TRISTAR_LOG_WARNING,
@@ -132,7 +132,8 @@ tristar_status tristar_plan(tristar_factor_t *factor, const tristar_plan_options
   if (out != NULL) *out = NULL;
   TSI_ENTER(factor, factor->ts);
   tsi_env *env = &factor->ts->env;
-  struct tsi_progress *paused = NULL; /* Without the plan, a factor that is released has no entries. */
+  struct tsi_progress *paused =
+      NULL; /* A released factor has no entries without the plan, so the call must not be cancelled. */
   if (out == NULL) TSI_FAIL_OUT(env, TRISTAR_ERR_ARGUMENT, "plan is NULL");
   tsi_solves_reclaim(&factor->ts->solves);
   TSI_TRY_OUT(TSI_OPTIONS(env, tristar_plan_options, options, &full));

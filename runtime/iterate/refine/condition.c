@@ -9,8 +9,8 @@
 typedef struct scaled_inverse {
   const tsi_system *system;
   double *row, *column; /* the scaling: n; NULL: ones */
-  bool is_given;        /* it is that of the factorization */
-  double reduce[2];     /* powers of two that keep solves in range: of A^-1, of A^-H */
+  bool is_given;        /* it is the scaling of the factorization */
+  double reduce[2];     /* powers of two that keep solves with A and A^H in range */
   tsi_multiply_columns solve;
   void *arg;
 } scaled_inverse;
@@ -43,8 +43,8 @@ static tristar_status scaled_norm(const scaled_inverse *inverse, double *sum, do
   return TRISTAR_OK;
 }
 
-/* What a solve is multiplied with whose result is then divided by the scaling: near 1 / scale, beyond the
- * range of numbers, it would be infinite. */
+/* Factor for a solve whose result is divided by this scaling: without it the result, near 1 / scale, could be
+ * infinite. */
 static double reduction(const tsi_system *system, const double *scale) {
   double largest = 0;
   for (tsi_index i = 0; i < system->n; i++)
@@ -52,10 +52,10 @@ static double reduction(const tsi_system *system, const double *scale) {
   return tsi_team_largest(system->team, largest) > 0x1p900 ? 0x1p-100 : 1;
 }
 
-#define SWEEPS 10 /* of the equilibration */
-#define EVEN 4    /* exponents of sums that are near enough to one */
+#define SWEEPS 10 /* most sweeps of the equilibration */
+#define EVEN 4    /* largest exponent of sums that are near enough to one */
 
-/* Sums of the rows (N) or columns (T) of R |A| C. */
+/* Computes sums of the rows (N) or columns (T) of R |A| C. */
 static tristar_status find_sums(const tsi_system *system, tristar_op op, const double *row,
                                 const double *column, double *sum) {
   const bool rows = op == TRISTAR_N;
@@ -65,8 +65,7 @@ static tristar_status find_sums(const tsi_system *system, tristar_op op, const d
   return TRISTAR_OK;
 }
 
-/* scale becomes scale / sqrt(sum), by powers of two; gives the exponent of the sum that is farthest from one.
- */
+/* scale = scale / sqrt(sum), by powers of two. Returns the largest absolute exponent of a sum. */
 static int divide_by_roots(tsi_index n, const double *sum, double *scale) {
   int farthest = 0;
   for (tsi_index i = 0; i < n; i++) {
@@ -95,7 +94,7 @@ static tristar_status equilibrate(const scaled_inverse *inverse, double *sum) {
   return tsi_equilibrate(inverse->system, inverse->row, inverse->column, sum);
 }
 
-/* The scaling of the factorization; if it has none, an equilibration. */
+/* Chooses the scaling of the factorization; if it has none, an equilibration. */
 static tristar_status choose_scaling(scaled_inverse *inverse, double *sum) {
   const tsi_system *system = inverse->system;
   inverse->is_given = tsi_team_any(system->team, system->range[0] != NULL || system->range[1] != NULL);
@@ -110,14 +109,14 @@ static tristar_status choose_scaling(scaled_inverse *inverse, double *sum) {
 /* ---- Null vectors -------------------------------------------------------------------------------------- */
 
 #define NULL_STEPS 2
-#define MORE_STEPS 2  /* where 1 / condition is nearly that of a singular matrix, as pivots were perturbed */
-#define NEARLY 32     /* times that */
-#define SINGULAR 0.85 /* exponent of eps: the largest 1 / condition of a singular matrix */
+#define MORE_STEPS 2  /* further steps near the limit of singular matrices, if pivots were perturbed */
+#define NEARLY 32     /* ratio to this limit that is near */
+#define SINGULAR 0.85 /* exponent of eps: largest 1 / condition of a singular matrix */
 
 /* Vectors of the user's scalar type. */
 typedef struct null_search {
   scaled_inverse *inverse;
-  tsi_multiply_columns well; /* Solves as accurate as possible. */
+  tsi_multiply_columns well; /* Solves as accurately as possible. */
   char *u, *r, *product, *zero;
 } null_search;
 
@@ -132,9 +131,9 @@ static tristar_status multiply_scaled(const null_search *s) {
   return TRISTAR_OK;
 }
 
-/* *distance: the smallest number d for which changes of all entries of A by d of themselves make it singular,
- * with the null vector C u: the largest |A C u| in any row, relative to |A| |C u| (Oettli and Prager 1964).
- * It does not depend on scalings. product and r are those of u; real: 2 n of scratch. */
+/* *distance: the smallest relative change of all entries of A that makes it singular with the null vector C
+ * u. This is the largest |A C u| in any row, relative to |A| |C u| (Oettli and Prager 1964). It does not
+ * depend on scalings. product and r belong to u; real: 2 n of scratch. */
 static tristar_status measure_distance(const null_search *s, double *real, double *distance) {
   const tsi_system *system = s->inverse->system;
   const tsi_index n = system->n;
@@ -149,8 +148,8 @@ static tristar_status measure_distance(const null_search *s, double *real, doubl
   return TRISTAR_OK;
 }
 
-/* The distance for u, or for what it has of entries that are no rounding errors of the others: the null
- * vector of a block has only these in all other rows. real: 2 n of scratch. */
+/* The distance for u. If it is too large, the distance for u without entries that may be rounding errors: the
+ * null vector of a block has only such entries in all other rows. real: 2 n of scratch. */
 static tristar_status find_distance(const null_search *s, double *real, double *distance) {
   const tsi_system *system = s->inverse->system;
   const tsi_sparse_kernels *kernels = system->kernels;
@@ -164,18 +163,17 @@ static tristar_status find_distance(const null_search *s, double *real, double *
   return measure_distance(s, real, distance);
 }
 
-/* Is there a doubt that solves leave which are no more accurate than need be? They leave so much of other
- * vectors, or fail where nothing but rounding errors is to be solved for. */
+/* Is the result uncertain because solves were not as accurate as possible? They leave too much of other
+ * vectors, or fail if the right-hand side consists of rounding errors. */
 static bool is_undecided(const null_search *s, double reciprocal) {
   const tsi_system *system = s->inverse->system;
   const double most = pow(system->kernels->epsilon, SINGULAR);
   return system->perturbed && reciprocal > most && reciprocal <= NEARLY * most;
 }
 
-/* Lowers *reciprocal to |B u| / (|B| |u|), or to the rounding errors of B u, which no reciprocal condition
- * exceeds, of a u that approaches a null vector of B if there is one: where pivots were perturbed, B^-1 is
- * not the inverse, but u - B^-1 (B u) has the null vectors that u has, and little else. norm: of B; real:
- * 2 n of scratch. */
+/* Lowers *reciprocal to |B u| / (|B| |u|), or to the rounding errors of B u. No reciprocal condition exceeds
+ * these. u approaches a null vector of B if there is one. If pivots were perturbed, B^-1 is not the inverse,
+ * but u - B^-1 (B u) keeps the null vectors in u, and little else. norm: of B; real: 2 n of scratch. */
 static tristar_status search_null_vector(const null_search *s, double norm, double *real, double *reciprocal,
                                          double *distance) {
   const tsi_system *system = s->inverse->system;
@@ -217,15 +215,15 @@ static void set_reductions(scaled_inverse *inverse) {
   inverse->reduce[1] = reduction(inverse->system, inverse->row);
 }
 
-/* Without refinement. */
+/* A solve without refinement. */
 static tristar_status solve_once(void *arg, bool adjoint, tsi_index count, void *x) {
   const tsi_system *system = arg;
   return system->functions->solve(system->context, adjoint ? TRISTAR_C : TRISTAR_N, count, x, system->n, x,
                                   system->n);
 }
 
-/* The scaling of the factorization; if it has none, the matrix is definite: the one that divides entry (i, j)
- * by the roots of the sums of rows i and j. */
+/* Chooses the scaling of the factorization. If it has none, the matrix is definite; then entry (i, j) is
+ * divided by the square roots of the sums of rows i and j. */
 static tristar_status take_scaling(scaled_inverse *inverse, double *sum) {
   const tsi_system *system = inverse->system;
   const tsi_index n = system->n;
@@ -263,14 +261,14 @@ tristar_status tsi_condition_glance(const tsi_system *system, double *size) {
   return team->failure;
 }
 
-/* scale becomes scale times size, or divided by it (sign -1), by powers of two. */
+/* Multiplies scale by size, or divides it (sign -1), by powers of two. */
 static void multiply_by_powers(tsi_index n, const double *size, int sign, double *scale) {
   for (tsi_index i = 0; i < n; i++)
     if (size[i] > 0 && isfinite(size[i]))
       scale[i] = ldexp(scale[i], sign * (tsi_scaling_exponent(size[i]) - 1));
 }
 
-/* norm: of B. sum: n of scratch. */
+/* Estimates the condition in the scaling of *inverse. norm: of B. sum: n of scratch. */
 static tristar_status estimate(scaled_inverse *inverse, double *sum, double *norm, double *reciprocal) {
   const tsi_system *system = inverse->system;
   double inverse_norm;
@@ -278,15 +276,15 @@ static tristar_status estimate(scaled_inverse *inverse, double *sum, double *nor
   TSI_TRY(scaled_norm(inverse, sum, norm));
   TSI_TRY(tsi_estimate_one_norms(system->env, system->kernels, system->team, system->n, 1, solve_scaled,
                                  inverse, &inverse_norm));
-  /* at most one, but for rounding, which is coarse where numbers are subnormal */
+  /* at most one, except for rounding, which is coarse for subnormal numbers */
   *reciprocal = *norm > 0 && inverse_norm > 0 ? fmin(1, 1 / *norm / inverse_norm) : 0;
   return TRISTAR_OK;
 }
 
-/* Exponents by which sums of rows and columns differ only with a scaling for other values. */
+/* Exponent of the ratio of sums that only occurs with a scaling for other values. */
 #define STALE 8
 
-/* The scaling of the factorization may be that of other values, which a refactorization has kept. sum: 2 n of
+/* *stale: the scaling of the factorization, kept by a refactorization, suits other values. sum: 2 n of
  * scratch. */
 static tristar_status find_stale(const scaled_inverse *inverse, double *sum, bool *stale) {
   const tsi_system *system = inverse->system;
@@ -307,8 +305,8 @@ static tristar_status find_stale(const scaled_inverse *inverse, double *sum, boo
   return system->team->failure;
 }
 
-/* The condition is that of the equilibrated matrix, if the scaling is stale and that one is better. sum: that
- * of begin_condition. */
+/* If the scaling is stale, the result is the condition of the equilibrated matrix, if that is better. sum: of
+ * begin_condition. */
 static tristar_status estimate_equilibrated(scaled_inverse *inverse, double *sum, double *norm,
                                             double *reciprocal) {
   const tsi_index n = inverse->system->n;
@@ -329,7 +327,7 @@ static tristar_status estimate_equilibrated(scaled_inverse *inverse, double *sum
   return TRISTAR_OK;
 }
 
-/* *sum: 6 n: 2 n of scratch, the scalings of *inverse, and room for others. */
+/* *sum: 6 n: 2 n of scratch, the scalings of *inverse, and space for other scalings. */
 static tristar_status begin_condition(scaled_inverse *inverse, double **sum) {
   const tsi_system *system = inverse->system;
   TSI_TRY(tsi_team_agree(system->team, TSI_ALLOC(system->env, *sum, 6 * (tsi_count)system->n)));
@@ -340,14 +338,14 @@ static tristar_status begin_condition(scaled_inverse *inverse, double **sum) {
   return TRISTAR_OK;
 }
 
-#define PROBES 4          /* vectors without a pattern */
-#define LEAST_SHARE 0.025 /* of them, times the root of n, along a left null vector */
-#define MOST_ERROR 0.1    /* relative, of a condition beyond eps^(-1/2) */
-#define ILL_CONDITIONED                                                                                      \
-  0.75 /* exponent of eps: the least 1 / condition that solves without refinement give */
+#define PROBES 4             /* vectors without a pattern */
+#define LEAST_SHARE 0.025    /* least share of a probe along a left null vector, times sqrt(n) */
+#define MOST_ERROR 0.1       /* largest relative error of a condition beyond eps^(-1/2) */
+#define ILL_CONDITIONED 0.75 /* exponent of eps: least 1 / condition from solves without refinement */
 
-/* In [-1, 1], for a number from tsi_system_scatter. Its own sums over many rows are smaller than those of
- * random numbers: constant vectors would have no share of them. */
+/* A number in [-1, 1] from a number of tsi_system_scatter. The numbers of tsi_system_scatter cannot be used
+ * directly: their sums over many rows are smaller than sums of random numbers, so constant vectors would have
+ * no share. */
 static double random_entry(double scatter, int probe) {
   uint32_t h = (uint32_t)(scatter * 0x1p32) + (uint32_t)probe;
   for (int round = 0; round < 3; round++) h = (h ^ h >> 15) * 2654435761U;
@@ -365,8 +363,8 @@ static void make_probe(const scaled_inverse *inverse, int which, double *real, c
   if (inverse->reduce[0] != 1) system->kernels->multiply(n, b, inverse->reduce[0]);
 }
 
-/* *regular: solves of `at_once` probes at a time show that B is (tsi_condition_of_factors). They are not
- * finite: false. *error: as there. sum: n of scratch. */
+/* *regular: solves with `at_once` probes at a time prove B regular (tsi_condition_of_factors); false if they
+ * are not finite. *error: see tsi_condition_of_factors. sum: n of scratch. */
 static tristar_status probe(const scaled_inverse *inverse, tsi_index at_once, double *sum, bool *regular,
                             double *error) {
   const tsi_system *system = inverse->system;
@@ -421,17 +419,17 @@ tristar_status tsi_condition_of_factors(const tsi_system *system, double *recipr
   if (*reciprocal > sqrt(epsilon)) return TRISTAR_OK;
   *regular = *reciprocal > pow(epsilon, ILL_CONDITIONED) && error < MOST_ERROR;
   if (!*regular) return TRISTAR_OK;
-  TSI_TRY(find_stale(&inverse, sum, &stale)); /* then the number is that of another scaling (tsi_condition) */
+  TSI_TRY(find_stale(&inverse, sum, &stale)); /* tsi_condition then uses another scaling */
   *regular = !stale;
   return TRISTAR_OK;
 }
 
 #define SWEEPS_BY_SOLUTIONS 4
 
-/* row and column become those in which |A| |x| and |x| have entries near one, for the solution x of a b
- * without a pattern that is as large as |A| |x| before. Repeated, that is the power method for |A^-1| |A|,
- * whose spectral radius is the smallest condition that a scaling gives (Bauer 1963). sum: 2 n, x: n of
- * scratch. *finite: false: a solve failed. */
+/* Computes scalings for which |A| |x| and |x| have entries near one. x is the solution for a b without a
+ * pattern, as large as |A| |x| before. Repeated, this is the power method for |A^-1| |A|, whose spectral
+ * radius is the smallest condition of any scaling (Bauer 1963). sum: 2 n, x: n of scratch. *finite is false
+ * if a solve failed. */
 static tristar_status scale_by_solutions(scaled_inverse *inverse, double *sum, char *x, bool *finite) {
   const tsi_system *system = inverse->system;
   const tsi_index n = system->n;
@@ -456,10 +454,10 @@ static tristar_status scale_by_solutions(scaled_inverse *inverse, double *sum, c
   return system->team->failure;
 }
 
-/* No scaling by the sizes of entries suits all matrices: an entry of the inverse may be huge though changes
- * of the entries of A by small shares of themselves change it little, as in triangles. A matrix that looks
- * singular, but has no null vector, is tried in a scaling that suits its inverse. The factors are accurate in
- * the old scaling alone, so solves have to be accurate in the new one as well. sum: 2 n of scratch. */
+/* No scaling by the sizes of entries suits all matrices. In triangles, for example, an entry of the inverse
+ * may be huge although small relative changes of A change it little. So a matrix that looks singular, but has
+ * no null vector, is tried in a scaling that suits its inverse. The factors are accurate only in the old
+ * scaling, so the probes test solves in the new one. sum: 2 n of scratch. */
 static tristar_status estimate_by_solutions(scaled_inverse *inverse, tsi_multiply_columns well, double *sum,
                                             double *reciprocal, double *distance) {
   const tsi_system *system = inverse->system;

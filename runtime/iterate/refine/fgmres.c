@@ -5,7 +5,7 @@
 
 #include "runtime/iterate/refine/hessenberg.h"
 
-#define REDUCTION 1e-12 /* of the residual's norm: more is not to be had from one correction */
+#define REDUCTION 1e-12 /* largest reduction of the residual's norm that one correction can achieve */
 
 typedef struct fgmres {
   const tsi_system *system;
@@ -13,13 +13,13 @@ typedef struct fgmres {
   tsi_index n;
   tristar_op op;
   const double *row_scale;
-  double size;    /* a power of two: r and what is derived from it are computed divided by it, so that no
-                     square leaves the range of numbers */
-  int m;          /* iterations at most */
-  size_t column;  /* bytes of a vector */
-  char *v, *z;    /* m + 1 and m vectors */
-  char *zero;     /* a vector of zeros: residual() then gives -A x */
-  char *unscaled; /* a vector of V as a right-hand side */
+  double size; /* a power of two by which r and all vectors are divided, so that no square leaves the range of
+                  numbers */
+  int m;       /* largest number of iterations */
+  size_t column;        /* bytes of a vector */
+  char *v, *z;          /* m + 1 and m vectors */
+  char *zero;           /* a vector of zeros, for residuals -A x */
+  char *unscaled;       /* a vector of V as a right-hand side */
   tsi_hessenberg small; /* the least-squares problem */
 } fgmres;
 
@@ -52,8 +52,8 @@ static double norm(const fgmres *s, const void *x) {
   return sqrt(square[0]);
 }
 
-/* w -= (v^H w) v for the basis so far, twice (Gram-Schmidt with reorthogonalization); the factors are added
- * up in column j of H. */
+/* w -= (v^H w) v for the basis so far, twice (Gram-Schmidt with reorthogonalization). The factors are added
+ * to column j of H. */
 static void orthogonalize(const fgmres *s, int j, char *w) {
   tsi_complex *h = tsi_hessenberg_column(&s->small, j);
   for (int pass = 0; pass < 2; pass++)
@@ -66,7 +66,7 @@ static void orthogonalize(const fgmres *s, int j, char *w) {
     }
 }
 
-/* Sets the size to that of r, and divides r by it. */
+/* Sets `size` to a power of two near the largest entry of r, and divides r by it. */
 static void normalize(fgmres *s, void *r) {
   const double largest = tsi_team_largest(s->system->team, s->kernels->largest_size(s->n, r));
   const int exponent = tsi_exponent_of(largest);
@@ -74,7 +74,7 @@ static void normalize(fgmres *s, void *r) {
   if (exponent != 0) s->kernels->multiply(s->n, r, ldexp(1, -exponent));
 }
 
-/* d = size Z y, R y = g; k columns. */
+/* d = size Z y with R y = g and k columns. */
 static void combine(fgmres *s, int k, void *d) {
   memcpy(d, s->zero, s->column);
   tsi_hessenberg_solve(&s->small, k);
@@ -84,7 +84,7 @@ static void combine(fgmres *s, int k, void *d) {
   }
 }
 
-/* Iteration j: the next vectors of Z and V. *size: the norm of what is new in V. */
+/* Iteration j: computes the next vectors of Z and V. *size: norm of the new component of V. */
 static tristar_status step(fgmres *s, int j, double *size) {
   const tsi_system *system = s->system;
   const tsi_index n = s->n;
@@ -102,7 +102,7 @@ static tristar_status step(fgmres *s, int j, double *size) {
   return TRISTAR_OK;
 }
 
-/* Is the correction of j iterations good enough? reduced: it may be. */
+/* Is the correction of j iterations good enough? reduced: the norm of the residual is small enough for it. */
 static bool is_enough(fgmres *s, int j, const tsi_fgmres_judge *judge, bool reduced, void *d) {
   if (!reduced && !judge->always) return false;
   combine(s, j, d);
@@ -131,7 +131,7 @@ tristar_status tsi_fgmres(const tsi_system *system, tristar_op op, void *r, void
     while (j < max_iterations) {
       double size;
       TSI_TRY_OUT(step(&s, j, &size));
-      if (!isfinite(size)) break; /* the preconditioner overflows: use what there is */
+      if (!isfinite(size)) break; /* the preconditioner overflows: use the columns so far */
       const double left = tsi_hessenberg_rotate(&s.small, j++);
       if (is_enough(&s, j, judge, left <= judge->reduction * first, d)) break;
       if (left <= REDUCTION * first || size == 0) break;

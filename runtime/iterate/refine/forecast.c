@@ -1,5 +1,5 @@
-/* tristar_analysis_forecast: the factorization (factor_forecast.h), the trial solves of a factor (judge.h),
- * and a plan, which is made for a factor without values and destroyed.
+/* tristar_analysis_forecast: predicts the factorization (factor_forecast.h), the trial solves of a factor
+ * (judge.h), and a plan. The plan is made for a factor without values and destroyed.
  *
  * Reads   an analysis.   Writes  the caller's forecast. */
 #include "tristar_forecast.h"
@@ -25,16 +25,17 @@ static tristar_status check(const tristar_analysis_t *an, const tristar_plan_opt
   return TRISTAR_OK;
 }
 
-/* What a plan and its solves take: bytes, seconds. */
+/* Predicted bytes and seconds of a plan and its solves. */
 typedef struct plan_forecast {
-  size_t plan;  /* with the workspace and the tasks of a solve */
-  size_t solve; /* of other workspaces that a solve with options->nrhs columns needs at the same time */
-  size_t block; /* of the workspace of a block of null vectors, which the plan keeps */
-  size_t foreseen, trials; /* that the trials add which scalings call for, and the largest ones */
-  double seconds;          /* of a solve with one column */
+  size_t plan;  /* the plan, with the workspace and the tasks of a solve */
+  size_t solve; /* further workspaces that a solve with options->nrhs columns needs at the same time */
+  size_t block; /* workspace of a block of null vectors, which the plan keeps */
+  size_t foreseen,
+      trials;     /* additional bytes of the trials that scalings require, and of the largest trials */
+  double seconds; /* time of a solve with one column */
 } plan_forecast;
 
-/* Replays of blocks that overlap, each with this stride. */
+/* Measures the bytes of replays of `count` blocks that overlap, each with this stride. */
 static tristar_status weigh_replays(tristar_plan_t *plan, int count, tsi_index stride, size_t *bytes) {
   tristar_status status = TRISTAR_OK;
   tsi_env *env = &plan->ts->env;
@@ -66,7 +67,7 @@ static tristar_status weigh_plan(tristar_factor_t *factor, const tristar_plan_op
                         &forecast->solve));
   if (foreseen > 0) TSI_TRY(weigh_replays(plan, 1, tsi_workspace_stride(foreseen), &forecast->foreseen));
   TSI_TRY(weigh_replays(plan, 1, tsi_workspace_stride(TSI_TRIAL_COLUMNS), &more));
-  forecast->block = more; /* as many columns */
+  forecast->block = more; /* null vectors have as many columns */
   forecast->trials = forecast->foreseen + more + tsi_judge_bytes(factor->analysis, TSI_TRIAL_COLUMNS);
   forecast->foreseen += tsi_judge_bytes(factor->analysis, foreseen);
   forecast->seconds = plan->stats.predicted_seconds;
@@ -75,7 +76,7 @@ static tristar_status weigh_plan(tristar_factor_t *factor, const tristar_plan_op
 
 static tristar_status forecast_plan(tristar_analysis_t *an, const tristar_plan_options *options,
                                     plan_forecast *forecast) {
-  static char values; /* nobody reads any */
+  static char values; /* values are never read */
   TSI_CLEANUP(tristar_factor_destroy) tristar_factor_t *factor = NULL;
   *forecast = (plan_forecast){.seconds = 0};
   TSI_TRY(tsi_factor_create_empty(an, &factor));
@@ -108,7 +109,8 @@ static tristar_status make(tristar_analysis_t *an, tristar_plan_options *options
   TSI_TRY(tsi_factor_weigh_search(an, &search));
   const size_t trials = f.factor + p.plan + p.trials;
   const size_t kept = p.block + tsi_kept_vectors_bytes(an->pattern->n, user_bytes(an));
-  const size_t again = f.peak[TSI_FORECAST_ALL] + tsi_analysis_bytes(an); /* with an analysis of its own */
+  const size_t again =
+      f.peak[TSI_FORECAST_ALL] + tsi_analysis_bytes(an); /* the other factor has its own analysis */
   const size_t foreseen = tsi_judge_foreseen(an) > 0 ? f.factor + p.plan + p.foreseen : 0;
   *forecast =
       (tristar_forecast){.analysis_bytes = tsi_analysis_bytes(an),

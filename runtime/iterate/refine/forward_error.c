@@ -6,10 +6,8 @@
 #include "runtime/iterate/refine/condition.h"
 #include "runtime/iterate/refine/system_plan.h"
 
-#define SMALL 50 /* epsilons: a good backward error */
-#define MEANINGLESS                                                                                          \
-  10 /* errors of a solve: a condition that is no better leaves estimates without a digit                    \
-      */
+#define SMALL 50       /* in epsilons: a good backward error */
+#define MEANINGLESS 10 /* errors of a solve: a smaller 1 / condition leaves estimates without a digit */
 
 tristar_status tsi_forward_error_begin(const tsi_system *system, tristar_op op, int64_t nrhs,
                                        tsi_forward_error *e) {
@@ -51,12 +49,12 @@ void tsi_forward_error_add(tsi_forward_error *e, const void *b, const void *x, c
     for (tsi_index i = 0; i < e->n; i++) f[i] = ldexp(f[i], -exponent);
     *factor = ldexp(1 / size, exponent); /* infinite for a zero x */
   } else {
-    *factor = largest; /* 0: x is exact; else there is no bound */
+    *factor = largest; /* 0: x is exact; infinite or NaN: there is no bound */
     memset(f, 0, (size_t)e->n * sizeof *f);
   }
 }
 
-/* Prepares to refine solves, if the factors are not those of the matrix to working precision. */
+/* Prepares refined solves, if the factors are not accurate to working precision. */
 static tristar_status prepare(tsi_forward_error *e, const tristar_refine_result *result) {
   const tsi_system *system = e->system;
   const double small = SMALL * e->kernels->epsilon;
@@ -73,7 +71,7 @@ static tristar_status prepare(tsi_forward_error *e, const tristar_refine_result 
                                                 (size_t)e->room * (size_t)e->n * e->kernels->scalar_bytes));
 }
 
-/* Refines y = op(A)^-1 v; NaN if that fails. */
+/* Refines y = op(A)^-1 v; sets y to NaN if that fails. */
 static tristar_status refine(const tsi_forward_error *e, const tsi_refinement *r, const void *v, void *y) {
   tristar_refine_options options;
   tristar_refine_result result = {0};
@@ -87,7 +85,7 @@ static tristar_status refine(const tsi_forward_error *e, const tsi_refinement *r
   return TRISTAR_OK;
 }
 
-/* x := op(A)^-1 x for `count` columns; of op^H, if adjoint is false. */
+/* x := op(A)^-1 x for `count` columns; op(A)^-H x if adjoint is false. */
 static tristar_status solve(const tsi_forward_error *e, bool adjoint, tsi_index count, char *x) {
   const size_t column = (size_t)e->n * e->kernels->scalar_bytes;
   if (e->copy) memcpy(e->copy, x, (size_t)count * column);
@@ -104,7 +102,7 @@ static void scale_columns(const tsi_forward_error *e, tsi_index count, char *x) 
     e->kernels->scale(e->n, x + c * n * e->kernels->scalar_bytes, e->f + c * n, false);
 }
 
-/* The matrices whose norms are estimated, F op(A)^-H, and their adjoints. */
+/* Multiplies by the matrices whose norms are estimated, F op(A)^-H, or their adjoints. */
 static tristar_status multiply_columns(void *arg, bool adjoint, tsi_index count, void *x) {
   const tsi_forward_error *e = arg;
   if (adjoint) scale_columns(e, count, x);
@@ -119,7 +117,7 @@ static tristar_status solve_columns(void *arg, bool adjoint, tsi_index count, vo
   return solve(e, adjoint == (e->op == TRISTAR_C), count, x);
 }
 
-/* The same with all digits that refinement reaches, whether or not it reaches enough. */
+/* The same with all digits that refinement reaches, even if they are not enough. */
 static tristar_status solve_columns_well(void *arg, bool adjoint, tsi_index count, void *x) {
   tsi_forward_error *e = arg;
   e->lenient = true;
@@ -137,9 +135,9 @@ tristar_status tsi_forward_error_condition(tsi_forward_error *e, const tristar_r
 tristar_status tsi_forward_error_estimate(tsi_forward_error *e, tristar_refine_result *result) {
   double norm[TSI_ESTIMATES_MAX];
   if (!e->judged) {
-    double reciprocal, error = e->kernels->epsilon; /* of a solve */
+    double reciprocal, error = e->kernels->epsilon; /* error of a solve */
     TSI_TRY(tsi_forward_error_condition(e, result, &reciprocal));
-    if (e->copy && e->enough > SMALL * error) error = e->enough; /* x is no better either */
+    if (e->copy && e->enough > SMALL * error) error = e->enough; /* x has no smaller error */
     e->meaningless = !(reciprocal >= MEANINGLESS * error);
     e->judged = true;
   }

@@ -11,18 +11,18 @@
 #include "runtime/iterate/refine/forward_error.h"
 #include "runtime/iterate/refine/refinement.h"
 
-#define NO_DIGIT 0.1 /* rounding errors beside the entries of the scaled matrix that leave no digit */
-#define GROWN 1000   /* growth that a trial solve is made for; in single precision eps^-1/3, 200 */
-/* Exponents of eps. A pivot below eps^WEAK of its column may cost more than eps^(2/3) in rows of small terms,
- * and so may one whose share, over the ratio of the scalings, is below eps^WEAK_APART, and inverses that grow
- * beyond eps^-WEAK_INVERSES (100; single precision 8). Where pivots are weak, trials may miss errors that are
- * eps^-MISSED times theirs. */
+#define NO_DIGIT 0.1 /* size of rounding errors, relative to the scaled matrix, that leaves no digit */
+#define GROWN 1000   /* growth that requires a trial solve; single precision: eps^-1/3, 200 */
+/* Exponents of eps. A solve may lose more than eps^(2/3) in rows of small terms in three cases: a pivot is
+ * below eps^WEAK of its column; its share divided by the ratio of the scalings is below eps^WEAK_APART;
+ * inverses grow beyond eps^-WEAK_INVERSES (100; single precision 8). If pivots are weak, trials may miss
+ * errors that are eps^-MISSED times as large. */
 #define WEAK 0.3
 #define WEAK_APART 0.56
 #define WEAK_INVERSES 0.128
 #define MISSED 0.2
-#define MISSED_UNEVEN 0.1 /* where units are uneven */
-#define FEW_ROWS 100      /* of which FEW_TRIALS may miss too many */
+#define MISSED_UNEVEN 0.1 /* for uneven units */
+#define FEW_ROWS 100      /* for fewer rows FEW_TRIALS may miss too many errors */
 #define FEW_TRIALS 2
 
 static double epsilon_of(const tristar_factor_t *factor) {
@@ -42,13 +42,13 @@ bool tsi_judge_leaves_no_digit(const tristar_factor_t *factor) {
          epsilon_of(factor) * factor->stats.growth > NO_DIGIT;
 }
 
-/* Can a pivot be nothing but the errors of earlier ones? */
+/* Can a pivot consist only of errors of earlier pivots? */
 static bool inherits_errors(const tristar_factor_t *factor) {
   return factor->fixed ||
          factor->inherited_error * pow(epsilon_of(factor), 0.7) * fmax(1, factor->stats.growth) > 1;
 }
 
-/* The same of pivots that are not small, where solves lose digits. */
+/* The same for pivots that are not small; below, if also solves lose digits. */
 static bool may_inherit_some(const tristar_factor_t *factor) {
   return factor->inherited_error * sqrt(epsilon_of(factor)) * fmax(1, factor->stats.growth) > 1;
 }
@@ -60,39 +60,39 @@ static bool has_grown(const tristar_factor_t *factor) {
   return factor->stats.growth > fmin(GROWN, 1 / cbrt(epsilon_of(factor)));
 }
 
-/* Do solves lose digits of rows whose terms are small, perhaps? Units that are apart add to what a pivot
- * costs. spread: tsi_scaling_spread. */
+/* May solves lose digits of rows with small terms? Units that are apart increase the loss by a pivot. spread:
+ * tsi_scaling_spread. */
 static bool is_weak(const tristar_factor_t *factor, int spread) {
   const double epsilon = epsilon_of(factor), pivot = factor->weakest_pivot;
   return pivot < pow(epsilon, WEAK) || factor->inverse_growth > pow(epsilon, -WEAK_INVERSES) ||
          (pivot < TSI_WEAK && ldexp(pivot, -spread) < pow(epsilon, WEAK_APART));
 }
 
-/* Do growth and units together cost that? Trials of the sizes that the scaling suggests do not show it: the
- * column whose pivots grow has a small x there. */
+/* Do growth and units together cause this loss? Trials in the sizes of the scaling do not show it: x is small
+ * in the column whose pivots grow. */
 static bool grows_in_units(const tristar_factor_t *factor, int spread) {
   return has_grown(factor) && ldexp(factor->stats.growth, spread) > 1 / cbrt(epsilon_of(factor));
 }
 
-/* What errors of solves may be, by those of a few trials. missed: an exponent of eps. */
+/* Expected errors of solves, from the errors of a few trials. missed: an exponent of eps. */
 static double expect(const tristar_factor_t *factor, double error, double missed) {
   return error / pow(epsilon_of(factor), missed);
 }
 
-/* Are units so far apart that solves lose rows of some right-hand sides, whatever trials show? */
+/* Are units so far apart that solves lose rows of some right-hand sides, even if trials show no loss? */
 static bool are_apart(const tristar_analysis_t *an, int spread) {
   return spread > tsi_apart_units(an->factor_scalar);
 }
 
-/* Can units cost digits? Rounding errors of the largest rows are eps 2^spread times the terms of the smallest
- * one (sigma(A, x) of Skeel 1980); with what trials miss that is eps^(2/3) beyond 2^12, in single precision
- * 2^5. */
+/* Can solves lose digits because of units? Rounding errors of the largest rows are eps 2^spread times the
+ * terms of the smallest row (sigma(A, x) of Skeel 1980). With the errors that trials miss, this is eps^(2/3)
+ * beyond 2^12, in single precision 2^5. */
 static bool are_uneven(const tristar_analysis_t *an, int spread) {
   const double epsilon = tsi_sparse_kernels_select(an->factor_scalar)->epsilon;
   return ldexp(1, spread) > pow(epsilon, MISSED_UNEVEN - 1.0 / 3);
 }
 
-/* tsi_judge_is_needed. */
+/* tsi_judge_is_needed for a given spread. */
 static bool is_needed(const tristar_factor_t *factor, int spread) {
   return is_suspicious(factor) || is_weak(factor, spread) || inherits_errors(factor) ||
          tsi_factor_inverts_badly(factor) || has_grown(factor) || are_uneven(factor->analysis, spread);
@@ -102,20 +102,20 @@ bool tsi_judge_is_needed(const tristar_factor_t *factor) {
   return is_needed(factor, tsi_scaling_spread(factor));
 }
 
-/* Can nothing but units and weak pivots be wrong, inherited errors aside? */
+/* Apart from inherited errors, can only units and weak pivots cause errors? */
 static bool is_harmless(const tristar_factor_t *factor) {
   return !is_suspicious(factor) && !tsi_factor_inverts_badly(factor) && !has_grown(factor) &&
          factor->stats.perturbed_pivots == 0;
 }
 
-/* What trials of units and weak pivots would show, by those with the values before: that solves lose digits.
- * They decide no more than whether solves refine, which is safe. 0: to be tried. */
+/* The result of trials for units and weak pivots, taken from the trials of the previous values: solves lose
+ * digits. This decides only whether solves are refined, which is safe. 0: trials are necessary. */
 static double known_loss(const tristar_factor_t *factor) {
   if (factor->loss == 0 || factor->analysis->options.growth != TRISTAR_GROWTH_WARN) return 0;
   return ldexp(1, factor->loss - 64);
 }
 
-/* Takes that for the verdict. */
+/* Uses this loss as the verdict, if possible. */
 static bool take_known_loss(tristar_factor_t *factor, int spread) {
   const bool weak = is_weak(factor, spread);
   if (known_loss(factor) == 0 || !is_harmless(factor) || (weak && !factor->loses_by_weakness)) return false;
@@ -125,7 +125,7 @@ static bool take_known_loss(tristar_factor_t *factor, int spread) {
   return true;
 }
 
-/* Units, or weak pivots, have made solves lose digits, or not. */
+/* Stores the loss of digits that units, or weak pivots, have caused, if any. */
 static void note_loss(tristar_factor_t *factor, bool weak) {
   const double error = factor->stats.solve_error;
   int exponent;
@@ -150,15 +150,15 @@ static void note_units(tristar_factor_t *factor, int spread, bool quiet) {
             spread, factor->stats.solve_error);
 }
 
-/* Units are apart: b and x as they are scaled may have entries of any size, and a solve that is not refined
- * loses the small ones. */
+/* The verdict for units that are apart: scaled b and x may have entries of any size, and a solve without
+ * refinement loses the small ones. */
 static void take_units(tristar_factor_t *factor, int spread, bool quiet) {
   factor->stats.judged = 1;
   factor->stats.solve_error = tsi_larger(factor->stats.solve_error, 1);
   note_units(factor, spread, quiet);
 }
 
-/* Takes that for the verdict, unless there is more to look at. */
+/* Uses this verdict, unless there are other suspicions. */
 static bool take_units_alone(tristar_factor_t *factor, int spread, bool quiet) {
   if (!are_apart(factor->analysis, spread) || spread > TSI_FAR_UNITS || is_weak(factor, spread) ||
       !is_harmless(factor))
@@ -187,27 +187,27 @@ bool tsi_judge_can_match(const tristar_analysis_t *analysis) {
 
 /* ---- Trial solves -------------------------------------------------------------------------------------- */
 
-/* Right-hand sides of a trial. The first two are of the size that the scaling suggests. */
+/* Right-hand sides of a trial. The first two have the sizes of the scaling. */
 typedef enum trial {
   TRIAL_LARGE,    /* |op(A)| g, g the scaling of the columns: x is large if A is nearly singular */
   TRIAL_MODERATE, /* op(A) x for an x of the size of g */
-  TRIAL_ONES,     /* in the user's units */
+  TRIAL_ONES,     /* ones, in the user's units */
   TRIAL_FEW,      /* ones in a quarter of the rows, zeros in the others */
-  TRIAL_SOME,     /* of size one in the user's units, as the next two */
-  TRIAL_UNITS = TRIAL_SOME + 3, /* op(A) x for an x of size one in the user's units */
-  TRIAL_LAST = TRIAL_UNITS + 2  /* for two others, half of whose entries are zero */
+  TRIAL_SOME,     /* random, of size one in the user's units; so are the next two */
+  TRIAL_UNITS = TRIAL_SOME + 3, /* op(A) x for a random x of size one in the user's units */
+  TRIAL_LAST = TRIAL_UNITS + 2  /* the same for two further x, with half of their entries zero */
 } trial;
 
 _Static_assert(TRIAL_LAST - TRIAL_ONES + 1 == TSI_TRIAL_COLUMNS, "the largest trial");
 
-/* What trials have in common. */
+/* Data that all trials share. */
 typedef struct trials {
   const tsi_system *system;
   char scalar;                  /* the user's type */
   bool strict;                  /* as tsi_system.strict */
-  bool full;                    /* no entry of x is zero: a rounded copy loses the rows of zeros */
-  double *row_sum[2];           /* of A and A^T, as tsi_residual has them; NULL: not needed yet */
-  double known, known_weakness; /* known_loss; and if weak pivots were its reason */
+  bool full;                    /* no entry of x is zero, because a rounded copy loses the rows of zeros */
+  double *row_sum[2];           /* for A and A^T, as in tsi_residual; NULL: not computed yet */
+  double known, known_weakness; /* known_loss; the same if weak pivots were its cause, otherwise 0 */
 } trials;
 
 static void finish_trials(trials *t) {
@@ -227,7 +227,7 @@ static tristar_status need_row_sum(trials *t, tristar_op op, const double **sum)
   return TRISTAR_OK;
 }
 
-/* An entry of b, or of x; scatter: of its row. Zeros leave rows that have only small terms. */
+/* An entry of b, or of x. scatter: number of its row. Zeros create rows that have only small terms. */
 static double trial_entry(const trials *t, trial which, double scatter, double unit) {
   const double share = scatter * (which > TRIAL_FEW ? which - TRIAL_FEW : 1),
                entry = share - (int)share - 0.5;
@@ -263,7 +263,7 @@ static tristar_status make_trial(trials *t, tristar_op op, trial which, char *b,
   return tsi_system_residual(system, op, zero, x, b);
 }
 
-/* *error: of x, which these solve. One process. */
+/* *error: raised to the errors of the x of these trials. For one process. */
 static tristar_status measure_errors(trials *t, tristar_op op, int64_t count, const char *b, const char *x,
                                      double *error) {
   const tsi_system *system = t->system;
@@ -303,8 +303,8 @@ static tristar_status solve_trials(trials *t, tristar_op op, int64_t count, cons
   return measure_errors(t, op, count, b, x, error);
 }
 
-/* The trials from `first` to `last`, solved together without refinement. *error: the largest of their errors,
- * or what it was before; infinite if x is beyond the range of numbers. */
+/* Solves the trials from `first` to `last` together, without refinement. *error: raised to the largest of
+ * their errors; infinite if x is beyond the range of numbers. */
 static tristar_status try_solve(trials *t, tristar_op op, trial first, trial last, double *error) {
   const tsi_system *system = t->system;
   const size_t column = (size_t)system->n * system->kernels->scalar_bytes, count = (size_t)(last - first + 1);
@@ -326,7 +326,8 @@ static bool are_alike(tsi_index n, const double *one, const double *other) {
   return true;
 }
 
-/* L L^T and L D L^T are symmetric. A is too, unless an import orders or scales rows and columns otherwise. */
+/* Is A symmetric? It is with L L^T and L D L^T, unless an import orders or scales rows and columns
+ * differently. */
 static bool is_symmetric(const tristar_factor_t *factor) {
   const tristar_analysis_t *an = factor->analysis;
   const tsi_index n = an->pattern->n;
@@ -335,7 +336,8 @@ static bool is_symmetric(const tristar_factor_t *factor) {
                            memcmp(an->in_row, an->out_row, (size_t)n * sizeof *an->in_row) == 0);
 }
 
-/* Solves with L U lose other digits of A^T x = b than of A x = b, those of a symmetric A the same. */
+/* Solves the trials with A and A^T. With L U both lose different digits; if A is symmetric, A alone
+ * suffices. */
 static tristar_status try_solves(trials *t, const tristar_factor_t *factor, trial first, trial last,
                                  double *error) {
   TSI_TRY(try_solve(t, TRISTAR_N, first, last, error));
@@ -343,8 +345,8 @@ static tristar_status try_solves(trials *t, const tristar_factor_t *factor, tria
   return TRISTAR_OK;
 }
 
-/* The same, where the error decides no more than whether solves refine: trials end with A if
- * this loses digits. missed: of expect(). */
+/* The same, if the error decides only whether solves are refined: A^T is skipped if A already loses digits.
+ * missed: see expect(). */
 static tristar_status try_until_lost(trials *t, const tristar_factor_t *factor, trial first, trial last,
                                      double missed, double *error) {
   const double most = tsi_acceptable_error(epsilon_of(factor));
@@ -405,15 +407,15 @@ static tristar_status estimate(const tsi_system *system, double error, double *r
   return TRISTAR_OK;
 }
 
-/* What is known of a factor before any trial. */
+/* Findings about a factor before any trial. */
 typedef struct first_look {
-  bool sound;  /* No condition has to be estimated. */
-  bool fine;   /* Nothing has to be looked at in the scaled system. */
-  double size; /* Of the inverse of the scaled matrix (tsi_condition_glance); 0: nobody looked. */
+  bool sound;  /* The condition need not be estimated. */
+  bool fine;   /* The scaled system needs no trials. */
+  double size; /* Size of the inverse of the scaled matrix (tsi_condition_glance); 0: not computed. */
 } first_look;
 
-/* Pivots can be nothing but errors of earlier ones. Mostly they are not: one solve shows that the inverse is
- * not large, and no condition has to be estimated. */
+/* Pivots can consist only of errors of earlier pivots. Usually they do not: one solve shows that the inverse
+ * is not large, and the condition need not be estimated. */
 static tristar_status look(const tsi_system *system, const tristar_factor_t *factor, int spread,
                            first_look *l) {
   const bool grown = has_grown(factor) || tsi_factor_inverts_badly(factor),
@@ -427,7 +429,7 @@ static tristar_status look(const tsi_system *system, const tristar_factor_t *fac
   return TRISTAR_OK;
 }
 
-/* Where the pivots say so. */
+/* Describes suspicious pivots for messages. */
 static void describe_pivots(const tristar_factor_t *factor, size_t size, char *text) {
   const long long perturbed = (long long)factor->stats.perturbed_pivots;
   text[0] = 0;
@@ -439,9 +441,9 @@ static void describe_pivots(const tristar_factor_t *factor, size_t size, char *t
     snprintf(text + used, size - used, ", %lld pivot%s perturbed", perturbed, perturbed > 1 ? "s" : "");
 }
 
-/* The largest reciprocal condition of a singular matrix. Rounding errors make it look like one of a condition
- * of about n eps; where pivots were perturbed, solves that are refined leave more. Where pivots only inherit
- * errors, the null vector that was found has the residual zero, but for rounding errors. */
+/* The largest reciprocal condition of a singular matrix. Rounding errors give it a condition of about 1 / (n
+ * eps). If pivots were perturbed, refined solves leave more. If pivots only inherit errors, the residual of
+ * the null vector is zero within rounding errors. */
 static double most_of_singular(const tsi_system *system, const tristar_factor_t *factor) {
   const double epsilon = system->kernels->epsilon;
   if (!is_suspicious(factor)) return epsilon;
@@ -459,7 +461,7 @@ static tristar_status measure(const tsi_system *system, tristar_factor_t *factor
   return TRISTAR_OK;
 }
 
-/* Do solves that are not refined show that the matrix is regular? */
+/* Do solves without refinement prove that the matrix is regular? */
 static tristar_status measure_factors(const tsi_system *system, tristar_factor_t *factor, bool *regular) {
   tristar_factor_stats *stats = &factor->stats;
   double reciprocal;
@@ -473,7 +475,8 @@ static tristar_status measure_factors(const tsi_system *system, tristar_factor_t
   return TRISTAR_OK;
 }
 
-/* Factors of a matrix that is scaled badly may be worse than the matrix: refined solves decide. */
+/* Measures the condition. The factors of a badly scaled matrix may be worse than the matrix, so refined
+ * solves decide. */
 static tristar_status measure_well(const tsi_system *system, tristar_factor_t *factor) {
   bool regular;
   TSI_TRY(measure_factors(system, factor, &regular));
@@ -512,7 +515,7 @@ static tristar_status judge_condition(const tsi_system *system, const tristar_fa
   return TRISTAR_OK;
 }
 
-/* Pivots have grown, or were perturbed: what does that cost? */
+/* Reports the loss of digits if pivots have grown or were perturbed. */
 static tristar_status judge_growth(const tsi_system *system, const tristar_factor_t *factor, bool last) {
   const tristar_factor_stats *stats = &factor->stats;
   char text[400];
@@ -538,7 +541,7 @@ static tristar_status judge_growth(const tsi_system *system, const tristar_facto
   return TRISTAR_OK;
 }
 
-/* Where units are uneven, solves may lose digits of small rows, and trials show it. */
+/* If units are uneven, solves may lose digits of small rows, and trials show it. */
 static tristar_status judge_units(trials *t, tristar_factor_t *factor, int spread) {
   const bool quiet = t->system->team->own != 0, all = t->system->team->n <= FEW_ROWS;
   double found = 0;
@@ -558,9 +561,9 @@ static tristar_status judge_units(trials *t, tristar_factor_t *factor, int sprea
   return TRISTAR_OK;
 }
 
-/* Where pivots are weak, x can be much larger than the sizes of b and A suggest, and a solve that is not
- * refined loses rows in which it is not. Trials show most of such rows; the condition, or the size of the
- * inverse, bounds them all. size: as in first_look. */
+/* If pivots are weak, x can be much larger than the sizes of b and A suggest. A solve without refinement then
+ * loses rows in which x is small. Trials show most of these rows; the condition, or the size of the inverse,
+ * bounds all. size: see first_look. */
 static tristar_status judge_weakness(trials *t, tristar_factor_t *factor, int spread, double size) {
   const tsi_system *system = t->system;
   tristar_factor_stats *stats = &factor->stats;
@@ -573,7 +576,7 @@ static tristar_status judge_weakness(trials *t, tristar_factor_t *factor, int sp
     note_loss(factor, true);
     return TRISTAR_OK;
   }
-  if (factor->weakest_pivot < sqrt(epsilon_of(factor))) /* some b loses that much, in a row of small terms */
+  if (factor->weakest_pivot < sqrt(epsilon_of(factor))) /* some b loses this much, in a row of small terms */
     stats->solve_error = tsi_larger(stats->solve_error, epsilon_of(factor) / factor->weakest_pivot);
   if (!tsi_factor_loses_digits(factor))
     TSI_TRY(try_until_lost(t, factor, TRIAL_ONES, TRIAL_LAST, MISSED, &found));
@@ -610,7 +613,7 @@ tristar_status tsi_judge(const tsi_system *system, tristar_factor_t *factor, boo
   factor->scaled_error = tsi_larger(factor->scaled_error, stats->solve_error);
   stats->judged = 1;
   if (factor->analysis->options.growth == TRISTAR_GROWTH_MATCH && !last)
-    TSI_TRY(judge_growth(system, factor, last)); /* the condition can be that of the factors alone */
+    TSI_TRY(judge_growth(system, factor, last)); /* the condition may be a property of the factors alone */
   if (!l.sound) {
     TSI_TRY(measure_well(system, factor));
     TSI_TRY(judge_condition(system, factor));
@@ -631,7 +634,7 @@ tristar_status tsi_judge(const tsi_system *system, tristar_factor_t *factor, boo
   return TRISTAR_OK;
 }
 
-/* Rows in units of 2^-1000 take x beyond the range of numbers: such a trial says nothing of the factors. */
+/* Rows in units of 2^-1000 make x exceed the range of numbers: such a trial is ignored. */
 tristar_status tsi_judge_import(const tsi_system *system, tristar_factor_t *factor) {
   tristar_factor_stats *stats = &factor->stats;
   TSI_CLEANUP(finish_trials)

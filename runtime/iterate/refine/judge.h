@@ -1,94 +1,95 @@
 /* Verdict on a factorization whose pivots are suspicious.
  *
- * Job. Pivots that were perturbed, that are small beside the entries of their columns, that inherit errors of
- * others, or that have grown, can mean that the matrix is singular to working precision, or that solves lose
- * digits. They can also mean nothing. Trial solves with A and A^T and an estimate of the condition decide,
- * see tristar_singular and tristar_growth. Where the scalings of rows or columns differ, more trials have
- * right-hand sides in the user's units; where they are apart, solves refine, and no trial has to show it.
- * Where pivots inherit errors and nothing else is wrong, one solve mostly shows that they mean nothing.
- * Factorizations without such pivots cost nothing.
+ * Job. Suspicious pivots were perturbed, are small relative to the entries of their columns, inherit errors
+ * of other pivots, or have grown. They can mean that the matrix is singular to working precision, or that
+ * solves lose digits. They can also be harmless. Trial solves with A and A^T and an estimate of the condition
+ * decide; see tristar_singular and tristar_growth. If the scalings of rows or columns differ, further trials
+ * have right-hand sides in the user's units. If units are apart, solves are refined without any trial. If
+ * pivots only inherit errors, one solve usually shows that they are harmless. Factorizations without such
+ * pivots cost nothing.
  *
- * Reads   the figures of a factorization, which are the same on all members of the team; its system.
+ * Reads   the statistics of a factorization, which are equal on all members of the team; its system.
  * Writes  stats of the factor: judged, solve_error, reciprocal_condition. */
 #pragma once
 
 #include "runtime/iterate/refine/system.h"
 #include "runtime/factor/factor.h"
 
-/* Is there anything to look at? */
+/* Is the factorization suspicious? */
 bool tsi_judge_is_needed(const tristar_factor_t *factor);
-/* Are there trials to make? Not if units are apart, or solves with the values before lost digits, as units or
- * weak pivots made them, and nothing else is wrong: then the function sets stats.solve_error, so that solves
- * refine. quiet: another process writes to the log. */
+/* Are trials necessary? Not if only units or weak pivots are suspicious, and units are apart, or solves with
+ * the previous values lost digits. Then the function sets stats.solve_error, so that solves are refined.
+ * quiet: another process writes to the log. */
 bool tsi_judge_is_due(tristar_factor_t *factor, bool quiet);
 
-/* Columns of a trial at most. */
+/* Largest number of columns of a trial. */
 enum { TSI_TRIAL_COLUMNS = 8 };
-/* Bytes of the vectors of trials with so many columns, beside the workspace of the plan. */
+/* Bytes of the vectors of trials with this number of columns, without the workspace of the plan. */
 size_t tsi_judge_bytes(const tristar_analysis_t *analysis, tsi_index columns);
-/* Columns of the trials that the scalings of the matching call for; 0: for none. */
+/* Number of columns of the trials that the scalings of the matching require; 0: none. */
 tsi_index tsi_judge_foreseen(const tristar_analysis_t *analysis);
 
-/* Can the matrix be singular, or pivots be nothing but errors of earlier ones? */
+/* Can the matrix be singular, or can pivots consist only of errors of earlier pivots? */
 bool tsi_judge_suspects(const tristar_factor_t *factor);
 
-/* Is it unknown whether the matrix is singular? No pivot was small, but growth leaves no digit of any, and
- * not even refined solves are accurate. */
+/* Is it unknown whether the matrix is singular? Then no pivot was small, but after their growth no digit is
+ * certain, and even refined solves are inaccurate. */
 bool tsi_judge_leaves_no_digit(const tristar_factor_t *factor);
 
-/* Would another matching be possible? */
+/* Is another matching possible? */
 bool tsi_judge_can_match(const tristar_analysis_t *analysis);
 
-/* *error: the largest backward error of trial solves without refinement, or what it was before; LU: also with
- * A^T. Errors: MEMORY, those of tristar_solve. */
+/* *error: raised to the largest backward error of trial solves without refinement; LU: also with A^T. Errors:
+ * MEMORY, those of tristar_solve. */
 TRISTAR_CHECKED tristar_status tsi_judge_solves(const tsi_system *system, const tristar_factor_t *factor,
                                                 double *error);
 
-/* *error: what solves without refinement may lose, by trial solves, if the factors are rounded to numbers of
- * that epsilon; LU: also with A^T. Errors: MEMORY, those of tristar_solve. */
+/* *error: expected backward error of solves without refinement if the factors are rounded to numbers with
+ * this epsilon, by trial solves; LU: also with A^T. Errors: MEMORY, those of tristar_solve. */
 TRISTAR_CHECKED tristar_status tsi_judge_rounded(const tsi_system *system, const tristar_factor_t *factor,
                                                  double epsilon, double *error);
 
-/* Of a plan with rounded copies of the factor, unless it refines anyway, or never: do solves lose more than
- * eps^(2/3) of that format (accurate_plan.c)? Trials are made once for the values that the factor has, but
- * not for L L^T of ordinary values. Any thread may ask. Errors: MEMORY, those of tristar_solve. */
+/* For a plan with rounded copies of the factor: do solves lose more than eps^(2/3) of this format
+ * (accurate_plan.c)? Not needed if the plan always refines, or never. Trials are made once for the values of
+ * the factor, but not for L L^T with ordinary values. May be called by any thread. Errors: MEMORY, those of
+ * tristar_solve. */
 TRISTAR_CHECKED tristar_status tsi_judge_storage(tristar_plan_t *plan);
 
-/* Imported factors whose matrix is known: if the units of rows or columns of it are apart, trials in these
- * units; if inverted diagonal blocks have grown, what these cost. Errors: MEMORY, those of tristar_solve. */
+/* For imported factors with their matrix. If units of its rows or columns are apart, makes trials in these
+ * units. If inverted diagonal blocks have grown, measures the error. Errors: MEMORY, those of
+ * tristar_solve. */
 TRISTAR_CHECKED tristar_status tsi_judge_import(const tsi_system *system, tristar_factor_t *factor);
 
-/* Estimates the condition alone: sets stats.reciprocal_condition, stats.singular and surely_singular, and
- * raises stats.solve_error to the errors of trial solves, without a message. The system may be of a part of
- * the matrix that the factor solves with.
+/* Estimates only the condition: sets stats.reciprocal_condition, stats.singular and surely_singular, and
+ * raises stats.solve_error to the errors of trial solves, without a message. The matrix of the system may be
+ * a submatrix that the factor solves with.
  * Errors: MEMORY, those of tristar_solve. */
 TRISTAR_CHECKED tristar_status tsi_judge_measure(const tsi_system *system, tristar_factor_t *factor);
 
-/* After new values for a factor with plans, whose factorization had this status: judges it, and looks again
- * at a matrix that looks singular. After a failure the factor is not valid. Errors: status; those of
+/* Judges a factor with plans after new values. status: of the factorization. If the matrix looks singular, a
+ * second opinion follows. After a failure the factor is not valid. Errors: status; those of
  * tristar_refactor. */
 TRISTAR_CHECKED tristar_status tsi_judge_renewed(tristar_factor_t *factor, tristar_status status);
 
-/* The same of one right-hand side without a pattern, with A. */
+/* *error: like tsi_judge_solves, for one right-hand side without a pattern, with A. */
 TRISTAR_CHECKED tristar_status tsi_judge_one(const tsi_system *system, const tristar_factor_t *factor,
                                              double *error);
 
-/* tsi_judge_one with a plan of the factor, which it keeps. Errors: those of tristar_plan and
- * tristar_solve. */
+/* tsi_judge_one with a plan that the factor stores. Errors: those of tristar_plan and tristar_solve. */
 TRISTAR_CHECKED tristar_status tsi_judge_try(tristar_factor_t *factor, double *error);
 
-/* Judges the factor of a system whose solves work. On one of many processes factor is its part. last: growth
- * is not STALE. Errors: SINGULAR, STALE (of options.growth); MEMORY, those of tristar_solve. */
+/* Judges the factor of a system whose solves work. On many processes factor is the part of this process.
+ * last: growth is not STALE. Errors: SINGULAR, STALE (of options.growth); MEMORY, those of tristar_solve. */
 TRISTAR_CHECKED tristar_status tsi_judge(const tsi_system *system, tristar_factor_t *factor, bool last);
 
-/* After a factorization that leaves rows to a Schur complement (schur_judge.c): is A_II singular, and does a
- * trial solve with it lose digits? may_refine: if pivots of a regular A_II were perturbed, refined solves
- * compute the complement (tsi_schur_refine). Writes stats.judged and stats.solve_error. Errors: SINGULAR,
- * ACCURACY, MEMORY, those of tristar_plan. */
+/* Judges a factorization with a Schur complement (schur_judge.c). Is A_II singular, and does a trial solve
+ * with it lose digits? may_refine: if pivots of a regular A_II were perturbed, refined solves compute the
+ * complement (tsi_schur_refine). Writes stats.judged and stats.solve_error. Errors: SINGULAR, ACCURACY,
+ * MEMORY, those of tristar_plan. */
 TRISTAR_CHECKED tristar_status tsi_schur_judge(tristar_factor_t *factor, bool may_refine);
-/* tsi_judge_measure of A_II. */
+/* tsi_judge_measure for A_II. */
 TRISTAR_CHECKED tristar_status tsi_schur_measure(tristar_plan_t *plan);
-/* The complement by refined solves with A_II, in the place of that of the factorization. Sets
- * stats.schur_refined, for as long as the factor has these values. Errors: ACCURACY (their backward errors
- * exceed eps^(2/3)), MEMORY, those of tristar_solve. */
+/* Replaces the complement of the factorization by the result of refined solves with A_II. Sets
+ * stats.schur_refined, which holds until the values change. Errors: ACCURACY (their backward errors exceed
+ * eps^(2/3)), MEMORY, those of tristar_solve. */
 TRISTAR_CHECKED tristar_status tsi_schur_refine(tristar_plan_t *plan);

@@ -1,16 +1,16 @@
 /* tristar_factor, tristar_refactor, tristar_import_supernodal, tristar_reimport: a factorization, and a
- * verdict on it where its pivots, its inverted diagonal blocks or the units of its matrix are suspicious.
+ * verdict on it if its pivots, its inverted diagonal blocks or the units of its matrix are suspicious.
  *
- * Reads   an analysis, the user's values, factors from elsewhere.   Writes  a factor. */
+ * Reads   an analysis, the user's values, imported factors.   Writes  a factor. */
 #include "runtime/iterate/refine/judge.h"
 #include "runtime/iterate/refine/system_plan.h"
 #include "runtime/iterate/refine/verdict.h"
 #include "runtime/import/import.h"
 #include "runtime/base/clock.h"
 
-#define KEPT_ROWS 50000 /* of a plan that is kept: it takes a large part of the time of small matrices */
+#define KEPT_ROWS 50000 /* most rows for keeping the plan, which costs much of the time of small matrices */
 
-/* The factor takes the plan over, and its share of the factor counts no more. */
+/* The factor takes ownership of the plan. The plan's reference to the factor no longer counts. */
 static void keep_plan(tristar_factor_t *factor, tristar_plan_t **plan) {
   const bool large = factor->analysis->stats.n > KEPT_ROWS && factor->update == NULL;
   if (*plan == NULL || (*plan)->way.kind != TRISTAR_WAY_SERIAL || large) return;
@@ -19,11 +19,11 @@ static void keep_plan(tristar_factor_t *factor, tristar_plan_t **plan) {
   atomic_fetch_sub(&factor->references, 1);
 }
 
-/* A factor of one process, and the second opinion on it. */
+/* A factor of one process, and the factor of the second opinion. */
 typedef struct owner {
   tsi_verdict verdict; /* first member */
   tristar_factor_t *other;
-  bool again; /* There may be other refactorizations, which need the plan, too. */
+  bool again; /* More refactorizations may follow, which need the plan, too. */
 } owner;
 
 static void finish(owner *o) {
@@ -35,7 +35,7 @@ static tristar_status judge(tsi_verdict *verdict, bool last) {
   tristar_factor_t *factor = verdict->factor;
   tsi_plan_system s;
   if (factor->analysis->schur_count > 0) {
-    /* a factor with a matching may need no refined solves */
+    /* a factor with a matching may not need refined solves */
     const bool other_first = !((owner *)verdict)->again && tsi_judge_can_match(factor->analysis);
     return tsi_schur_judge(factor, !other_first);
   }
@@ -70,7 +70,7 @@ static tristar_status factor_again(tsi_verdict *verdict, bool substitute) {
   return tsi_factor_run_stable(verdict->factor);
 }
 
-/* Estimates the condition of a factor that nobody has judged. The rows that are eliminated before a Schur
+/* Estimates the condition of a factor without a verdict. The rows that are eliminated before a Schur
  * complement are regular if their solves pass. */
 static tristar_status measure(tristar_factor_t *factor) {
   TSI_CLEANUP(tristar_plan_destroy) tristar_plan_t *plan = NULL;
@@ -157,7 +157,7 @@ out:
   return tsi_answer(env, status);
 }
 
-/* Of imports. Without its matrix nothing can be tried. */
+/* Judges an imported factor. Without its matrix no trials are possible. */
 static tristar_status judge_import(tristar_factor_t *factor) {
   TSI_CLEANUP(tristar_plan_destroy) tristar_plan_t *plan = NULL;
   tristar_plan_options options;

@@ -1,5 +1,5 @@
-/* tristar_update_begin, tristar_update_values, tristar_update_entries: changes of few entries, and a verdict
- * as after other factorizations.
+/* tristar_update_begin, tristar_update_values, tristar_update_entries, tristar_update_low_rank: changes of a
+ * factor, with the same verdict as after other factorizations.
  *
  * Reads   new values.   Writes  a factor. */
 #include "runtime/base/clock.h"
@@ -16,7 +16,7 @@ static tristar_status update(tristar_factor_t *factor, tsi_new_values *given, tr
   TSI_OWNED void *sums = NULL;
   TSI_TRY(tsi_update_create(factor));
   const tristar_status checked = tsi_update_check(factor, given, &sums);
-  if (checked != TRISTAR_OK && !begun) tsi_update_release(&factor->update); /* as before */
+  if (checked != TRISTAR_OK && !begun) tsi_update_release(&factor->update); /* leaves the factor as it was */
   TSI_TRY(checked);
   factor->stats.start_seconds = 0;
   const tristar_status status = tsi_factor_update(factor, given, &found);
@@ -66,10 +66,10 @@ out:
   return tsi_answer(env, status);
 }
 
-#define ENOUGH 0.2 /* of the error that is too large: one trial misses some */
+#define ENOUGH 0.2 /* share of the acceptable error, because one trial misses some errors */
 
-/* May a factor with other terms stay? Figures of changed pivots are bounds. Pivots of L D L^T were chosen for
- * other values: a trial solve shows what that costs. */
+/* Is a factor good enough after a change of low rank? Statistics of changed pivots are bounds. Pivots of L D
+ * L^T were chosen for other values: a trial solve shows the loss. */
 static tristar_status is_fine(tristar_factor_t *factor, bool *fine) {
   double error = 0;
   *fine = !tsi_judge_is_needed(factor);
@@ -80,7 +80,7 @@ static tristar_status is_fine(tristar_factor_t *factor, bool *fine) {
   return TRISTAR_OK;
 }
 
-/* After a failure the values before were factored again, which has lost the verdict on them. */
+/* After a failure the previous values were factored again; their verdict was lost, and is made again. */
 static tristar_status judge_restored(tristar_factor_t *factor, tristar_status failed) {
   tsi_env *env = &factor->ts->env;
   tsi_failure first;

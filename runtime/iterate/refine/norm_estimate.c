@@ -10,7 +10,7 @@ typedef struct estimate {
   tsi_team *team;
   tsi_index n;
   double *norm;
-  tsi_index last; /* the column of M that was tried last, if it is one of those here */
+  tsi_index last; /* the column of M that was tried last, if its entry is on this process */
   bool finished;
 } estimate;
 
@@ -19,7 +19,8 @@ static void finish(estimate *e, void *x) {
   memset(x, 0, (size_t)e->n * e->kernels->scalar_bytes);
 }
 
-/* x = M v for a v of norm one. x becomes its signs, unless it shows that the estimate cannot grow. */
+/* Updates the estimate from x = M v for a v of norm one. Replaces x by its signs, unless it shows that the
+ * estimate cannot grow. */
 static void take_norm(estimate *e, void *x) {
   const double now = tsi_team_sum(e->team, e->kernels->one_norm(e->n, x));
   const bool larger = now > *e->norm;
@@ -30,8 +31,8 @@ static void take_norm(estimate *e, void *x) {
     finish(e, x);
 }
 
-/* x = M^H (signs) is a subgradient of the norm: the next v is the unit vector of its largest entry. unit: n
- * zeros. */
+/* Chooses the next v. x = M^H (signs) is a subgradient of the norm, so v is the unit vector of its largest
+ * entry. unit: n zeros. */
 static void choose_unit(estimate *e, double *unit, void *x) {
   const bool lost = tsi_team_any(e->team, e->kernels->first_not_finite(e->n, x) < e->n);
   const int who = tsi_team_who_has_largest(e->team, e->n > 0 ? e->kernels->largest_size(e->n, x) : -1);
@@ -49,13 +50,14 @@ static void choose_unit(estimate *e, double *unit, void *x) {
   }
 }
 
-/* x = M v for v_i = +-(1 + i / (n - 1)), which has caught most cases that the iteration misses. */
+/* Updates the estimate from x = M v for v_i = +-(1 + i / (n - 1)), which detects most cases that the
+ * iteration misses. */
 static void take_alternating(estimate *e, const void *x) {
   const double other = 2 * tsi_team_sum(e->team, e->kernels->one_norm(e->n, x)) / (3.0 * (double)e->team->n);
   if (!(other <= *e->norm)) *e->norm = isnan(other) ? INFINITY : other;
 }
 
-/* One half of a step for every matrix that is not finished; gives how many remain. */
+/* Runs half a step for every matrix that is not finished. Returns how many remain. */
 static tsi_index advance(estimate *estimates, tsi_index count, bool adjoint, double *unit, char *x) {
   tsi_index remaining = 0;
   for (estimate *e = estimates; e < estimates + count; e++) {
@@ -76,7 +78,7 @@ static void fill_columns(const tsi_sparse_kernels *kernels, tsi_index n, tsi_ind
     kernels->fill(n, real, x + (size_t)c * (size_t)n * kernels->scalar_bytes);
 }
 
-/* v_i of take_alternating for entry i here. */
+/* v_i of take_alternating for local entry i. */
 static double alternating(const tsi_team *team, tsi_index i) {
   const tsi_index number = team->number ? team->number[i] : i;
   const double size = 1.0 + (team->n > 1 ? (double)number / (double)(team->n - 1) : 0);

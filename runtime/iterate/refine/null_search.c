@@ -1,28 +1,26 @@
-/* Null spaces whose number of dimensions is put to the test: see null_search.h. */
+/* Null spaces whose dimension is tested: see null_search.h. */
 #include "runtime/iterate/refine/null_search.h"
 
 #include "runtime/iterate/refine/refinement.h"
 
-#define PROBES 3 /* that must show nothing */
-#define DOUBTS 2 /* that show neither nothing nor a null vector, where nothing else is to be tried */
-#define PASSES 3 /* solves for a probe: each leaves what the one before has not solved */
-#define NOTHING                                                                                              \
-  0.25              /* exponent of eps: what a probe, of entries near one, leaves where nothing is missing   \
-                     */
-#define MISSED 0.75 /* exponent of eps: A d of a null vector d, relative to |A| |d| */
-#define VECTORS 4e6 /* numbers in the vectors of FGMRES, if it makes more than 30 iterations */
-#define DIRECT 256  /* most unknowns of a matrix whose columns are made orthogonal at once */
-#define AT_LAST 640 /* the same, where probes leave a doubt */
+#define PROBES 3     /* probes in a row that must find nothing */
+#define DOUBTS 2     /* probes in doubt that end the search if there is no other method */
+#define PASSES 3     /* solves for a probe: each reduces the remainder of the previous one */
+#define NOTHING 0.25 /* exponent of eps: remainder of a probe, of entries near one, if nothing is missing */
+#define MISSED 0.75  /* exponent of eps: A d of a null vector d, relative to |A| |d| */
+#define VECTORS 4e6  /* most numbers in the vectors of FGMRES if it makes over 30 iterations */
+#define DIRECT 256   /* most unknowns of a matrix that is orthogonalized at once */
+#define AT_LAST 640  /* the same, if probes leave a doubt */
 
 typedef struct search {
   const tsi_system *system;
   tristar_op op;
-  tsi_projection projection; /* its vectors are those that were found */
+  tsi_projection projection; /* its vectors are the null vectors found so far */
   tsi_refinement refinement; /* of the projection */
   tristar_refine_options options;
-  bool patient;    /* a doubt would be the end */
-  int64_t probe;   /* how many there have been */
-  char *left;      /* n scalars: of a probe what may be a null vector, as columns are scaled */
+  bool patient;    /* a doubt would end the search without a result */
+  int64_t probe;   /* number of probes so far */
+  char *left;      /* n scalars: remainder of a probe, which may be a null vector, in the column scaling */
   char *x, *b, *z; /* n scalars each */
   double *real;    /* n, scratch */
 } search;
@@ -69,7 +67,7 @@ static void draw(const search *s, void *x) {
   s->system->kernels->fill(s->system->n, s->real, x);
 }
 
-/* b = op(A) d, d as columns are scaled. *size: |b| relative to |op(A)| |d|, as rows are scaled. */
+/* b = op(A) d, with d in the column scaling. *size: |b| relative to |op(A)| |d| in the row scaling. */
 static tristar_status multiply(const search *s, const void *d, double *size) {
   const tsi_system *system = s->system;
   const tsi_sparse_kernels *kernels = system->kernels;
@@ -88,7 +86,7 @@ static tristar_status multiply(const search *s, const void *d, double *size) {
   return system->team->failure;
 }
 
-/* d -= z, for a solution z of op(A) z = b. *solved: numbers stay in their range. */
+/* d -= z, for a solution z of op(A) z = b. *solved: numbers stayed in range. */
 static tristar_status subtract_solution(search *s, void *d, bool *solved) {
   const tsi_system *system = s->system;
   tristar_refine_result result = {.backward_error = 0};
@@ -108,7 +106,7 @@ static tristar_status subtract_solution(search *s, void *d, bool *solved) {
 
 typedef enum finding { FOUND_NOTHING, FOUND_VECTOR, FOUND_DOUBT } finding;
 
-/* What a probe shows; d: what is left of it. */
+/* Makes a probe and returns its finding. d: its remainder. */
 static tristar_status probe(search *s, void *d, finding *found) {
   const double epsilon = s->system->kernels->epsilon;
   double size;
@@ -133,8 +131,8 @@ static tristar_status probe(search *s, void *d, finding *found) {
   return TRISTAR_OK;
 }
 
-/* Probes until nothing is missing. Vectors are added one by one: what remains of a probe may be mostly one
- * null vector, of a huge length, and the next one is to find others. */
+/* Makes probes until nothing is missing. Vectors are added one by one: the remainder of a probe may be mostly
+ * one huge null vector, and the next probe must find the others. */
 static tristar_status complete(search *s, tsi_index most) {
   tsi_null_vectors *v = &s->projection.null;
   for (int nothing = 0, doubts = 0; nothing < PROBES && v->count <= most;) {
@@ -167,7 +165,7 @@ static tristar_status find_and_complete(const tsi_system *system, tristar_op op,
 tristar_status tsi_null_search(const tsi_system *system, tristar_op op, tsi_index most, tsi_null_vectors *v) {
   const bool direct = system->team->n <= DIRECT;
   if (!direct) TSI_TRY(find_and_complete(system, op, most, v));
-  const bool contradicts = v->count == 0 && system->singular; /* the verdict on the factors */
+  const bool contradicts = v->count == 0 && system->singular; /* the verdict on the factors is singular */
   if (!direct && ((v->are_certain && !contradicts) || system->team->n > AT_LAST)) return TRISTAR_OK;
   return tsi_null_vectors_find(system, op, most, false, true, v);
 }

@@ -21,14 +21,14 @@ static tristar_status check_arguments(const tristar_plan_t *plan, tristar_op op,
   return TRISTAR_OK;
 }
 
-#define SPARSE 256 /* rows from which vectors may have rounding errors in the place of zeros */
+#define SPARSE 256 /* rows; vectors of larger matrices may have rounding errors instead of zeros */
 
-/* What a vector is held against: magnitudes of the entries, and arrays of rows. */
+/* Data to verify a vector: magnitudes of the entries, and arrays of rows. */
 typedef struct rows {
   double *magnitude;
   void *left;         /* A v, in the next wider precision */
   long double *bound; /* |A| |v| */
-  double *noise;      /* what the terms of a row have to exceed, relative to |v|: of a large matrix */
+  double *noise;      /* threshold for the terms of a row of a large matrix, relative to |v| */
 } rows;
 
 static void finish_rows(rows *r) {
@@ -51,7 +51,7 @@ static tristar_status begin_rows(const tsi_system *system, tristar_op op, rows *
   return TRISTAR_OK;
 }
 
-/* Sets left and bound, whose terms may be below the range of the type; size: magnitudes of v. */
+/* Computes left and bound, whose terms may be below the range of the type. size: magnitudes of v. */
 static void multiply(const tsi_system *system, tristar_op op, const char *zero, const char *v,
                      const double *size, rows *r) {
   const tsi_sparse *a = &system->a;
@@ -77,9 +77,9 @@ static long double left_in(const tsi_sparse_kernels *kernels, const rows *r, tsi
   return hypotl(part[0], part[1]);
 }
 
-/* Holds the vectors to what is promised of them, in the units of the user: each row of A v vanishes, and they
- * are orthonormal. Where units are far apart, they may satisfy the scaled matrix alone, or need entries that
- * are below the range of numbers. Of a large matrix rows do not count whose terms are rounding errors. */
+/* Verifies the vectors in the user's units: each row of A v vanishes, and the vectors are orthonormal. If
+ * units are far apart, the vectors may only satisfy the scaled matrix, or need entries below the range of
+ * numbers. In a large matrix, rows whose terms are rounding errors are ignored. */
 static tristar_status verify(const tsi_system *system, tristar_op op, const tsi_null_vectors *v) {
   const tsi_sparse_kernels *kernels = system->kernels;
   const double most = sqrt(kernels->epsilon);
@@ -155,7 +155,7 @@ tristar_status tristar_null_space(tristar_plan_t *plan, tristar_op op, int64_t m
                  tsi_storage_words(&plan->options));
   const tsi_index n = s.system.n;
   if (!plan->factor->analysis->imported && !plan->factor->stats.singular)
-    goto out; /* regular, by the verdict */
+    goto out; /* the verdict is regular */
   status = find(&s.system, op, most < n ? (tsi_index)most : n, basis, (size_t)ld * plan->factor->user_bytes,
                 count);
 out:

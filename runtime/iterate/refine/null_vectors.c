@@ -6,11 +6,10 @@
 #define STEPS 3
 #define FIRST_COLUMNS 8
 #define SPARE 4
-#define DIRECT 640 /* most unknowns of a matrix that is orthogonalized itself, for a solve */
-#define SHRUNK                                                                                               \
-  0.25 /* exponent of eps: a unit vector that a step makes shorter has nothing of a null vector */
-#define VANISHED 0.5     /* exponent of eps: A v may be nothing but errors relative to |A| |v| */
-#define NULL_VECTOR 0.75 /* exponent of eps: the largest |A v| of a null vector relative to |A| |v| */
+#define DIRECT 640       /* most unknowns of a matrix that is itself orthogonalized, for a solve */
+#define SHRUNK 0.25      /* exponent of eps: a unit vector that a step makes shorter has no null vector */
+#define VANISHED 0.5     /* exponent of eps: below this share of |A| |v|, A v may consist of errors */
+#define NULL_VECTOR 0.75 /* exponent of eps: largest |A v| of a null vector relative to |A| |v| */
 
 static void *column_of(const tsi_null_vectors *v, tsi_index column) {
   return v->vector + (size_t)column * v->bytes;
@@ -53,7 +52,7 @@ tristar_status tsi_null_vectors_borrow(const tsi_null_vectors *from, const tsi_s
   return from->count > 0 ? TSI_ALLOC_SIZED(system->env, out->spare, 1, from->bytes) : TRISTAR_OK;
 }
 
-/* The user's number of unknown i: the same on any layout. */
+/* The user's number of unknown i, which is the same on any layout. */
 static int64_t number_of(const tsi_system *system, tristar_op op, tsi_index i) {
   return tsi_system_user_row(system, op, true, i);
 }
@@ -71,7 +70,7 @@ static void scale(const tsi_null_vectors *v, bool divide) {
     v->system->kernels->scale(v->system->n, column_of(v, k), weight, divide);
 }
 
-/* Makes the block. The unknowns have the sizes that the scaling of the columns gives them. */
+/* Makes the initial block, with unknowns in the sizes of the column scaling. */
 static tristar_status begin(const tsi_system *system, tristar_op op, tsi_index columns, bool direct,
                             tsi_null_vectors *v) {
   tsi_null_vectors_finish(v);
@@ -115,7 +114,7 @@ static void multiply(const tsi_null_vectors *v, const void *y, const void *x, do
   tsi_team_sum_two(v->system->team, out);
 }
 
-/* Takes the part of x along y, of length one. */
+/* Removes the component of x along y, which has length one. Returns its size. */
 static double make_orthogonal(const tsi_null_vectors *v, const void *y, void *x) {
   double out[2];
   multiply(v, y, x, out);
@@ -131,7 +130,7 @@ double tsi_null_vectors_remove(const tsi_null_vectors *v, void *x) {
   return largest;
 }
 
-/* The longest column of an array from `first` to before `end`; its length. */
+/* Finds the longest column of an array, from `first` to before `end`, and its length. */
 static tsi_index longest(const tsi_null_vectors *v, const char *array, tsi_index first, tsi_index end,
                          double *length) {
   tsi_index best = first;
@@ -153,8 +152,8 @@ static void exchange(const tsi_null_vectors *v, void *one, void *other) {
   memcpy(other, v->spare, v->bytes);
 }
 
-/* The first columns become orthonormal. Columns that depend on them are left out: they are shorter than
- * `least` then. Returns the smallest length that is left. */
+/* Makes the first columns orthonormal. Columns that depend on them, shorter than `least`, are dropped.
+ * Returns the smallest remaining length. */
 static double orthonormalize(tsi_null_vectors *v, double least) {
   double length, shortest = INFINITY;
   for (tsi_index k = 0; k < v->count; k++) {
@@ -172,14 +171,14 @@ static double orthonormalize(tsi_null_vectors *v, double least) {
   return shortest;
 }
 
-/* The same for columns as the unknowns are scaled. */
+/* The same for columns in the scaling of the unknowns. */
 static void orthonormalize_scaled(tsi_null_vectors *v, double least) {
   scale(v, true);
   (void)orthonormalize(v, least);
   scale(v, false);
 }
 
-/* Brings the largest entry of each column near one: squares of entries are in the range of numbers. */
+/* Scales columns so that their largest entries are near one, and squares of entries are in range. */
 static void bring_to_size(const tsi_null_vectors *v) {
   const tsi_system *system = v->system;
   for (tsi_index k = 0; k < v->count; k++) {
@@ -191,8 +190,8 @@ static void bring_to_size(const tsi_null_vectors *v) {
 
 #define PASSES 6
 
-/* An orthonormal basis. Columns that are nearly the same in these units leave rounding errors, which are not
- * orthogonal to the others: so passes are made until no column gets much shorter. */
+/* Makes an orthonormal basis. Columns that are nearly equal in these units leave rounding errors, which are
+ * not orthogonal to the others. So passes are repeated until no column becomes much shorter. */
 static void make_basis(tsi_null_vectors *v) {
   double shortest = 0;
   for (int pass = 0; pass < PASSES && shortest < 0.5; pass++) {
@@ -201,7 +200,7 @@ static void make_basis(tsi_null_vectors *v) {
   }
 }
 
-/* max_i (|A| |v|)_i for column k, as the rows are scaled. */
+/* max_i (|A| |v|)_i for column k, in the row scaling. */
 static tristar_status find_size(const tsi_null_vectors *v, tsi_index k, double *size) {
   const tsi_system *system = v->system;
   const double *row = tsi_system_row_scale(system, v->op);
@@ -212,7 +211,7 @@ static tristar_status find_size(const tsi_null_vectors *v, tsi_index k, double *
   return system->team->failure;
 }
 
-/* Is A v, of that length as the rows are scaled, nothing but errors relative to |A| |v|? v is column k. */
+/* Does A v consist only of errors relative to |A| |v|? v is column k; length: of A v in the row scaling. */
 static tristar_status vanishes(const tsi_null_vectors *v, tsi_index k, double length, bool *does) {
   double size;
   TSI_TRY(find_size(v, k, &size));
@@ -237,9 +236,9 @@ bool tsi_null_vectors_solve(const tsi_null_vectors *v, const void *b, void *x) {
   return true;
 }
 
-/* Leaves the part of the columns' span that A maps to zero. (Perturbed pivots of a regular part shrink
- * slowly.) Products become orthogonal one after the other, and the columns are combined as the products are.
- * Columns whose products vanish move to the end. */
+/* Keeps the part of the columns' span that A maps to zero. (Components of a regular part shrink slowly if
+ * pivots were perturbed.) Products are made orthogonal one after the other, and the columns are combined in
+ * the same way. Columns whose products vanish move to the end. */
 static tristar_status leave_null_vectors(tsi_null_vectors *v) {
   const tsi_system *system = v->system;
   tsi_index end = v->count, done = 0;
@@ -270,14 +269,15 @@ static tristar_status leave_null_vectors(tsi_null_vectors *v) {
   }
   v->first = v->count -= end;
   v->others = end;
-  for (tsi_index k = 0; k < v->count; k++) { /* they come first, the others behind them */
+  for (tsi_index k = 0; k < v->count; k++) { /* null vectors first, the others behind them */
     exchange(v, column_of(v, k), column_of(v, end + k));
     exchange(v, product_of(v, k), product_of(v, end + k));
   }
   return system->team->failure;
 }
 
-/* Epsilons of the largest entry of a vector, as columns are scaled; times condition where need be. */
+/* Rounding errors in epsilons of the largest entry of a vector, in the column scaling. Multiplied by
+ * condition if necessary. */
 #define NOISE 64
 
 static void drop_below(const tsi_null_vectors *v, double epsilons, void *x) {
@@ -296,9 +296,9 @@ void tsi_null_vectors_drop_noise(const tsi_null_vectors *v, void *x) {
   drop_below(v, NOISE * v->condition, x);
 }
 
-/* Is A v zero in each row, beside |A| |v| of that row? Where it is not, v may be a null vector only because
- * the rows that it violates are scaled down, or because these have nothing but rounding errors of v, which
- * are dropped if that helps. */
+/* Is A v zero in each row, relative to |A| |v| in that row? If not, v may be a null vector only because the
+ * rows that it violates are scaled down. Or these rows contain only rounding errors of v; these are dropped
+ * if that helps. */
 static tristar_status find_certainty(const tsi_null_vectors *v, bool *certain) {
   const double most = pow(v->system->kernels->epsilon, VANISHED);
   TSI_CLEANUP(tsi_residual_finish) tsi_residual r = {.system = NULL};
@@ -310,7 +310,7 @@ static tristar_status find_certainty(const tsi_null_vectors *v, bool *certain) {
     drop_below(v, NOISE, column_of(v, k));
     TSI_TRY(tsi_residual_find(&r, v->zero, column_of(v, k), &error));
     if (!(error <= most)) {
-      memcpy(product_of(v, k), column_of(v, k), v->bytes); /* it is not needed any more */
+      memcpy(product_of(v, k), column_of(v, k), v->bytes); /* the product is no longer needed */
       tsi_null_vectors_drop_noise(v, column_of(v, k));
       TSI_TRY(tsi_residual_find(&r, v->zero, column_of(v, k), &other));
       if (!(other < error)) memcpy(column_of(v, k), product_of(v, k), v->bytes);
@@ -321,7 +321,7 @@ static tristar_status find_certainty(const tsi_null_vectors *v, bool *certain) {
   return TRISTAR_OK;
 }
 
-/* Sets error. The vectors are in the units of the user. */
+/* Computes `error`. The vectors are in the user's units. */
 static tristar_status check_basis(tsi_null_vectors *v) {
   const tsi_system *system = v->system;
   const double *row = tsi_system_row_scale(system, v->op);
@@ -338,14 +338,14 @@ static tristar_status check_basis(tsi_null_vectors *v) {
   return system->team->failure;
 }
 
-/* The null vectors in the columns' span. */
+/* Computes the null vectors in the columns' span. */
 static tristar_status finish_basis(tsi_null_vectors *v, bool scaled) {
   bool certain = true;
   TSI_TRY(leave_null_vectors(v));
   if (v->direct) TSI_TRY(find_certainty(v, &certain));
   const tsi_index count = v->count;
   if (scaled) scale(v, true);
-  make_basis(v); /* one that is below the range of numbers beside another is lost */
+  make_basis(v); /* a vector that is below the range of numbers beside another one is lost */
   if (scaled) scale(v, false);
   TSI_TRY(check_basis(v));
   v->are_certain = v->are_certain && certain && v->count == count;
@@ -353,7 +353,8 @@ static tristar_status finish_basis(tsi_null_vectors *v, bool scaled) {
   return TRISTAR_OK;
 }
 
-/* With a block of so many columns. *whole: it holds all of the null space. last: no larger block is tried. */
+/* Searches with a block of `columns` columns. *whole: it contains the whole null space. last: no larger block
+ * is tried. */
 static tristar_status search(tsi_index columns, bool last, bool scaled, bool direct, const tsi_system *system,
                              tristar_op op, tsi_null_vectors *v, bool *whole) {
   *whole = true;
@@ -370,7 +371,7 @@ static tristar_status search(tsi_index columns, bool last, bool scaled, bool dir
   return TRISTAR_OK;
 }
 
-#define MORE 16 /* columns that room is made for */
+#define MORE 16 /* columns added at a time */
 
 tristar_status tsi_null_vectors_add(tsi_null_vectors *v, const void *column) {
   const tsi_system *system = v->system;
@@ -424,7 +425,7 @@ tristar_status tsi_null_vectors_find(const tsi_system *system, tristar_op op, ts
   v->are_certain = whole;
   for (tsi_index columns = direct ? n : tsi_index_min(FIRST_COLUMNS, largest); !whole;
        columns = tsi_index_min(2 * columns, largest)) {
-    /* of a basis with a column for each unknown, steps only lose what the identity has */
+    /* with a column for each unknown, steps only lose what the identity contains */
     const bool all = direct || (!scaled && columns == n);
     TSI_TRY(search(columns, columns >= largest, scaled, all, system, op, v, &whole));
     if (columns >= largest) break;

@@ -8,7 +8,7 @@ enum { OPS = 3 };
 struct tsi_kept_vectors {
   pthread_mutex_t *lock;
   int64_t generation;
-  bool known[OPS][2]; /* by place_of(op), direct */
+  bool known[OPS][2]; /* by place_of(op) and direct: vectors are stored, or none exist */
   tsi_null_vectors null[OPS][2];
 };
 
@@ -20,7 +20,7 @@ static const double *column_scale(const tsi_projection *p) {
   return tsi_system_column_weight(p->original, p->null.op);
 }
 
-/* x = M^-1 b without null vectors, as it is scaled. x may be b. */
+/* x = M^-1 b without null vectors, in the column scaling. x may be b. */
 static tristar_status solve_scaled(const tsi_projection *p, tristar_op op, const void *b, void *x) {
   const tsi_system *original = p->original;
   const tsi_index n = original->n;
@@ -31,7 +31,7 @@ static tristar_status solve_scaled(const tsi_projection *p, tristar_op op, const
   return original->team->failure;
 }
 
-#define MUCH 1e-3 /* of the largest entry of x */
+#define MUCH 1e-3 /* share of the largest entry of x */
 
 void tsi_projection_clean(const tsi_projection *p, void *x) {
   const tsi_system *original = p->original;
@@ -111,11 +111,12 @@ void tsi_kept_vectors_destroy(tsi_kept_vectors **kept) {
 }
 
 size_t tsi_kept_vectors_bytes(tsi_index n, size_t scalar_bytes) {
-  const size_t vectors = tsi_null_vectors_can_be_direct(n) ? 2 * (size_t)n + 2 : 0; /* with their products */
+  const size_t vectors = tsi_null_vectors_can_be_direct(n) ? 2 * (size_t)n + 2 : 0; /* and their products */
   return (vectors + TSI_FEW_NULL_VECTORS) * (size_t)n * scalar_bytes + sizeof(tsi_kept_vectors);
 }
 
-/* What is kept for the values of now; NULL: nothing yet. No solve uses what is kept for other values. */
+/* Returns the vectors stored for the current values; NULL: none yet. Frees vectors of old values, which no
+ * solve uses. */
 static const tsi_null_vectors *find_kept(const tsi_system *system, tristar_op op, bool direct) {
   tsi_kept_vectors *kept = system->kept;
   const tsi_null_vectors *found = NULL;
@@ -128,7 +129,7 @@ static const tsi_null_vectors *find_kept(const tsi_system *system, tristar_op op
   return found;
 }
 
-/* Keeps these vectors, unless another thread has been faster, and borrows them. */
+/* Stores these vectors, unless another thread was faster, and borrows them. */
 static tristar_status keep(const tsi_system *system, tristar_op op, bool direct, tsi_null_vectors *v) {
   tsi_kept_vectors *kept = system->kept;
   const int k = place_of(op);

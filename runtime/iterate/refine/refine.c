@@ -1,6 +1,6 @@
-/* A solve, refinement of every column, and the forward errors if asked for; tristar_solve_refined.
+/* A solve, refinement of every column, and forward errors if requested; tristar_solve_refined.
  *
- * Reads   a system.   Writes  x and work of its own. */
+ * Reads   a system.   Writes  x and its own work arrays. */
 #include "runtime/iterate/refine/forward_error.h"
 #include "runtime/base/options.h"
 #include "runtime/iterate/refine/judge.h"
@@ -13,8 +13,8 @@ static bool overlap(const void *b, size_t b_size, const void *x, size_t x_size) 
   return (uintptr_t)b < (uintptr_t)x + x_size && (uintptr_t)x < (uintptr_t)b + b_size;
 }
 
-/* b_step, x_step: bytes from one column to the next. A column whose numbers leave the range does not keep the
- * others from being refined. */
+/* Refines all columns. b_step, x_step: bytes between two columns. If numbers of a column leave the range, the
+ * others are refined all the same. */
 static tristar_status refine_columns(tsi_refinement *r, int64_t nrhs, const char *b, size_t b_step, char *x,
                                      size_t x_step, const tristar_refine_options *options,
                                      tristar_refine_result *result) {
@@ -35,8 +35,7 @@ static tristar_status refine_columns(tsi_refinement *r, int64_t nrhs, const char
   return tsi_failure_tell(env, &failure);
 }
 
-/* x = the first approximation for all columns. Single factors want columns of their size, for which b is
- * copied. */
+/* x = the first approximation for all columns. Single factors scale each column, so b is copied. */
 static tristar_status solve_first(const tsi_refinement *r, int64_t nrhs, const char *b, size_t b_step,
                                   char *x, size_t x_step) {
   const tsi_system *system = r->system;
@@ -122,7 +121,7 @@ static tristar_status solve_accurate(tristar_plan_t *plan, tristar_op op, int64_
                            plan->factor->stats.singular, accuracy, &result);
 }
 
-/* tristar_solve that refines; x may be b. */
+/* A tristar_solve with refinement; x may be b. */
 static tristar_status solve_and_refine(tristar_plan_t *plan, tristar_op op, int64_t nrhs, const void *b,
                                        int64_t ldb, void *x, int64_t ldx) {
   tsi_env *env = &plan->ts->env;

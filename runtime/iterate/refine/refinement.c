@@ -13,7 +13,7 @@ void tristar_refine_options_init_sized(tristar_refine_options *options, size_t s
   tsi_options_init(options, size, &defaults, sizeof defaults);
 }
 
-/* Of one process: with many it is 0, which needs no messages. */
+/* The margin on one process. On many it is 0, which needs no messages. */
 static int margin_of(const tsi_system *system, tristar_op op) {
   const double *weight = system->range[op == TRISTAR_N ? 1 : 0];
   double largest = 0;
@@ -24,7 +24,7 @@ static int margin_of(const tsi_system *system, tristar_op op) {
 
 /* The largest ratio of two entries of a scaling. */
 static double spread_of(const tsi_system *system, const double *scale) {
-  double largest = 0, reciprocal = 0; /* of the smallest */
+  double largest = 0, reciprocal = 0; /* of the smallest entry */
   for (tsi_index i = 0; scale && i < system->n; i++) {
     const double size = fabs(scale[i]);
     if (size > largest) largest = size;
@@ -39,9 +39,10 @@ static double far_units(const tsi_system *system) {
   return pow(system->kernels->epsilon, -0.4);
 }
 
-#define EVEN 4 /* exponents of sums that are near enough to one */
+#define EVEN 4 /* largest exponent of sums that are near enough to one */
 
-/* Is the scaling of the factors one of these values, and free of units? sum: n of scratch. */
+/* Does the scaling of the factors suit these values, with units that do not differ widely? sum: n of
+ * scratch. */
 static tristar_status is_even(const tsi_system *system, double *sum, bool *even) {
   const double *scale[] = {system->row_scale, system->col_scale};
   *even = !(fmax(spread_of(system, scale[0]), spread_of(system, scale[1])) > far_units(system));
@@ -57,8 +58,8 @@ static tristar_status is_even(const tsi_system *system, double *sum, bool *even)
   return TRISTAR_OK;
 }
 
-/* The scaling of the factors depends on the matching, and may bring a block of a singular matrix to any size
- * beside the others. So sizes of x and b are compared in a scaling that depends on nothing but the values
+/* The scaling of the factors depends on the matching. It may give a block of a singular matrix any size
+ * relative to the other blocks. So sizes of x and b are compared in a scaling that depends only on the values
  * without their units. */
 static tristar_status make_even(const tsi_system *system, tsi_refinement *r) {
   const tsi_index n = system->n;
@@ -114,8 +115,8 @@ void tsi_refinement_finish(tsi_refinement *r) {
   TSI_FREE(env, r->rest);
 }
 
-/* Powers of two between entries of b, as they are scaled: what single numbers bear, and what is solved at a
- * time where there is more. */
+/* Spans of scaled entries of b, as powers of two: the limit of single numbers, and the span of a part if b
+ * exceeds the limit. */
 enum { SPAN_MOST = 100, SPAN = 60 };
 
 static bool spans_too_much(const tsi_refinement *r, const void *b) {
@@ -125,7 +126,7 @@ static bool spans_too_much(const tsi_refinement *r, const void *b) {
   return smallest < ldexp(tsi_scaled_size(r, b, r->range), -SPAN_MOST);
 }
 
-/* x = the sum of the solutions for parts of b, which may be x. */
+/* x = the sum of the solutions for parts of b; b may be x. */
 static tristar_status solve_in_parts(const tsi_refinement *r, void *b, void *x) {
   const tsi_system *system = r->system;
   const tsi_index n = system->n;
@@ -144,7 +145,7 @@ static tristar_status solve_in_parts(const tsi_refinement *r, void *b, void *x) 
   return TRISTAR_OK;
 }
 
-/* Columns that are solved at a time. */
+/* Largest number of columns of one solve. */
 #define TOGETHER 64
 
 tristar_status tsi_solve_in_range(const tsi_refinement *r, int64_t nrhs, void *b, void *x) {
@@ -171,10 +172,10 @@ tristar_status tsi_solve_in_range(const tsi_refinement *r, int64_t nrhs, void *b
   return TRISTAR_OK;
 }
 
-/* How far x is from the solution. */
+/* The distance of x from the solution. */
 typedef struct progress {
-  double error; /* backward */
-  double size;  /* of the largest residual, as it is scaled; an error that is not saturated: not looked at */
+  double error; /* backward error */
+  double size;  /* largest residual in the row scaling; NaN unless the error is saturated */
 } progress;
 
 #define SATURATED 0.5
@@ -186,18 +187,18 @@ typedef struct course {
   void *x;
   const tristar_refine_options *options;
   double tolerance;
-  bool leave;       /* rows that are solved out of corrections */
-  double saturated; /* errors above this one do not show how far x is from the solution */
+  bool leave;       /* leave solved rows out of corrections */
+  double saturated; /* errors above this one do not show the distance of x from the solution */
   progress best;
   tristar_refine_result *result;
 } course;
 
-/* The backward error above which FGMRES goes on where corrections stagnate. */
+/* The backward error above which FGMRES continues after corrections stagnate. */
 static double aim(const course *c) {
   return fmax(c->tolerance, 50 * c->r->kernels->epsilon);
 }
 
-/* The residual of x: of the rows that a correction is to be made for. */
+/* Computes the residual of x, for the rows to be corrected. */
 static tristar_status look(const course *c, progress *now) {
   const tsi_refinement *r = c->r;
   *now = (progress){NAN, NAN};
@@ -207,15 +208,14 @@ static tristar_status look(const course *c, progress *now) {
   return r->system->team->failure;
 }
 
-/* Is x nearer to the solution than it was, by that factor at least? */
+/* Is x nearer to the solution than before, by this factor at least? */
 static bool is_nearer(const course *c, const progress *now, const progress *before, double factor) {
   if (now->error > c->saturated && before->error > c->saturated) return now->size < factor * before->size;
   return now->error < factor * before->error;
 }
 
-/* x += correction if that brings it nearer. *now: where that is. residual and bound are those of x
- * afterwards.
- */
+/* x += correction if this brings x nearer. *now: after the correction. Afterwards residual and bound belong
+ * to x. */
 static tristar_status improve(course *c, progress *now) {
   const tsi_refinement *r = c->r;
   const size_t bytes = (size_t)r->system->n * r->kernels->scalar_bytes;
@@ -224,7 +224,7 @@ static tristar_status improve(course *c, progress *now) {
   TSI_TRY(look(c, now));
   if (is_nearer(c, now, &c->best, 1))
     c->best = *now;
-  else { /* farther, or NaN: keep the best */
+  else { /* farther away, or NaN: keep the best x */
     memcpy(c->x, r->best, bytes);
     TSI_TRY(look(c, &c->best));
   }
@@ -261,14 +261,14 @@ static tristar_status correct(course *c) {
   return TRISTAR_OK;
 }
 
-/* What an iteration of FGMRES is judged by. */
+/* The argument of is_enough. */
 typedef struct judgement {
   const course *c;
   tristar_status status;
 } judgement;
 
-/* FGMRES has made so many iterations since it was started, and would give the correction d: is x + d good
- * enough? The residual is free while FGMRES runs. */
+/* Is x + d good enough? d is the correction of FGMRES after these iterations since its start. The residual is
+ * free while FGMRES runs. */
 static bool is_enough(void *arg, int iterations, const void *d) {
   judgement *j = arg;
   const course *c = j->c;
@@ -282,11 +282,11 @@ static bool is_enough(void *arg, int iterations, const void *d) {
   return error <= c->tolerance;
 }
 
-/* The backward error falls about as the norm of the residual does; by what it may be ahead of it. */
+/* The backward error falls about as fast as the norm of the residual; at most by this factor faster. */
 #define AHEAD 10
 
-/* FGMRES, restarted while it halves the error. One restart may fail to: what solves some rows may spoil
- * others, which the next one sees to. */
+/* Runs FGMRES, restarted while it halves the error. One restart may fail to do so: while solving some rows,
+ * it may spoil others, which the next restart corrects. */
 static tristar_status iterate(course *c) {
   tristar_status status = TRISTAR_OK;
   const tsi_refinement *r = c->r;
@@ -321,9 +321,9 @@ out:
   return status;
 }
 
-#define SPANS 0.75 /* exponent of eps: the smallest entry of b beside the largest */
+#define SPANS 0.75 /* exponent of eps: smallest entry of b relative to the largest */
 
-/* Do entries of b, other than zeros, differ so much that rows of small ones may count as solved? */
+/* Do nonzero entries of b differ so much that rows of small entries may count as solved? */
 static bool differ_widely(const tsi_refinement *r, const void *b) {
   const tsi_sparse_kernels *kernels = r->kernels;
   const double largest = tsi_scaled_size(r, b, r->row_scale),
@@ -342,19 +342,18 @@ static double scaled_bound(const tsi_refinement *r) {
   return tsi_team_largest(r->system->team, largest);
 }
 
-/* Are terms of A x so much larger than b that A looks nearly singular as it is scaled, though x solves all
- * rows that count? The scaling may not suit the values. */
+/* Are terms of A x so much larger than b that scaled A looks nearly singular, although x solves all rows that
+ * count? Then the scaling may not suit the values. */
 static bool looks_nearly_singular(const course *c, double error) {
   const tsi_refinement *r = c->r;
   return error <= aim(c) &&
          !(scaled_bound(r) * cbrt(r->kernels->epsilon) <= tsi_scaled_size(r, c->b, r->row_scale));
 }
 
-/* A row whose terms are smaller than the rounding errors of the largest unknowns counts as solved. Where
- * units differ widely, or entries of b, or A only looks nearly singular, such a row means as much as any
- * other: corrections go on until these rows are solved as well, or get no better. *error: the backward error
- * of x.
- */
+/* A row whose terms are smaller than the rounding errors of the largest unknowns counts as solved. Such a row
+ * counts like any other if units differ widely, or entries of b do, or A only looks nearly singular. Then
+ * corrections continue until these rows are solved as well, or no longer improve. *error: the backward error
+ * of x. */
 static tristar_status settle(const course *c, double *error) {
   tsi_refinement strict = *c->r;
   const tsi_system *system = strict.system;
@@ -391,8 +390,7 @@ static void keep_largest(double *largest, double value) {
   *largest = tsi_larger(*largest, value);
 }
 
-/* The user's number of the row that a member has at place i < n; of the members' ones the smallest. -1: there
- * is none. */
+/* The user's number of the row at local index i < n; the smallest of all members. -1: there is none. */
 static int64_t find_row(const tsi_refinement *r, bool of_x, tsi_index i) {
   const tsi_system *system = r->system;
   double row = INFINITY;
@@ -401,7 +399,7 @@ static int64_t find_row(const tsi_refinement *r, bool of_x, tsi_index i) {
   return isfinite(row) ? (int64_t)row : -1;
 }
 
-/* Where numbers have left the range, once the backward error is none. */
+/* Names the numbers that have left the range, after the backward error is not finite. */
 static tristar_status fail_not_finite(const tsi_refinement *r, const void *b, const void *x) {
   tsi_env *env = r->system->env;
   const tsi_index n = r->system->n;
@@ -428,16 +426,16 @@ static tristar_status fail_not_finite(const tsi_refinement *r, const void *b, co
            (long long)of_sum, (long long)r->column);
 }
 
-/* The residual of x as it is scaled, relative to b: up to rounding errors of sqrt(eps). Terms of A x that are
- * much larger than b leave a residual of rounding errors, or none at all, whatever x is. There it is computed
- * with more digits, and is at least the rounding errors that these leave. */
+/* The residual of x in the row scaling, relative to b, up to rounding errors of sqrt(eps). If terms of A x
+ * are much larger than b, the residual consists of rounding errors, or is zero, for any x. Then it is
+ * computed with more digits, and is at least the rounding errors of these. */
 static tristar_status measure_residual(const tsi_refinement *r, const void *b, const void *x,
                                        double *residual) {
   const tsi_sparse_kernels *kernels = r->kernels;
   const double size = tsi_scaled_size(r, b, r->row_scale), bound = scaled_bound(r);
   *residual = 0;
   if (size <= 0) return r->system->team->failure;
-  const double spread = r->system->singular ? r->spread : 1; /* tsi_refine_singular looks at all rows */
+  const double spread = r->system->singular ? r->spread : 1; /* tsi_refine_singular tests all rows */
   const bool hidden = !(kernels->epsilon * bound * spread <= sqrt(kernels->epsilon) * size);
   if (hidden) TSI_TRY(tsi_system_precise_residual(r->system, r->op, b, x, r->residual.vector));
   *residual = tsi_scaled_size(r, r->residual.vector, r->row_scale) / size;
@@ -460,7 +458,7 @@ tristar_status tsi_refine(const tsi_refinement *r, const void *b, void *x,
     c.leave = true;
     TSI_TRY(look(&c, &c.best));
     TSI_TRY(iterate(&c));
-    TSI_TRY(tsi_residual_find(&r->residual, b, x, &c.best.error)); /* of all rows */
+    TSI_TRY(tsi_residual_find(&r->residual, b, x, &c.best.error)); /* for all rows */
   }
   if (options->max_steps > 0) TSI_TRY(settle(&c, &c.best.error));
   const bool settles = r->system->singular && options->max_steps > 0;

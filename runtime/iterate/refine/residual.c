@@ -1,4 +1,4 @@
-/* Residuals of a system (residual.h); tristar_residual: what is left of B, and how well X solves. */
+/* Residuals of a system (residual.h); tristar_residual: residuals and backward errors of X. */
 #include "runtime/iterate/refine/residual.h"
 
 #include <inttypes.h>
@@ -7,7 +7,7 @@
 #include "runtime/iterate/refine/system_plan.h"
 #include "runtime/solve/request.h"
 
-#define PENDING (-1) /* the first row sum, until the sums are there */
+#define PENDING (-1) /* value of the first row sum until the sums are computed */
 
 static bool is_pending(const tsi_residual *r) {
   return r->system->n > 0 && r->row_sum[0] < 0;
@@ -23,7 +23,7 @@ static tristar_status make_sums(const tsi_residual *r) {
   return TRISTAR_OK;
 }
 
-/* Makes the sums together with the first residual. */
+/* Computes the sums together with the first residual. */
 static tristar_status find_with_sums(const tsi_residual *r, const void *b, const void *x) {
   const tsi_system *system = r->system;
   TSI_OWNED char *work = NULL;
@@ -60,9 +60,9 @@ void tsi_residual_finish(tsi_residual *r) {
   TSI_FREE(r->system->env, r->vector);
 }
 
-/* Three weights of columns are more than the kernels know. The second half of the sums becomes, for this x,
- * the smaller norm of the rows by ones and by the scaling of an import: those sums are in the third and the
- * fourth quarter. */
+/* The kernels support two weights of columns, not three. For this x, the second half of the sums becomes the
+ * smaller row norm: by ones, or by the scaling of an import. Those sums are in the third and fourth
+ * quarter. */
 static void unite_sums(const tsi_residual *r, const void *x, tsi_sizes *sizes) {
   const tsi_system *system = r->system;
   const tsi_index n = system->n;
@@ -73,7 +73,7 @@ static void unite_sums(const tsi_residual *r, const void *x, tsi_sizes *sizes) {
   sizes->plain = 1;
 }
 
-/* The sizes that backward errors of x need. No term of a system of order zero is a rounding error. */
+/* The sizes that backward errors of x need. In a system with n = 0 no term counts as a rounding error. */
 static tsi_sizes sizes_of(const tsi_residual *r, const void *x) {
   const tsi_system *system = r->system;
   tsi_sizes sizes = {.n = r->strict ? 0 : system->team->n, .with_weights = r->column_weight != NULL};

@@ -1,26 +1,26 @@
 /* Schur complements: see tristar_schur.h.
  *
- * With the panels of the unknowns S being those of a unit matrix, L and U of the factor are
+ * With a unit matrix in the panels of the unknowns S, L and U of the factor are
  *
  *   [ L_II    ]        [ U_II  U_IS ]
  *   [ L_SI  I ]        [        I   ]
  *
- * so a solve with L leaves the right-hand side of the Schur complement in the rows of S, and a solve with U
- * takes the solution there. Scaled: S' = R S C, g' = R g, x' = C^-1 x.
+ * So a solve with L leaves the right-hand side of the Schur complement in the rows of S, and a solve with U
+ * starts from the solution there. Scaled: S' = R S C, g' = R g, x' = C^-1 x.
  *
  * If pivots of A_II were perturbed, though A_II is regular, L and U are factors of another matrix. Then the
- * complement, its right-hand sides and solutions are computed by refined solves with the system
+ * complement, its right-hand sides and solutions are computed by products with A and refined solves. The
+ * system of these solves is
  *
  *   [ A_II    ]
- *   [      D  ]     with the diagonal D that the scaling brings to one,
+ *   [      D  ]     with the diagonal D that the scaling brings to one.
  *
- * whose factors L and U are, but for the perturbed pivots, and by products with A. The same system has the
- * condition of A_II.
+ * Its factors are L and U, except for the perturbed pivots. It also has the condition of A_II.
  *
  * Reads   a factor with a Schur complement, the caller's vectors.
  * Writes  the caller's vectors; tsi_schur_refine: the complement, stats.schur_refined and stats.solve_error.
- * Invariant: stats.schur_refined says which way computed the complement, and which way condenses and
- * expands. */
+ * Invariant: stats.schur_refined shows whether refined solves computed the complement; condensing and
+ * expanding use the same way. */
 #include <inttypes.h>
 #include <math.h>
 
@@ -33,7 +33,7 @@
 #include "runtime/solve/request.h"
 #include "tristar_schur.h"
 
-enum { COLUMNS_MOST = 16 }; /* of refined solves at a time */
+enum { COLUMNS_MOST = 16 }; /* largest number of columns of refined solves at a time */
 
 static tristar_status need_schur(const tristar_factor_t *factor) {
   if (factor->analysis->schur_count == 0)
@@ -42,7 +42,7 @@ static tristar_status need_schur(const tristar_factor_t *factor) {
   return tsi_factor_need_values(factor);
 }
 
-/* An array of `rows` rows with the leading dimension ld. */
+/* Checks an array of `rows` rows with the leading dimension ld. */
 static tristar_status check_array(const tsi_env *env, const char *name, const void *array, int64_t ld,
                                   int64_t rows, int64_t nrhs) {
   if (nrhs < 0) TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "nrhs is %" PRId64, nrhs);
@@ -57,7 +57,7 @@ static double scale_of(const double *scale, tsi_index i) {
   return scale ? scale[i] : 1;
 }
 
-/* Entry (i, j) of the complement, in the units of A. */
+/* Reads entry (i, j) of the complement, in the units of A. */
 static void load(const tristar_factor_t *factor, tsi_index i, tsi_index j, double entry[2]) {
   const tristar_analysis_t *an = factor->analysis;
   const double r = 1 / scale_of(factor->row_scale, an->schur[i]),
@@ -90,8 +90,8 @@ out:
   return tsi_answer(&factor->ts->env, status);
 }
 
-/* to_k = from_k / scale[row of unknown k]: nrhs columns; entry k of `from` or `to` is entry first + k of a
- * column of theirs. */
+/* to_k = from_k / scale[row of unknown k] for nrhs columns. from_first, to_first: index of entry 0 in a
+ * column. */
 static void move(const tristar_factor_t *factor, const double *scale, int64_t nrhs, const void *from,
                  int64_t ld_from, tsi_index from_first, void *to, int64_t ld_to, tsi_index to_first) {
   const tristar_analysis_t *an = factor->analysis;
@@ -131,7 +131,7 @@ static void copy_columns(const tristar_factor_t *factor, int64_t nrhs, const voi
            column);
 }
 
-/* The rows of S of x, as they are. */
+/* Copies x_S to the rows of S of x, unchanged. */
 static void put_unknowns(const tristar_factor_t *factor, int64_t nrhs, const void *x_s, int64_t ldxs, void *x,
                          int64_t ldx) {
   const tristar_analysis_t *an = factor->analysis;
@@ -151,7 +151,7 @@ static tristar_status sweep_backward(tristar_plan_t *plan, tristar_op op, int64_
        tsi_analysis_schur_first(factor->analysis));
   if (factor->inverse) TSI_TRY(solve_part(plan, op, TRISTAR_PART_D, nrhs, x, ldx, x, ldx));
   TSI_TRY(solve_part(plan, op, by_rows ? TRISTAR_PART_U : TRISTAR_PART_L, nrhs, x, ldx, x, ldx));
-  put_unknowns(factor, nrhs, x_s, ldxs, x, ldx); /* single factors would round them */
+  put_unknowns(factor, nrhs, x_s, ldxs, x, ldx); /* again, since single factors have rounded x_S */
   return TRISTAR_OK;
 }
 
@@ -160,10 +160,10 @@ static tristar_status sweep_backward(tristar_plan_t *plan, tristar_op op, int64_
 typedef struct eliminated {
   tristar_plan_t *plan;
   tsi_system_functions functions;
-  tsi_plan_system s; /* refers to what is above and below */
-  bool *stays;       /* n: is the row one of S? */
+  tsi_plan_system s; /* refers to the other members */
+  bool *stays;       /* n: does the row belong to S? */
   double *d;         /* schur_count: the entries of D */
-  /* Lines as those of the pattern. */
+  /* The matrix by lines, like the pattern. */
   tsi_count *ptr;
   tsi_index *index;
   char *values;
@@ -177,7 +177,7 @@ static void release(eliminated *e) {
   tsi_release(tsi_take(&e->values));
 }
 
-/* Within the range of numbers. */
+/* The entry of D for a row, limited to the range of numbers. */
 static double find_d(const tristar_factor_t *factor, tsi_index row) {
   const double most = tsi_scalar_is_single((char)factor->analysis->pattern->scalar) ? 0x1p120 : 0x1p1000;
   const double d = tsi_scaled(1, 1 / scale_of(factor->row_scale, row), 1 / scale_of(factor->col_scale, row));
@@ -202,7 +202,7 @@ static void fill_lines(const tristar_factor_t *factor, eliminated *e) {
   e->ptr[pattern->n] = at;
 }
 
-/* x_I = op(A_II)^-1 b_I: with x_S = 0. x_S = D^-1 b_S afterwards. x may be b. */
+/* x_I = op(A_II)^-1 b_I, by sweeps with x_S = 0. Afterwards x_S = D^-1 b_S. x may be b. */
 static tristar_status solve(void *context, tristar_op op, int64_t nrhs, const void *b, int64_t ldb, void *x,
                             int64_t ldx) {
   const eliminated *e = context;
@@ -268,7 +268,7 @@ tristar_status tsi_schur_measure(tristar_plan_t *plan) {
 
 /* ---- Refined solves ------------------------------------------------------------------------------------ */
 
-/* Some columns at a time. */
+/* Refined solves of up to COLUMNS_MOST columns at a time. */
 typedef struct refined {
   eliminated system;
   char *b, *x; /* n x columns each */
@@ -298,7 +298,7 @@ static void clear_unknowns(const tristar_factor_t *factor, int64_t columns, void
                        (const double[]){0, 0});
 }
 
-/* x_I = op(A_II)^-1 b_I, x_S = 0. Overwrites b_S. Errors: ACCURACY; those of tsi_solve_refined. */
+/* x_I = op(A_II)^-1 b_I, x_S = 0. Overwrites b_S. Errors: ACCURACY, those of tsi_solve_refined. */
 static tristar_status solve_refined(refined *r, tristar_op op, int64_t columns,
                                     tristar_refine_result *result) {
   tristar_plan_t *plan = r->system.plan;
@@ -312,7 +312,7 @@ static tristar_status solve_refined(refined *r, tristar_op op, int64_t columns,
   return tsi_refined_judge(&plan->ts->env, r->system.s.system.kernels, false, plan->options.accuracy, result);
 }
 
-/* y is b, for tristar_schur_expand. */
+/* Sets y = b, which tristar_schur_expand needs. */
 static tristar_status condense_refined(tristar_plan_t *plan, tristar_op op, int64_t nrhs, const void *b,
                                        int64_t ldb, void *y, int64_t ldy, void *g, int64_t ldg) {
   const tristar_factor_t *factor = plan->factor;
@@ -362,8 +362,8 @@ static tristar_status expand_refined(tristar_plan_t *plan, tristar_op op, int64_
 
 /* ---- The complement by refined solves ------------------------------------------------------------------ */
 
-/* Of a symmetric kind the upper triangle mirrors the lower one, and the diagonal has no rounding errors. Rows
- * and columns of L U have scalings of their own. */
+/* For a symmetric kind, mirrors the lower triangle to the upper one and removes rounding errors from the
+ * diagonal. This is done in the units of A, since rows and columns of L U have separate scalings. */
 static void mirror(const tristar_factor_t *factor) {
   const tristar_analysis_t *an = factor->analysis;
   const tristar_symmetry symmetry = an->pattern->symmetry;
@@ -379,7 +379,7 @@ static void mirror(const tristar_factor_t *factor) {
     }
 }
 
-/* Columns first .. first + columns - 1: of X = A_II^-1 A_IS, then of A_SS - A_SI X. */
+/* Computes columns first .. first + columns - 1 of X = A_II^-1 A_IS, then of A_SS - A_SI X. */
 static tristar_status find_columns(refined *r, tsi_index first, tsi_index columns,
                                    tristar_refine_result *result) {
   const tristar_factor_t *factor = r->system.plan->factor;

@@ -1,9 +1,8 @@
 /* Verdict on the rows that are eliminated before a Schur complement: tsi_schur_judge (judge.h).
  *
- * If pivots of a regular A_II were perturbed, refined solves compute the complement anew (schur.c).
+ * If pivots of a regular A_II were perturbed, refined solves compute the complement again (schur.c).
  *
- * Reads   a factor with a Schur complement.   Writes  its stats, and the complement where solves compute it.
- */
+ * Reads   a factor with a Schur complement.   Writes  its stats, and the complement if solves compute it. */
 #include <math.h>
 
 #include "runtime/base/scalars.h"
@@ -22,15 +21,15 @@ static double unit_of(const tristar_factor_t *factor, tristar_op op, tsi_index i
   return scale_of(op == TRISTAR_N ? factor->col_scale : factor->row_scale, i);
 }
 
-/* Entry i of an x, in units that the scaling suggests. */
+/* Entry i of a given x, in units of the scaling. */
 static double known_x(const tristar_factor_t *factor, tristar_op op, tsi_index i) {
   return (fmod(i * 0.6180339887498949, 1) - 0.5) * unit_of(factor, op, i);
 }
 
-/* The largest of the trial solves. */
+/* The largest errors of the trial solves. */
 typedef struct trials {
   double error;      /* backward error */
-  double of_x, of_y; /* error of x, size of op(A_II)^-1 b_I, in units that the scaling suggests */
+  double of_x, of_y; /* error of x, size of op(A_II)^-1 b_I, in units of the scaling */
 } trials;
 
 static void measure(const tristar_factor_t *factor, tristar_op op, const void *x, void *y, trials *t) {
@@ -48,7 +47,7 @@ static void measure(const tristar_factor_t *factor, tristar_op op, const void *x
   }
 }
 
-/* Solves op(A) x = b for an x that is known, with x_S given. */
+/* Solves op(A) x = b for a known x, with given x_S. */
 static tristar_status try_solve(tristar_plan_t *plan, tristar_op op, trials *t) {
   const tristar_factor_t *factor = plan->factor;
   const tristar_analysis_t *an = factor->analysis;
@@ -80,14 +79,14 @@ static tristar_status try_solve(tristar_plan_t *plan, tristar_op op, trials *t) 
   return TRISTAR_OK;
 }
 
-/* Do solutions with perturbed pivots of a regular A_II differ from those with A_II? */
+/* Do perturbed pivots of a regular A_II change solutions? */
 static bool spoils(const tristar_factor_t *factor, const trials *t, double epsilon) {
   return factor->stats.perturbed_pivots > 0 && !factor->stats.singular && !(t->of_x <= pow(epsilon, 0.25));
 }
 
-/* Does an A_II with small pivots spoil solutions? The x of a regular A_II is known. That of a singular one
- * has null vectors: they are large if rounding errors made them, and so is the solution for b_I if A_IS has a
- * part outside of the range of A_II, so that there is no complement. */
+/* Does an A_II with small pivots make solutions inaccurate? If A_II is regular, x is known. If it is
+ * singular, x contains null vectors, which are large if rounding errors made them. The solution for b_I is
+ * large, too, if A_IS has a component outside of the range of A_II; then there is no complement. */
 static tristar_status judge_trials(const tristar_factor_t *factor, const trials *t, double epsilon) {
   const tristar_factor_stats *stats = &factor->stats;
   const tsi_env *env = &factor->ts->env;
@@ -123,7 +122,7 @@ tristar_status tsi_schur_judge(tristar_factor_t *factor, bool may_refine) {
   trials t = {.error = 0};
   const bool refuse = an->options.singular == TRISTAR_SINGULAR_REFUSE;
   const double epsilon = tsi_sparse_kernels_select(an->factor_scalar)->epsilon;
-  if (stats->schur_refined) return TRISTAR_OK; /* judged before */
+  if (stats->schur_refined) return TRISTAR_OK; /* was judged before */
   if (stats->perturbed_pivots > 0 && refuse && !may_refine)
     TSI_FAIL(env, TRISTAR_ERR_SINGULAR,
              "%lld pivots of the rows that are eliminated are smaller than rounding errors, next to row %d "

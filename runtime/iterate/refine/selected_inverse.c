@@ -2,12 +2,12 @@
  *
  * Z is the inverse of the scaled and permuted matrix B (analysis.h): (A^-1)_rc = C_r Z(j, i) R_c for the
  * final column j of r and the final row i of c. An entry belongs to the supernode of the lower of both
- * numbers, and has a place if the other one is in its front. The recursion visits supernodes from the last
- * one to the first, so parents before children: the rows of a front behind its supernode are rows of the
- * parent's front, where their part of Z is.
+ * numbers. It has a place if the other number is in the front of this supernode. The recursion visits
+ * supernodes from the last to the first, so parents before children. The rows of a front below its supernode
+ * are rows of the parent's front, so their part of Z is copied from there.
  *
- * Where pivots were perturbed, or solves lose digits, both ways do. Then each column of the entries is a
- * solution with a unit vector that is refined, and one that is not accurate is an error.
+ * If pivots were perturbed, or solves lose digits, both ways lose digits. Then each column of the entries is
+ * computed by a refined solve with a unit vector. An inaccurate solution is an error.
  *
  * Reads   a plan and its factor.   Writes  the caller's values, plan->stats.inverse_solves. */
 #include <inttypes.h>
@@ -26,16 +26,17 @@
 #include "runtime/solve/request.h"
 #include "tristar_inverse.h"
 
-enum { BLOCK = 64, REFINED_BLOCK = 16 }; /* unit vectors that are solved with together */
+enum { BLOCK = 64, REFINED_BLOCK = 16 }; /* unit vectors of one solve; of one refined solve */
 
-/* What is asked for. */
+/* The requested entries. */
 typedef struct wanted {
   tristar_plan_t *plan;
   tsi_count count;
   const tsi_index *row, *column; /* of A^-1 */
   void *values;                  /* count */
-  tsi_index *supernode;          /* count: that has its place; TSI_NONE: unit vectors find the entry */
-  bool refined;                  /* Solutions with unit vectors are refined. */
+  tsi_index *supernode; /* count: the supernode that has the place of the entry; TSI_NONE: computed by unit
+                           vectors */
+  bool refined;         /* Solutions with unit vectors are refined. */
 } wanted;
 
 static double epsilon_of(const tristar_factor_t *factor) {
@@ -47,12 +48,13 @@ static double most_of(const tristar_factor_t *factor) {
   return tsi_acceptable_error(epsilon_of(factor));
 }
 
-/* Entries have the accuracy of solves with the scaled matrix, whatever the units. */
+/* Do solves need refinement? Entries must have the accuracy of solves with the scaled matrix, for any
+ * units. */
 static bool needs_refinement(const tristar_factor_t *factor) {
   return factor->stats.perturbed_pivots > 0 || !(factor->scaled_error <= most_of(factor));
 }
 
-/* The supernode that has the place of entry (j, i) of Z; TSI_NONE: it has none. */
+/* Returns the supernode that has the place of entry (j, i) of Z; TSI_NONE: there is no place. */
 static tsi_index find_place(const tristar_analysis_t *an, const tsi_index *owner, tsi_index j, tsi_index i) {
   const tsi_symbolic *sy = an->symbolic;
   const tsi_index s = owner[tsi_index_min(i, j)], other = i < j ? j : i;
@@ -63,8 +65,8 @@ static tsi_index find_place(const tristar_analysis_t *an, const tsi_index *owner
   return s;
 }
 
-/* order: the entries k with a key[k] other than TSI_NONE, those of key i from first[i] to first[i + 1] - 1;
- * first: keys + 1 zeros. */
+/* Sorts the entries k with a key[k] other than TSI_NONE. In `order`, entries with key i are at first[i] ..
+ * first[i + 1] - 1. first: keys + 1 zeros before. */
 static void sort_entries(tsi_count count, const tsi_index *key, tsi_index keys, tsi_count *first,
                          tsi_count *order) {
   for (tsi_count k = 0; k < count; k++)
@@ -82,11 +84,11 @@ typedef struct recursion {
   const tristar_factor_t *factor;
   const tsi_selected_kernels *kernels;
   const tsi_kernels *sweep;
-  bool *needed;        /* by supernode: it has an entry, or a descendant that has */
-  tsi_index *left;     /* by supernode: needed children that are yet to come */
-  void **z;            /* by supernode: its part of Z, f x f */
-  tsi_index *position; /* in the parent's front, of the largest front */
-  tsi_index *identity; /* 0, 1, ... : rows of a panel in the workspace */
+  bool *needed;        /* for each supernode: it or a descendant has an entry */
+  tsi_index *left;     /* for each supernode: number of needed children not visited yet */
+  void **z;            /* for each supernode: its part of Z, f x f */
+  tsi_index *position; /* rows in the parent's front; sized for the largest front */
+  tsi_index *identity; /* 0, 1, ...: row numbers of a panel in the workspace */
   void *lower, *upper; /* workspaces of a panel */
   void *scratch;
 } recursion;
@@ -128,7 +130,8 @@ static tristar_status begin(recursion *r) {
   return TRISTAR_OK;
 }
 
-/* The rows of Z behind the supernode come from the parent, which is freed after its last child. */
+/* Allocates a front and copies the rows of Z below the supernode from the parent. The parent's front is freed
+ * after its last child. */
 static tristar_status open_front(tsi_env *env, recursion *r, tsi_index s) {
   const tsi_symbolic *sy = r->factor->analysis->symbolic;
   const tsi_index parent = sy->parent[s], m = rows_of(sy, s), f = front_of(sy, s);
@@ -140,7 +143,7 @@ static tristar_status open_front(tsi_env *env, recursion *r, tsi_index s) {
   return TRISTAR_OK;
 }
 
-/* The kernels of a solve applied to a unit matrix. */
+/* Applies the kernels of a solve to a unit matrix. */
 static void apply(const recursion *r, tsi_index p, bool upper, void *x) {
   const tristar_factor_t *factor = r->factor;
   const tsi_panels *panels = factor->analysis->panels;
@@ -156,7 +159,7 @@ static void apply(const recursion *r, tsi_index p, bool upper, void *x) {
                     upper || !factor->pivoted ? NULL : factor->pivots, w, x, r->scratch);
 }
 
-/* Errors: CANCELLED. */
+/* Computes the front of a supernode. Errors: CANCELLED. */
 static tristar_status run_front(tsi_env *env, const recursion *r, tsi_index s) {
   const tristar_factor_t *factor = r->factor;
   const tristar_analysis_t *an = factor->analysis;
@@ -185,7 +188,7 @@ static tristar_status run_front(tsi_env *env, const recursion *r, tsi_index s) {
   return TRISTAR_OK;
 }
 
-/* Entry k, at its place in Z, in the units of A. */
+/* Copies entry k from its place in Z, in the units of A. */
 static void take(const wanted *w, const recursion *r, tsi_count k) {
   const tristar_factor_t *factor = r->factor;
   const tristar_analysis_t *an = factor->analysis;
@@ -240,7 +243,7 @@ static tristar_status recurse(tsi_env *env, const wanted *w, bool *needed) {
 
 /* ---- Solves with unit vectors -------------------------------------------------------------------------- */
 
-/* Numbers of `list` that is marked, ascending; place[i]: where i is in it. */
+/* Writes the marked numbers to `list`, ascending; at[i]: index of i in the list. Returns their number. */
 static int64_t list_marked(tsi_index n, const bool *mark, int64_t *list, tsi_index *at) {
   int64_t count = 0;
   for (tsi_index i = 0; i < n; i++)
@@ -251,7 +254,7 @@ static int64_t list_marked(tsi_index n, const bool *mark, int64_t *list, tsi_ind
   return count;
 }
 
-/* Solutions with unit vectors: entry row[k], column[c] is at k + c * rows of x. */
+/* Solutions with unit vectors. x has the entries (row[k], column[c]) at index k + c * rows. */
 typedef struct unit_block {
   int64_t columns;
   const int64_t *column;
@@ -299,7 +302,7 @@ static tristar_status solve_units_refined(const wanted *w, const unit_block *u) 
   return TRISTAR_OK;
 }
 
-/* Entries order[from] .. order[to - 1], whose columns are those of `column`. */
+/* Computes the entries order[from] .. order[to - 1], which have these columns. */
 static tristar_status solve_block(tsi_env *env, const wanted *w, const tsi_count *order, tsi_count from,
                                   tsi_count to, int64_t columns, const int64_t *column) {
   const tristar_factor_t *factor = w->plan->factor;
@@ -367,7 +370,7 @@ static tristar_status solve_rest(tsi_env *env, const wanted *w) {
 
 /* ---- The choice ---------------------------------------------------------------------------------------- */
 
-/* Finds places, and the supernodes that the recursion needs. */
+/* Finds the places of entries and the supernodes that the recursion needs. */
 static tristar_status find_places(tsi_env *env, const wanted *w, bool *needed) {
   const tristar_analysis_t *an = w->plan->factor->analysis;
   const tsi_symbolic *sy = an->symbolic;
@@ -383,8 +386,8 @@ static tristar_status find_places(tsi_env *env, const wanted *w, bool *needed) {
   return TRISTAR_OK;
 }
 
-/* Is the work of unit vectors less? Each column costs the products with the panels on its path, in both
- * directions. */
+/* Is the work of solves with unit vectors less? Each column costs the products with the panels on its path,
+ * in both directions. */
 static tristar_status takes_solves(tsi_env *env, const wanted *w, const bool *needed, bool *solves) {
   const tristar_analysis_t *an = w->plan->factor->analysis;
   const tsi_symbolic *sy = an->symbolic;
@@ -405,9 +408,9 @@ static tristar_status takes_solves(tsi_env *env, const wanted *w, const bool *ne
   return TRISTAR_OK;
 }
 
-/* An entry of the recursion is a sum of products of two entries of L with one of the inverse. Where pivots
- * have grown by g, these are up to g^2 times as large as their sum, which loses as many digits; a solve loses
- * g. */
+/* In the recursion an entry is a sum of products of two entries of L with one of the inverse. If pivots have
+ * grown by g, the products are up to g^2 times as large as their sum, which loses as many digits. A solve
+ * loses only g. */
 static bool has_grown(const tristar_factor_t *factor) {
   return factor->stats.growth > pow(epsilon_of(factor), -1.0 / 6);
 }

@@ -1,29 +1,29 @@
 /* The verdict on a solution of a singular system: tsi_refine_singular (refinement.h).
  *
- * Job. Null vectors in x can hide that b has a part outside of the range of A, in rows that the factors scale
- * down. They can also be so large that rounding errors of A x exceed b. A solution without null vectors
- * settles both: its backward error is large if b has such a part, whatever the rows are scaled by. It takes
- * the place of an x that is worse, or large beside b. It is not needed where the residual is small whatever
- * the rows are scaled by. An x that stays large has at least the residual that rounding errors of A x leave.
- * Where units differ widely, the solution without null vectors is taken if it solves the system: x may be
- * large in some unknowns though it is not in the norm of all.
+ * Job. Null vectors in x can hide that b has a component outside of the range of A, in rows that the factors
+ * scale down. They can also be so large that rounding errors of A x exceed b. A solution without null vectors
+ * settles both cases: its backward error is large if b has such a component, in any row scaling. It replaces
+ * an x that is worse, or large relative to b. It is not needed if the residual is small in any row scaling.
+ * An x that stays large has at least the residual that rounding errors of A x cause. If units differ widely,
+ * the solution without null vectors is used if it solves the system: x may be large in some unknowns although
+ * its norm is not.
  *
- * Blocks that share neither rows nor unknowns, such as the components of a graph, are systems of their own. A
- * scaling may make all entries of b and x of a block large or small beside those of others. So sizes are
- * compared within a block, and blocks are solved together only if their b are of one size.
+ * Blocks that share neither rows nor unknowns, such as the components of a graph, are separate systems. A
+ * scaling may make all entries of b and x of a block large or small relative to other blocks. So sizes are
+ * compared within a block, and blocks are solved together only if their b have similar sizes.
  *
- * Reads   a system, b.   Writes  x, work of its own. */
+ * Reads   a system, b.   Writes  x, its own work arrays. */
 #include <math.h>
 
 #include "runtime/iterate/refine/fgmres.h"
 #include "runtime/iterate/refine/refinement.h"
 
-#define LARGE 100   /* |A| |x| beside b: x may hold null vectors if it is beyond that, and */
-#define DIGITS 0.25 /* exponent of 1 / eps: beyond that */
-#define TOGETHER 6  /* powers of two between b of blocks that are solved together */
+#define LARGE 100   /* |A| |x| relative to b: x may contain null vectors if it exceeds LARGE and */
+#define DIGITS 0.25 /* this power of 1 / eps */
+#define TOGETHER 6  /* exponent of two: ratio of the b of blocks that are solved together */
 
-/* The backward error of x. Rows whose unknowns are nothing but rounding errors have one of about 1: it is
- * that without such unknowns, and so is x, if that one is smaller. copy: scratch. */
+/* The backward error of x. Rows whose unknowns consist of rounding errors have an error of about 1. So the
+ * error is also computed for x without such unknowns; the better x is kept. copy: scratch. */
 static tristar_status look_without_noise(const tsi_refinement *projected, const tsi_projection *projection,
                                          const void *b, void *x, void *copy, double *error) {
   const size_t bytes = (size_t)projected->system->n * projected->kernels->scalar_bytes;
@@ -38,7 +38,8 @@ static tristar_status look_without_noise(const tsi_refinement *projected, const 
   return TRISTAR_OK;
 }
 
-/* The solution without null vectors, x: its backward error, and its residual as the factors scale it. */
+/* Computes x, the solution without null vectors, its backward error, and its residual in the scaling of the
+ * factors. */
 static tristar_status solve_projected(const tsi_refinement *r, tsi_projection *projection, const void *b,
                                       void *x, const tristar_refine_options *options,
                                       tristar_refine_result *result) {
@@ -64,17 +65,17 @@ static tristar_status solve_projected(const tsi_refinement *r, tsi_projection *p
 
 /* ---- Blocks -------------------------------------------------------------------------------------------- */
 
-/* What is measured of each block. */
+/* Sizes that are measured for each block. */
 typedef enum size { SIZE_B, SIZE_RESIDUAL, SIZE_TERMS, SIZES } size;
 
 typedef struct blocks {
   const tsi_refinement *r;
-  tsi_index *of; /* 2 n: of the rows, and of the unknowns */
+  tsi_index *of; /* 2 n: block of each row, then of each unknown */
   tsi_index count;
-  double *largest[SIZES]; /* count: of b, b - A x and |A| |x| */
-  tsi_index *group;       /* count: blocks are solved together that have the same number, from 1 */
+  double *largest[SIZES]; /* count each: largest entries of b, b - A x and |A| |x| */
+  tsi_index *group;       /* count: blocks with the same number, from 1 on, are solved together */
   double *real;           /* n, scratch */
-  char *b, *x, *other;    /* n scalars each: those of a group; scratch */
+  char *b, *x, *other;    /* n scalars each: b and x of a group; scratch */
 } blocks;
 
 static void finish(blocks *k) {
@@ -98,8 +99,8 @@ static void unite(tsi_index *parent, tsi_index one, tsi_index other) {
   parent[one > other ? one : other] = one > other ? other : one;
 }
 
-/* A matrix of many processes is one block, and so is one of more rows than blocks can be counted for. Stored
- * zeros connect nothing. */
+/* Finds the blocks. Stored zeros connect nothing. A distributed matrix counts as one block, and so does one
+ * with too many rows. */
 static void find_blocks(blocks *k) {
   const tsi_system *system = k->r->system;
   const tsi_sparse_kernels *kernels = k->r->kernels;
@@ -118,7 +119,7 @@ static void find_blocks(blocks *k) {
       unite(k->of, lines ? j : i, n + (lines ? i : j));
       if (a->symmetry != TRISTAR_GENERAL) unite(k->of, lines ? i : j, n + (lines ? j : i));
     }
-  for (tsi_index i = 0; alone && i < 2 * n; i++) /* the root of a block comes first */
+  for (tsi_index i = 0; alone && i < 2 * n; i++) /* the root of a block has its smallest number */
     k->of[i] = k->of[i] == i ? k->count++ : k->of[k->of[i]];
   if (!alone) k->count = 1;
 }
@@ -145,7 +146,7 @@ static tristar_status begin_groups(blocks *k) {
   return tsi_team_agree(k->r->system->team, status);
 }
 
-/* The largest |scale_i value_i| of each block. */
+/* Computes the largest |scale_i value_i| of each block. */
 static void measure(const blocks *k, const double *value, const double *scale, size which) {
   double *largest = k->largest[which];
   for (tsi_index c = 0; c < k->count; c++) largest[c] = 0;
@@ -156,7 +157,7 @@ static void measure(const blocks *k, const double *value, const double *scale, s
   for (tsi_index c = 0; c < k->count; c++) largest[c] = tsi_team_largest(k->r->system->team, largest[c]);
 }
 
-/* The largest share of b of its block; where b is zero, of b as a whole. */
+/* The largest ratio to b of the same block; if that b is zero, to the whole b. */
 static double share_of_b(const blocks *k, size which) {
   double share = 0, whole = 0;
   for (tsi_index c = 0; c < k->count; c++) whole = fmax(whole, k->largest[SIZE_B][c]);
@@ -167,17 +168,17 @@ static double share_of_b(const blocks *k, size which) {
   return share;
 }
 
-/* Shares of b that x leaves. */
+/* Ratios to b. */
 typedef struct shares {
-  double residual, terms; /* of b - A x and |A| |x|, as rows are scaled */
-  double plain_terms;     /* without a scaling */
+  double residual, terms; /* of b - A x and |A| |x|, in the row scaling */
+  double plain_terms;     /* of |A| |x| without a scaling */
 } shares;
 
-/* r->residual is that of x. */
+/* Computes the ratios for x; r->residual belongs to x. */
 static tristar_status look(const blocks *k, const void *b, shares *s) {
   const tsi_refinement *r = k->r;
   const tsi_index n = r->system->n;
-  for (int plain = 1; plain >= 0; plain--) { /* last as rows are scaled, which take_group() needs */
+  for (int plain = 1; plain >= 0; plain--) { /* last in the row scaling, which take_group() needs */
     const double *scale = plain ? NULL : r->row_scale;
     r->kernels->part(n, b, TSI_PART_MAGNITUDE, k->real);
     measure(k, k->real, scale, SIZE_B);
@@ -192,7 +193,7 @@ static tristar_status look(const blocks *k, const void *b, shares *s) {
 
 /* ---- Verdict ------------------------------------------------------------------------------------------- */
 
-/* Is x so large that it may hold null vectors? */
+/* Is x so large that it may contain null vectors? */
 static bool is_large(const tsi_refinement *r, double terms) {
   return !(terms <= fmax(LARGE, pow(r->kernels->epsilon, -DIGITS)));
 }
@@ -202,8 +203,9 @@ static bool is_solved(const tsi_refinement *r, const tristar_refine_result *foun
   return found->backward_error <= limit && found->residual <= limit;
 }
 
-/* Tries projections for k->b: with the factors, and where that gives no solution of a small system, or one
- * that is large because null vectors were missed, the direct one. found: of k->x; *tried: there is one. */
+/* Tries projections for k->b: first with the factors. For a small system the direct one follows if that gave
+ * no solution, or one that is large because null vectors were missed. found: errors of k->x; *tried: k->x was
+ * computed. */
 static tristar_status try_projections(const blocks *k, const tristar_refine_options *options,
                                       tristar_refine_result *found, bool *tried) {
   const tsi_refinement *r = k->r;
@@ -226,7 +228,8 @@ static tristar_status try_projections(const blocks *k, const tristar_refine_opti
   return TRISTAR_OK;
 }
 
-/* Gives blocks that have no group this one: those near the largest b. false: all others have b = 0. */
+/* Assigns this group to blocks without a group whose b is near the largest. Returns false if all the others
+ * have b = 0. */
 static bool take_group(const blocks *k, tsi_index group) {
   double largest = 0;
   for (tsi_index c = 0; c < k->count; c++)
@@ -236,15 +239,15 @@ static bool take_group(const blocks *k, tsi_index group) {
   return largest > 0;
 }
 
-/* Sets entries of other groups to zero; of: the blocks of the entries. */
+/* Sets entries of other groups to zero. of: block of each entry. */
 static void leave_group(const blocks *k, const tsi_index *of, tsi_index group, void *x) {
   const tsi_index n = k->r->system->n;
   for (tsi_index i = 0; i < n; i++) k->real[i] = k->group[of[i]] == group;
   k->r->kernels->scale(n, x, k->real, false);
 }
 
-/* x = a solution without null vectors, group by group; where b of a block is zero, zeros. found: the worst
- * errors; *tried: one could be tried for all. */
+/* x = a solution without null vectors, group by group; zero in blocks with b = 0. found: the largest errors;
+ * *tried: all groups could be tried. */
 static tristar_status solve_groups(blocks *k, const void *b, void *x, const tristar_refine_options *options,
                                    tristar_refine_result *found, bool *tried) {
   const tsi_refinement *r = k->r;
@@ -277,7 +280,7 @@ tristar_status tsi_refine_singular(const tsi_refinement *r, const void *b, void 
   bool tried;
   TSI_OWNED char *other = NULL;
   TSI_TRY(begin(r, &k));
-  TSI_TRY(look(&k, b, &s)); /* where x is not large, rounding errors of its residual are small beside b */
+  TSI_TRY(look(&k, b, &s)); /* if x is not large, rounding errors of its residual are small relative to b */
   *residual = tsi_larger(*residual, s.residual);
   const bool large = is_large(r, tsi_larger(s.terms, s.plain_terms));
   const bool fine = *residual <= limit && *error <= limit;

@@ -1,12 +1,13 @@
 /* Products with op(A): see system.h.
  *
- * Rows of op(A) that are here give their rows of the result, and read entries of x that other members have.
- * Columns that are here read x here, and give parts of results that other members have. */
+ * With op N, a member computes its rows of the result and reads entries of x of other members. With T and C,
+ * its rows of A are columns of op(A): it reads its own x, and adds contributions to entries of other
+ * members. */
 #include "runtime/iterate/refine/system.h"
 
 #include "runtime/factor/scaling_work.h"
 
-/* What the codelets make of a vector; b NULL but for a residual. */
+/* A product by the codelets. b is NULL except for a residual. */
 typedef void product(const tsi_system *system, tristar_op op, const void *b, const void *x, void *y);
 
 static void residual(const tsi_system *system, tristar_op op, const void *b, const void *x, void *y) {
@@ -50,10 +51,10 @@ static void add_indices(tsi_count n, const tsi_count *place, const void *from, v
   for (tsi_count i = 0; i < n; i++) ((tsi_index *)to)[place[i]] += ((const tsi_index *)from)[i];
 }
 
-/* A vector as the product reads or makes it; NULL: there is none. */
+/* A vector that a product reads; NULL: none. */
 typedef struct operand {
   const void *vector;
-  size_t bytes; /* of an entry */
+  size_t bytes; /* size of an entry */
 } operand;
 
 static tristar_status multiply(const tsi_system *system, product *make, tristar_op op, const void *b,
@@ -101,7 +102,7 @@ tristar_status tsi_system_count_terms(const tsi_system *system, tristar_op op, t
 
 /* ---- Scaling without units ----------------------------------------------------------------------------- */
 
-/* All entries are here. */
+/* The scaling if all entries are on this process. */
 static tristar_status bring_all_together(const tsi_system *system, double *row, double *column) {
   const tsi_sparse *a = &system->a;
   const tsi_index n = a->n;
@@ -131,16 +132,16 @@ static tristar_status bring_all_together(const tsi_system *system, double *row, 
   return TRISTAR_OK;
 }
 
-/* Entries of some rows are here. Lines are these rows and, behind them, the columns that belong to the
- * entries of vectors here. */
+/* Sums for distributed rows. Lines are the rows of this process, followed by the columns of its entries of
+ * vectors. */
 typedef struct shared_squares {
   const tsi_system *system;
-  const int *exponent; /* Of the entries. */
-  const double *count; /* Of the entries of lines. */
+  const int *exponent; /* Exponent of each entry. */
+  const double *count; /* Number of entries of each line. */
   tristar_status failure;
 } shared_squares;
 
-/* What the entries of a line are counted by, or add to it. */
+/* What each entry adds to the sum of its line. */
 typedef enum addend { ADD_ONES, ADD_EXPONENTS, ADD_CROSSING } addend;
 
 static double addend_of(const shared_squares *s, addend what, tsi_count p, const double *crossing,
@@ -149,14 +150,14 @@ static double addend_of(const shared_squares *s, addend what, tsi_count p, const
   return what == ADD_ONES ? 1 : what == ADD_EXPONENTS ? s->exponent[p] : crossing[i];
 }
 
-/* sum: of the entries of each line. of: exponents of the lines that cross them; ADD_CROSSING only. Sums are
- * exact (scaling_means.c). take and room may use the same memory: rows come first. */
+/* sum: sum over the entries of each line. of: exponents of the crossing lines, only for ADD_CROSSING. Sums
+ * are exact (scaling_means.c). take and room may use the same memory, so rows come first. */
 static tristar_status add_entries(const shared_squares *s, addend what, const double *of, double *sum) {
   const tsi_system *system = s->system;
   const tsi_system_functions *f = system->functions;
   const tsi_sparse *a = &system->a;
   const tsi_index n = system->n;
-  const void *all = NULL; /* Of the columns. */
+  const void *all = NULL; /* Values of the columns. */
   if (what == ADD_CROSSING) TSI_TRY(f->take(system->context, sizeof *of, of + n, &all));
   for (tsi_index j = 0; j < n; j++)
     for (tsi_count p = a->ptr[j]; p < a->ptr[j + 1]; p++) sum[j] += addend_of(s, what, p, all, a->index[p]);

@@ -1,4 +1,4 @@
-/* The system of a plan, and of a factor: see system_plan.h. */
+/* The system of a plan, or of a factor: see system_plan.h. */
 #include "runtime/iterate/refine/system_plan.h"
 
 #include "runtime/iterate/refine/projection.h"
@@ -38,7 +38,7 @@ void tsi_factor_system_create(const tristar_factor_t *factor, tsi_plan_system *s
                            .functions = &functions};
 }
 
-/* Any thread may ask. */
+/* May be called by any thread. */
 static tristar_status need_kept(tristar_plan_t *plan, tsi_kept_vectors **kept) {
   tristar_status status = TRISTAR_OK;
   pthread_mutex_lock(&plan->lock);

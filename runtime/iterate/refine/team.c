@@ -3,7 +3,7 @@
 
 #include <math.h>
 
-/* false: members cannot reach each other. */
+/* Returns false if members cannot reach each other. */
 static bool gather(tsi_team *team, int count, const double *mine) {
   if (team->failure == TRISTAR_OK) team->failure = team->gather(team->context, count, mine, team->all);
   return team->failure == TRISTAR_OK;

@@ -1,18 +1,18 @@
-/* From a factorization to a verdict: see verdict.h. */
+/* The steps from a factorization to a verdict: see verdict.h. */
 #include "runtime/iterate/refine/verdict.h"
 
 #include <math.h>
 
 #include "runtime/iterate/refine/judge.h"
 
-/* Do inverted diagonal blocks spoil solves, whether or not the right-hand sides of a trial show it? */
+/* Do inverted diagonal blocks make solves inaccurate, even if no trial shows it? */
 static bool inverts_uselessly(const tristar_factor_t *factor) {
   const double epsilon = tsi_sparse_kernels_select(factor->analysis->factor_scalar)->epsilon;
   return factor->inverse_growth * sqrt(epsilon) > 1 ||
          (tsi_factor_inverts_badly(factor) && tsi_factor_loses_digits(factor));
 }
 
-/* Would substitution serve them? */
+/* Would substitution help? */
 static bool should_substitute(const tristar_factor_t *factor) {
   return factor->analysis->options.inverse == TRISTAR_INVERSE_DIAGONAL && inverts_uselessly(factor);
 }
@@ -29,14 +29,15 @@ static tristar_status judge(tsi_verdict *v, bool last) {
   return v->functions->judge(v, last);
 }
 
-/* The new factor has a verdict of its own. */
+/* Computes a new factor, which needs a new verdict. */
 static tristar_status factor_again(tsi_verdict *v, bool substitute) {
   TSI_TRY(v->functions->factor_again(v, substitute));
   v->factor->loss = 0;
   return TRISTAR_OK;
 }
 
-/* GROWTH_MATCH: another analysis, for these values, if the matching does not suit them. */
+/* Judges a first factorization. With GROWTH_MATCH it makes another analysis, for these values, if the
+ * matching does not suit them. */
 static tristar_status judge_first(tsi_verdict *v) {
   tsi_env *env = &v->factor->ts->env;
   tristar_status status = judge(v, v->suits || !tsi_judge_can_match(v->factor->analysis));
@@ -58,8 +59,8 @@ static tristar_status judge_first(tsi_verdict *v) {
 
 /* ---- The second opinion on a matrix that looks singular ------------------------------------------------ */
 
-/* Is there a doubt whether it is? Pivots can look like rounding errors, and conditions bad, because neither
- * the matching nor the scaling suits the values. */
+/* May the matrix be regular? Pivots can look like rounding errors, and conditions bad, because neither the
+ * matching nor the scaling suits the values. */
 static bool may_be_regular(const tristar_factor_t *factor, tristar_status status) {
   const tristar_analysis_t *an = factor->analysis;
   if (an->schur_count > 0)
@@ -72,12 +73,12 @@ static bool may_be_regular(const tristar_factor_t *factor, tristar_status status
          an->stats.method != TRISTAR_METHOD_LLT;
 }
 
-/* Is there no factor that could stay? */
+/* Is there no factor that could be kept? */
 static bool has_no_factor(const tristar_factor_t *factor) {
   return factor->dependent || factor->analysis->schur_count > 0;
 }
 
-/* A regular matrix, and a factor of it that stays. other: a good factor. */
+/* Keeps the factor of a matrix that the other factor proves regular. other: a good factor. */
 static tristar_status keep_factor(const tsi_verdict *v, tristar_status status,
                                   const tristar_factor_t *other) {
   tristar_factor_t *factor = v->factor;
@@ -91,7 +92,8 @@ static tristar_status keep_factor(const tsi_verdict *v, tristar_status status,
     TSI_FAIL(env, status, "%.200s; with a matching, which MATCHING_OFF forbids, it is regular",
              tsi_error_text(env));
   factor->stats.singular = 0;
-  factor->stats.solve_error = fmax(factor->stats.solve_error, 1); /* solves refine, whatever trials said */
+  factor->stats.solve_error =
+      fmax(factor->stats.solve_error, 1); /* solves are refined, even if trials were accurate */
   factor->misfit = true;
   factor->stats.reciprocal_condition = other->stats.reciprocal_condition;
   if (!v->is_quiet)
@@ -103,8 +105,8 @@ static tristar_status keep_factor(const tsi_verdict *v, tristar_status status,
   return TRISTAR_OK;
 }
 
-/* A matrix that looks singular, though it is not, is factored by the other analysis. replace: the factor has
- * no plans, which rely on its analysis. */
+/* Factors a matrix that looks singular with the other analysis, if it is regular. replace: the factor has no
+ * plans, which rely on its analysis. */
 static tristar_status reconsider(tsi_verdict *v, tristar_status status, bool replace) {
   const tristar_factor_t *other;
   tsi_failure first;
@@ -124,10 +126,11 @@ static tristar_status reconsider(tsi_verdict *v, tristar_status status, bool rep
   return judge(v, true);
 }
 
-/* Growth alone is no evidence of a singular matrix: solves with such factors show no null vector. */
+/* Replaces SINGULAR by ACCURACY if growth is the only evidence: solves with such factors show no null
+ * vector. */
 static tristar_status doubt(const tsi_verdict *v, tristar_status status) {
   if (status != TRISTAR_ERR_SINGULAR || v->factor == NULL || !tsi_judge_leaves_no_digit(v->factor) ||
-      v->factor->analysis->options.matching == TRISTAR_MATCHING_OFF) /* which has a remedy of its own */
+      v->factor->analysis->options.matching == TRISTAR_MATCHING_OFF) /* MATCHING_OFF has its own remedy */
     return status;
   TSI_FAIL(
       &v->factor->ts->env, TRISTAR_ERR_ACCURACY,
