@@ -1,4 +1,4 @@
-/* Messages and counted memory for adapters, which are libraries of their own: see tristar_adapter.h.
+/* Messages and counted memory for adapters, which are separate libraries: see tristar_adapter.h.
  *
  * Reads   the context, the factor's pointer to its context.
  * Writes  the message and the memory counters of the context. */

@@ -1,11 +1,12 @@
-/* Factors from elsewhere: tristar_import_supernodal, tristar_reimport, but for the verdict on them (judge.h).
+/* Factors of other libraries: tristar_import_supernodal, tristar_reimport, without the verdict on them
+ * (judge.h).
  *
- * Job. Find supernodes of the given factors (partition/given), pack their values (import_values), and make a
- * factor that plans and solves cannot tell from the library's own.
+ * Job. Find supernodes of the given factors (partition/order/imported_structure.h), pack their values
+ * (import_values.h), and make a factor that plans and solves use like the library's own factors.
  *
  * Reads   tristar_factors, whose arrays it borrows during the call.
  * Writes  an analysis (imported) and a factor.
- * Invariants: those of analysis.h and factor.h; no pivots; factor order is the given order. */
+ * Invariants: those of analysis.h and factor.h; no pivots; the order of the factor is the given order. */
 #include <float.h>
 #include <inttypes.h>
 #include <math.h>
@@ -19,9 +20,9 @@
 
 #define RELAX 0.6 /* as in tsi_symbolic_options_init */
 
-/* Columns of a panel of given LU factors. Where the other solver accepted small pivots, entries of the
- * inverted diagonal blocks grow with their width; blocks this narrow lose little accuracy (kkt3d from KLU:
- * errors of 1e-10 instead of 2e-9) for at most a fifth of the speed. */
+/* Columns of a panel of given LU factors. If the other solver accepted small pivots, entries of the inverted
+ * diagonal blocks grow with their width. Blocks of this width lose little accuracy (kkt3d from KLU: errors of
+ * 1e-10 instead of 2e-9), and cost at most a fifth of the speed. */
 #define LU_PANEL_WIDTH 16
 
 void tristar_triangle_init(tristar_triangle *triangle) {
@@ -55,7 +56,7 @@ static tristar_status check_factors(tsi_env *env, const tristar_factors *f, tsi_
   return TRISTAR_OK;
 }
 
-/* lower, upper: which triangles there are. */
+/* lower, upper: the triangles that `f` contains. */
 static tristar_status read_given(tsi_env *env, const tristar_factors *f, bool lower, bool upper, given *g) {
   g->factors = f;
   TSI_TRY(check_factors(env, f, &g->n));
@@ -89,7 +90,7 @@ tristar_status tsi_import_order(tsi_env *env, const tsi_symbolic *sy, const int6
   return TRISTAR_OK;
 }
 
-/* The pattern of the matrix, or an empty one. */
+/* Makes the pattern of the matrix, or an empty one. */
 static tristar_status take_pattern(tsi_env *env, const given *g, tsi_pattern **out) {
   const tristar_view *matrix = g->factors->matrix;
   if (matrix != NULL) {
@@ -181,7 +182,7 @@ tristar_status tsi_import_check_scale(tsi_env *env, tsi_index n, const double *s
   return TRISTAR_OK;
 }
 
-/* from NULL: ones. */
+/* Sets one scaling. from NULL: ones. */
 static tristar_status import_scale(tsi_env *env, tsi_index n, const double *from, const char *name,
                                    double **to) {
   if (from != NULL) TSI_TRY(tsi_import_check_scale(env, n, from, name));
@@ -201,9 +202,9 @@ tristar_status tsi_import_scales(tsi_env *env, tsi_index n, const double *row_sc
   return import_scale(env, n, column_scale, "column_scale", &factor->col_scale);
 }
 
-/* Pivots of a block that are far apart stand for units that are, or for growth. Trial solves with the matrix
- * show what that costs (judge.h). Without it b and what it becomes may have entries of any size, of which
- * products with an inverse lose the small ones. */
+/* Pivots of a block that differ widely are caused by units, or by growth. Trial solves with the matrix show
+ * the loss (judge.h). Without the matrix, b and intermediate vectors may have entries of any size. Products
+ * with an inverse lose the small ones. */
 static void judge_pivots(tristar_factor_t *factor, bool with_matrix, double ratio) {
   const tristar_analysis_t *an = factor->analysis;
   const double epsilon = tsi_sparse_kernels_select(an->factor_scalar)->epsilon;
@@ -229,7 +230,7 @@ static tristar_status fill_panels(tsi_env *env, const given *g, tristar_factor_t
   return TRISTAR_OK;
 }
 
-/* Blocks whose inverses would spoil solves are not inverted. */
+/* Fills the panels. If inverses of blocks would make solves inaccurate, the blocks are not inverted. */
 static tristar_status fill_first(tsi_env *env, const given *g, tristar_factor_t *factor) {
   TSI_TRY(fill_panels(env, g, factor));
   if (!tsi_factor_inverts_badly(factor)) return TRISTAR_OK;
@@ -248,7 +249,7 @@ tristar_status tsi_import_check_inverses(const tristar_factor_t *factor) {
       "by substitution");
 }
 
-/* Scalings, D, the matrix. The factor is valid afterwards. */
+/* Sets scalings, D and the matrix. The factor is valid afterwards. */
 static tristar_status fill(tsi_env *env, const given *g, tristar_factor_t *factor) {
   const tristar_analysis_t *an = factor->analysis;
   const tristar_factors *f = g->factors;
@@ -313,7 +314,7 @@ tristar_status tsi_import_structure(tristar_t *ts, const tristar_factors *factor
   return TRISTAR_OK;
 }
 
-/* The matrix that comes with new values must have the pattern of the first one. */
+/* The matrix given with new values must have the pattern of the first one. */
 static tristar_status check_same_matrix(tsi_env *env, const given *g, const tristar_factor_t *factor) {
   const tsi_pattern *pattern = factor->analysis->pattern;
   TSI_OWNED tsi_pattern *now = NULL;

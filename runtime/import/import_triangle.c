@@ -1,12 +1,12 @@
-/* A triangular matrix alone: tristar_import_triangle, tristar_import_csr.
+/* A single triangular matrix: tristar_import_triangle, tristar_import_csr.
  *
- * Job. Take the triangle out of a view. If most of its columns belong to supernodes it becomes a factor of
- * panels (import.c), else one that is solved row by row (row_factor.h), cut as partition/cut/row_chunks.h
- * says.
+ * Job. Extract the triangle from a view. If most of its columns belong to supernodes it becomes a factor of
+ * panels (import.c). Otherwise it becomes a factor that is solved row by row (row_factor.h), with a cut of
+ * partition/cut/row_chunks.h.
  *
  * Reads   a view, during the call.
  * Writes  an analysis (imported) and a factor, whose matrix is the triangle.
- * Invariants: those of analysis.h and factor.h; no pivots; factor order is the given order. */
+ * Invariants: those of analysis.h and factor.h; no pivots; the order of the factor is the given order. */
 #include "runtime/base/clock.h"
 #include "runtime/base/options.h"
 #include "runtime/import/import.h"
@@ -20,7 +20,7 @@
 
 /* ---- Row by row ---------------------------------------------------------------------------------------- */
 
-/* Takes over the pattern of the matrix, also on failure. */
+/* Takes ownership of the pattern of the matrix, also on failure. */
 static tristar_status analyze_rows(tristar_t *ts, tsi_pattern *pattern, const tsi_row_cut *cut,
                                    const tristar_triangle_options *o, tristar_analysis_t **out) {
   tristar_status status = TRISTAR_OK;
@@ -55,8 +55,8 @@ out:
   return status;
 }
 
-/* The streams of T, whose arrays the rows own if they are not those of the matrix. Takes over the cut, also
- * on failure. */
+/* Makes the streams of T. The rows own the arrays of T if these are not arrays of the matrix. Takes ownership
+ * of the cut, also on failure. */
 static tristar_status fill_rows(tsi_env *env, tsi_permuted_triangle *t, const tsi_lines *lines,
                                 tsi_row_cut *cut, bool lower, tristar_factor_t *factor) {
   const char letter = factor->analysis->factor_scalar;
@@ -69,7 +69,7 @@ static tristar_status fill_rows(tsi_env *env, tsi_permuted_triangle *t, const ts
   TSI_TRY(tsi_row_factor_fill(env, letter, lower ? "L" : "U", &t->known, factor->rows));
   TSI_FREE(env, t->known.diagonal);
   if (t->later) return TRISTAR_OK;
-  const tsi_row_sweep *sweep; /* that of solves with T itself */
+  const tsi_row_sweep *sweep; /* the sweep of solves with T itself */
   TSI_TRY(tsi_row_factor_sweep(env, factor->rows, !lower, &sweep));
   factor->stats.factor_bytes =
       (size_t)lines->ptr[lines->n] *
@@ -77,7 +77,7 @@ static tristar_status fill_rows(tsi_env *env, tsi_permuted_triangle *t, const ts
   return TRISTAR_OK;
 }
 
-/* Takes over all but the lines' arrays, which are the pattern's, also on failure. */
+/* Takes ownership of t and cut, also on failure. The arrays of `lines` belong to the pattern. */
 static tristar_status import_rows(tristar_t *ts, tsi_permuted_triangle *t, const tsi_lines *lines,
                                   tsi_row_cut *cut, const tristar_triangle_options *o,
                                   tristar_factor_t **out) {
@@ -149,7 +149,8 @@ static tsi_lines lines_of(const tsi_pattern *pattern, bool lower) {
   return (tsi_lines){pattern->n, pattern->ptr, pattern->index, lower != pattern->by_rows};
 }
 
-/* Takes over T, also on failure. choice: of its lines, or of the columns that it was made of. */
+/* Takes ownership of T, also on failure. choice: for its lines, or for the columns from which they were
+ * made. */
 static tristar_status import_triangle(tristar_t *ts, tsi_permuted_triangle t,
                                       const tristar_triangle_options *o, const tsi_row_choice *choice,
                                       tristar_factor_t **out) {
@@ -252,8 +253,8 @@ static tristar_status check_options(tsi_env *env, const tristar_view *view,
   return tsi_partition_check(env, o->partition);
 }
 
-/* Where several cores are to share the work, and the columns can be read where they lie: they become rows, if
- * the order is found sooner from these, or are copied. */
+/* Takes the columns directly from the arrays of the view, if possible, for a solve on several cores. They are
+ * converted to rows if that yields an order sooner; otherwise they are copied. */
 static tristar_status take_columns(tristar_t *ts, const tristar_view *view, const tristar_triangle_options *o,
                                    tsi_permuted_triangle *t, tsi_row_choice *choice) {
   tsi_env *env = &ts->env;
@@ -276,7 +277,7 @@ static tristar_status take_columns(tristar_t *ts, const tristar_view *view, cons
   return TRISTAR_OK;
 }
 
-/* T, by rows where an order is found sooner from them. Errors: nothing is to be finished then. */
+/* Makes T, by rows if that yields an order sooner. After an error the caller has nothing to finish. */
 static tristar_status take_view(tristar_t *ts, const tristar_view *view, const tristar_triangle_options *o,
                                 tsi_permuted_triangle *t, tsi_row_choice *choice) {
   tristar_status status = TRISTAR_OK;

@@ -1,4 +1,4 @@
-/* Scatters given columns into dense blocks, inverts and packs them: see import_values.h. */
+/* Scatters given columns to dense blocks, inverts and packs them: see import_values.h. */
 #include "runtime/import/import_values.h"
 
 #include <math.h>
@@ -14,16 +14,16 @@ typedef struct importer {
   const tsi_sparse_kernels *sparse;
   const char *name;
   tsi_inverse inverse;
-  const void *middle;   /* as in the header */
-  double growth, ratio; /* of blocks so far */
+  const void *middle;   /* see the header */
+  double growth, ratio; /* maxima over the blocks so far */
   char *stream;
-  tsi_index *place; /* n: row of the current front */
-  tsi_index *owner; /* n: the supernode that place was set for */
-  tsi_index *row;   /* rows of the column at hand */
+  tsi_index *place; /* n: row in the current front */
+  tsi_index *owner; /* n: the supernode for which `place` is valid */
+  tsi_index *row;   /* rows of the current column */
   void *scratch;    /* a diagonal block */
 } importer;
 
-/* What a column of the triangle is in the given factor. */
+/* The user's term for a column of the triangle. */
 static const char *line_of(const importer *im) {
   return *im->name == 'U' ? "row" : "column";
 }
@@ -41,7 +41,7 @@ static tristar_status allocate(importer *im) {
   return TRISTAR_OK;
 }
 
-/* Where the rows of supernode s are in its front. */
+/* Computes the positions of the rows of supernode s in its front. */
 static void place_rows(importer *im, tsi_index s) {
   const tsi_symbolic *sy = im->structure->symbolic;
   tsi_index at = 0;
@@ -55,7 +55,7 @@ static void place_rows(importer *im, tsi_index s) {
   }
 }
 
-/* Adds given column perm[j] to the front of supernode s. */
+/* Adds the given column perm[j] to the front of supernode s. */
 static tristar_status add_column(importer *im, const tsi_front *front, tsi_index s, tsi_index j) {
   const tsi_symbolic *sy = im->structure->symbolic;
   const tsi_triangle *t = im->triangle;
@@ -76,7 +76,7 @@ static tristar_status add_column(importer *im, const tsi_front *front, tsi_index
   return TRISTAR_OK;
 }
 
-/* The largest ratio of the entries first .. first + count - 1 on the diagonal of a front, or of `middle`. */
+/* The largest ratio of entries first .. first + count - 1 on the diagonal of a front, or in `middle`. */
 static double ratio_of(const importer *im, const tsi_front *front, tsi_index s, tsi_index first,
                        tsi_index count, bool of_middle) {
   const tsi_symbolic *sy = im->structure->symbolic;

@@ -1,4 +1,4 @@
-/* From a view to T, from T to A: see permuted_triangle.h. */
+/* Makes T from a view, and A from T: see permuted_triangle.h. */
 #include "runtime/import/permuted_triangle.h"
 
 #include "runtime/import/import.h"
@@ -18,7 +18,7 @@ static tristar_status take_permuted(tsi_env *env, const tristar_view *view, cons
                                     tsi_permuted_triangle *t) {
   TSI_OWNED tsi_index *row = NULL, *row_place = NULL, *column = NULL, *column_place = NULL;
   TSI_CLEANUP(tsi_permuted_triangle_finish)
-  tsi_permuted_triangle all = {.pattern = NULL}; /* all entries: of the view, and moved to where T has them */
+  tsi_permuted_triangle all = {.pattern = NULL}; /* all entries: as in the view, and in the order of T */
   if (view->symmetry != TRISTAR_GENERAL)
     TSI_FAIL(env, TRISTAR_ERR_UNSUPPORTED, "a permuted triangle in a matrix that is not GENERAL");
   TSI_TRY(tsi_pattern_create(env, view, &all.matrix));
@@ -81,7 +81,7 @@ tristar_status tsi_permuted_triangle_turn(tsi_env *env, bool lower, tsi_permuted
   return TRISTAR_OK;
 }
 
-/* Divides entries (r, c) by row_scale[r] and column_scale[c]. */
+/* Divides each entry (r, c) by row_scale[r] and column_scale[c]. */
 static void unscale(const tsi_pattern *matrix, const tristar_triangle_options *o, void *values) {
   const tsi_sparse_kernels *sparse = tsi_sparse_kernels_select(matrix->scalar);
   const double *of_line = matrix->by_rows ? o->row_scale : o->column_scale,

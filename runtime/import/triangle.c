@@ -1,4 +1,4 @@
-/* Brings given triangular factors to one form: see triangle.h. */
+/* Converts given triangular factors to one form: see triangle.h. */
 #include "runtime/import/triangle.h"
 
 #include <inttypes.h>
@@ -24,13 +24,14 @@ static tristar_status check_arrays(tsi_env *env, tsi_index n, const tristar_tria
   return TRISTAR_OK;
 }
 
-/* First and last-but-one position of line j. */
+/* Positions of line j: begin .. end - 1. */
 static void line(const tristar_triangle *t, int64_t j, int64_t *begin, int64_t *end) {
   *begin = at(t->ptr, t->ptr_bits, j);
   *end = t->end ? at(t->end, t->ptr_bits, j) : at(t->ptr, t->ptr_bits, j + 1);
 }
 
-/* The other index of entry p of line j; lines is "column" or "row". lower: it must not be less than j. */
+/* Reads and checks the other index of entry p of line j. below: it must not be less than j; otherwise it must
+ * not exceed j. */
 static tristar_status read_index(tsi_env *env, tsi_index n, const tristar_triangle *t, int64_t j, int64_t p,
                                  bool below, const char *name, tsi_index *i) {
   const int64_t other = at(t->index, t->index_bits, p);
@@ -67,7 +68,7 @@ static tristar_status allocate(tsi_env *env, tsi_index n, tsi_count entries, boo
   return TRISTAR_OK;
 }
 
-/* L by columns, U by rows: lines become columns. */
+/* L by columns, U by rows: the lines are the columns. */
 static tristar_status take_lines(tsi_env *env, tsi_index n, size_t scalar_bytes, const tristar_triangle *t,
                                  const char *name, tsi_triangle *out) {
   tsi_count entries, to = 0;
@@ -84,7 +85,7 @@ static tristar_status take_lines(tsi_env *env, tsi_index n, size_t scalar_bytes,
   return TRISTAR_OK;
 }
 
-/* L by rows, U by columns: transposed. Rows come out ascending. */
+/* L by rows, U by columns: transposes them. The rows of a column ascend. */
 static tristar_status transpose_lines(tsi_env *env, tsi_index n, const tristar_triangle *t, const char *name,
                                       tsi_triangle *out) {
   tsi_count entries, to = 0;
@@ -118,7 +119,7 @@ static tristar_status transpose_lines(tsi_env *env, tsi_index n, const tristar_t
   return TRISTAR_OK;
 }
 
-/* Supernode s: its columns and where its rows are. */
+/* Reads and checks the columns of supernode s and the position of its rows. */
 static tristar_status read_supernode(tsi_env *env, tsi_index n, const tristar_triangle *t, int64_t s,
                                      const char *name, tsi_index *first, tsi_index *end, int64_t *rows,
                                      int64_t *height) {
@@ -147,7 +148,7 @@ static tristar_status read_supernode(tsi_env *env, tsi_index n, const tristar_tr
   return TRISTAR_OK;
 }
 
-/* Columns of a supernode share its rows. */
+/* Makes columns from supernodes; the columns of one share its rows. */
 static tristar_status take_supernodes(tsi_env *env, tsi_index n, size_t scalar_bytes,
                                       const tristar_triangle *t, const char *name, tsi_triangle *out) {
   tsi_count entries = 0, to = 0;
@@ -183,7 +184,8 @@ static bool shares(const tsi_triangle *t, tsi_index j) {
   return j > 0 && t->ptr[j] == t->ptr[j - 1] + 1 && t->count[j - 1] > 1;
 }
 
-/* Sorts the rows of column j in out, drops the diagonal and repetitions; returns how many are left. */
+/* Copies the rows of column j to `out`, sorted, without the diagonal and repetitions. Returns their
+ * number. */
 static tsi_index sort_column(const tsi_triangle *t, tsi_index j, tsi_index *out) {
   const tsi_index *row = t->row + t->ptr[j];
   tsi_index count = 0;
@@ -197,7 +199,7 @@ static tsi_index sort_column(const tsi_triangle *t, tsi_index j, tsi_index *out)
   return (tsi_index)tsi_sort_unique(out, count);
 }
 
-/* Fills structure. Only supernodes share rows, and without source; their columns keep sharing. */
+/* Computes `structure`. Only columns of supernodes share rows; they do so here, too. */
 static tristar_status describe(tsi_env *env, tsi_triangle *t, bool supernodes) {
   tsi_columns *c = &t->structure;
   tsi_count entries = 0, to = 0;

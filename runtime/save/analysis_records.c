@@ -41,7 +41,7 @@ static const tsi_field analysis_fields[] = {
 #define P(member) TSI_FIELD(tsi_pattern, member)
 static const tsi_field pattern_fields[] = {P(n), P(by_rows), P(scalar), P(symmetry), P(given)};
 
-/* The symbolic structure of a side, and the width of its panels. */
+/* The symbolic structure of one side, and the width of its panels. */
 typedef struct side {
   tsi_symbolic symbolic;
   tsi_index width_max;
@@ -168,7 +168,7 @@ static tristar_status take_side(tsi_source *source, tsi_index n, tsi_structure *
   return tsi_place_panels(env, out->panels, &out->panel_values);
 }
 
-/* Have both sides the same columns, supernodes and tree? */
+/* Do both sides have the same columns, supernodes and tree? */
 static bool are_alike(const tsi_structure *one, const tsi_structure *other) {
   const tsi_symbolic *a = one->symbolic, *b = other->symbolic;
   const size_t n = (size_t)a->n, count = (size_t)a->count, index = sizeof(tsi_index);
@@ -177,7 +177,7 @@ static bool are_alike(const tsi_structure *one, const tsi_structure *other) {
          memcmp(a->parent, b->parent, count * index) == 0;
 }
 
-/* The order `name`, a permutation; where it is missing, that of the structure. */
+/* Reads the order `name`, a permutation. If it is missing, uses the order of the structure. */
 static tristar_status take_order(tsi_source *source, const char *name, const tsi_symbolic *sy,
                                  tsi_index **out) {
   const tsi_index n = sy->n;
@@ -206,7 +206,7 @@ static tristar_status check_figures(const tsi_source *source, tristar_analysis_t
   TSI_DAMAGED(source, "%s", "an option of the analysis is unknown");
 }
 
-/* Of a matching: powers of two. */
+/* Checks scalings of a matching: powers of two. */
 static tristar_status check_scale(const tsi_source *source, tsi_index n, const double *scale) {
   int exponent;
   for (tsi_index i = 0; scale != NULL && i < n; i++)
@@ -219,7 +219,7 @@ static tristar_status take_analysis(tsi_source *source, tristar_analysis_t *an) 
   tsi_structure structure = {NULL, NULL, NULL};
   tristar_analysis_options_init(&an->options);
   TSI_TRY(TSI_TAKE_FIELDS(source, "analysis", analysis_fields, an));
-  if (an->options.ordering == TRISTAR_ORDERING_CALLBACK) /* the function is not here */
+  if (an->options.ordering == TRISTAR_ORDERING_CALLBACK) /* the callback function was not saved */
     an->options.ordering = TRISTAR_ORDERING_USER;
   an->stats.ordering_reason = an->options.ordering == TRISTAR_ORDERING_AUTO ? "the analysis was loaded" : "";
   TSI_TRY(take_pattern(source, &an->pattern));

@@ -45,7 +45,7 @@ static const tsi_field factor_fields[] = {
     F(stats.unstable_pivots),
 };
 
-/* Scalars of the stream of L or U. */
+/* Number of scalars in the stream of L or U. */
 static tsi_count stream_size(const tristar_analysis_t *an, bool upper) {
   const tsi_structure side = tsi_analysis_structure(an, upper ? tsi_analysis_sides(an) - 1 : 0);
   return side.panel_values[side.panels->count];
@@ -92,14 +92,14 @@ static tristar_status take_scale(tsi_source *source, const char *name, tsi_index
   TSI_DAMAGED(source, "an entry of \"%s\" is zero or not finite", name);
 }
 
-/* Is entry `at` of scalars of this type zero? */
+/* Is scalar `at` of this type zero? */
 static bool is_zero(const void *scalars, char type, tsi_count at) {
   double part[2];
   tsi_scalar_read(type, scalars, (size_t)at, part);
   return part[0] == 0 && part[1] == 0;
 }
 
-/* Both columns of a pivot of order 2 are in one panel. */
+/* Checks that both columns of a pivot of order 2 are in one panel. */
 static tristar_status check_pairs(const tsi_source *source, const tsi_panels *panels, char type,
                                   const void *inverse) {
   for (tsi_index p = 0; inverse != NULL && p < panels->count; p++)
@@ -120,7 +120,7 @@ tristar_status tsi_pivots_check(const tsi_source *source, const tsi_panels *pane
   return check_pairs(source, panels, type, inverse);
 }
 
-/* pivot_order and position: of the pivots, or the given order of an import. */
+/* Sets pivot_order and position: from the pivots, or, for an import, the given order. */
 static tristar_status order_pivots(tsi_source *source, tristar_factor_t *factor) {
   const tristar_analysis_t *an = factor->analysis;
   const tsi_index n = an->symbolic->n;
@@ -136,7 +136,7 @@ static tristar_status order_pivots(tsi_source *source, tristar_factor_t *factor)
   return TRISTAR_OK;
 }
 
-/* Has the factor what its method needs? */
+/* Does the factor have all parts that its method needs? */
 static tristar_status check_parts(const tsi_source *source, const tristar_factor_t *factor) {
   const tristar_analysis_t *an = factor->analysis;
   const bool lu = tsi_analysis_is_lu(an), ldlt = an->stats.method == TRISTAR_METHOD_LDLT;

@@ -11,7 +11,7 @@
 #include "runtime/base/threads.h"
 #include "runtime/context/context.h"
 
-#define BUFFER ((size_t)1 << 20) /* of a file that is written: small records are joined */
+#define BUFFER ((size_t)1 << 20) /* buffer of an output file, which joins small records */
 #define PAGE ((size_t)2 << 20)
 #define MOST_THREADS 64
 
@@ -59,7 +59,7 @@ tristar_status tsi_sink_file_end(tsi_sink_file *file, bool complete) {
 /* ---- Reading --------------------------------------------------------------------------------------------
  */
 
-/* At this offset, or, if it is negative, from where the last read ended. Returns 0 or an errno. */
+/* Reads at this offset; negative: at the current position. Returns 0 or an errno. */
 static int read_at(int descriptor, char *data, size_t bytes, off_t offset) {
   while (bytes > 0) {
     const ssize_t got = offset < 0 ? read(descriptor, data, bytes) : pread(descriptor, data, bytes, offset);
@@ -78,8 +78,8 @@ static int read_from_file(void *arg, void *data, size_t bytes) {
   return file->code = read_at(file->descriptor, data, bytes, -1);
 }
 
-/* A record that threads read together. Each takes the pieces of a huge page, which it is the first to write.
- */
+/* A record that threads read together. Each thread reads pieces of one huge page at a time, and is the first
+ * to write to it. */
 typedef struct shared_read {
   int descriptor;
   off_t offset;
@@ -103,7 +103,7 @@ static void *read_pages(void *arg) {
   return NULL;
 }
 
-/* Fewer threads read where one cannot be started. */
+/* Reads a record with several threads; with fewer if some cannot be started. */
 static int read_together(void *arg, void *data, size_t bytes, uint64_t *checks) {
   tsi_source_file *file = arg;
   pthread_t thread[MOST_THREADS];

@@ -5,7 +5,7 @@
 #include "runtime/base/progress.h"
 
 #define LANES 8
-#define SHARED_BYTES (16 * TSI_SAVED_PIECE) /* of a record that several threads may read */
+#define SHARED_BYTES (16 * TSI_SAVED_PIECE) /* least size of a record that several threads read */
 #define ORDER_OF_BYTES 0x01020304u
 
 typedef struct header {
@@ -143,7 +143,7 @@ tristar_status tsi_sink_end(tsi_sink *sink) {
 /* ---- Reading --------------------------------------------------------------------------------------------
  */
 
-/* checks: of the pieces; NULL: they are not wanted. */
+/* Reads bytes. checks: fingerprints of the pieces; NULL: not requested. */
 static tristar_status read_pieces(tsi_source *source, void *data, size_t bytes, uint64_t *checks) {
   int code = 0;
   if (source->all == 0) source->all = source->left;
@@ -200,7 +200,7 @@ bool tsi_source_has(const tsi_source *source, const char *name) {
   return strcmp(source->next.name, name) == 0;
 }
 
-/* Is the next record this one, and of this size? */
+/* Checks the name and the size of the next record. */
 static tristar_status expect(const tsi_source *source, const char *name, size_t bytes, tsi_count count) {
   const tsi_record *next = &source->next;
   if (!tsi_source_has(source, name))

@@ -2,7 +2,7 @@
 #include "runtime/save/file.h"
 #include "runtime/save/objects.h"
 
-/* One of the objects that can be saved. */
+/* An object to be saved. */
 typedef struct saved {
   tsi_env *env;
   const char *kind;
@@ -46,7 +46,7 @@ static tristar_status write_to_path(const saved *what, const char *path) {
 /* ---- Loading --------------------------------------------------------------------------------------------
  */
 
-/* What is wanted of a source: the objects that are not NULL; the largest kind of them is named. */
+/* The objects to be read: those whose pointers are not NULL. kind: the largest of them. */
 typedef struct wanted {
   tristar_t *ts;
   const char *kind;
@@ -61,7 +61,7 @@ static void forget(const wanted *w) {
   if (w->plan) *w->plan = NULL;
 }
 
-/* The rest of an object of this kind, unless it is one with more than was wanted. */
+/* Reads the end, unless the source has a larger object than requested. */
 static tristar_status take_end(tsi_source *source, const char *kind, const char *wanted_kind) {
   return strcmp(kind, wanted_kind) == 0 ? tsi_get_to(source, "end", 1, 0, NULL) : TRISTAR_OK;
 }
@@ -151,7 +151,7 @@ tristar_status tristar_plan_write(const tristar_plan_t *plan, tristar_write_fn w
   return tsi_answer(what.env, write_to_function(&what, write, arg));
 }
 
-/* The object of this name is to be set by the public function; what it makes beside it is in w already. */
+/* The public function must receive a pointer to the object; other requested objects are in w. */
 #define MUST_HAVE(env, object)                                                                               \
   if ((object) == NULL)                                                                                      \
   return tsi_answer(                                                                                         \
