@@ -329,6 +329,22 @@ static void check_odd_skew(tristar_t *ts) {
     }
 }
 
+/* A matrix of tiny entries: those of the inverse are beyond the range of numbers. */
+static void check_overflow(tristar_t *ts) {
+  static const double entry[] = {3, 1, 1, 2};
+  const int64_t row = 1, column = 0;
+  number a[4];
+  double x[4];
+  CLEANUP(destroy) system_of s;
+  for (int k = 0; k < 4; k++) a[k] = ldexp(entry[k], -1030);
+  const tristar_view v = typed_dense_view(&typed_double, 2, a, 2, TRISTAR_GENERAL);
+  make(ts, &v, NULL, &s);
+  CHECK_STATUS(tristar_inverse_diagonal(s.plan, x), TRISTAR_ERR_NOT_FINITE);
+  CHECK_STATUS(tristar_inverse_pattern(s.plan, TRISTAR_T, x), TRISTAR_ERR_NOT_FINITE);
+  CHECK_STATUS(tristar_inverse_entries(s.plan, 1, &row, &column, x), TRISTAR_ERR_NOT_FINITE);
+  CHECK_ERROR(ts, "entry (1, 0) of the inverse");
+}
+
 static void check_refused(tristar_t *ts) {
   CLEANUP(tristar_matrix_destroy) tristar_matrix_t *matrix = NULL;
   CLEANUP(destroy) system_of s, schur, single;
@@ -380,6 +396,7 @@ int main(int argc, char **argv) {
   }
   RUN(check_singular(ts));
   RUN(check_odd_skew(ts));
+  RUN(check_overflow(ts));
   RUN(check_refused(ts));
   return 0;
 }

@@ -455,29 +455,40 @@ static void check_perturbed_inverse(const world *w, const typed *t) {
   tristar_factor_destroy(&q.factor);
 }
 
-/* A skew-symmetric matrix of odd order is singular, but none of its pivots is perturbed. */
-static void check_singular_inverse(const world *w) {
-  enum { N = 5 };
-  number a[N * N] = {0};
+/* What an inverse is refused for. */
+static void check_refused_inverse(const world *w, const number *a, int n, tristar_symmetry symmetry,
+                                  tristar_status expected) {
   const int64_t first = 0, second = 1;
   double entry;
   tristar_analysis_options options = DEFAULTS(tristar_analysis_options);
   tristar_distributed_options how = DEFAULTS(tristar_distributed_options);
   CLEANUP(tristar_analysis_destroy) tristar_analysis_t *an = NULL;
-  problem q = {.n = N};
-  for (int j = 0; j < N; j++)
-    for (int i = j + 1; i < N; i++) a[i * N + j] = 1.0 / (i + j + 1), a[j * N + i] = -a[i * N + j];
+  problem q = {.n = n};
   options.singular = TRISTAR_SINGULAR_PERTURB;
   how.layout = w->layout;
-  const tristar_view v = typed_dense_view(&typed_double, N, a, N, TRISTAR_SKEW_SYMMETRIC);
+  const tristar_view v = typed_dense_view(&typed_double, n, a, n, symmetry);
   if (w->rank == 0) {
     CHECK_OK(tristar_analyze(w->ts, &v, &options, &an));
     CHECK_OK(tristar_factor(an, v.values, &q.factor));
   }
   CHECK_OK(tristar_distribute(w->ts, MPI_COMM_WORLD, q.factor, &how, &q.d));
-  CHECK_STATUS(tristar_distributed_inverse_entries(q.d, 1, &first, &second, &entry), TRISTAR_ERR_ACCURACY);
+  CHECK_STATUS(tristar_distributed_inverse_entries(q.d, 1, &first, &second, &entry), expected);
   tristar_distributed_destroy(&q.d);
   tristar_factor_destroy(&q.factor);
+}
+
+/* A skew-symmetric matrix of odd order is singular, but none of its pivots is perturbed. The inverse of a
+ * matrix with tiny entries is beyond the range of numbers. */
+static void check_refused_inverses(const world *w) {
+  enum { N = 5 };
+  number a[N * N] = {0}, tiny[N * N];
+  for (int i = 0; i < N; i++)
+    for (int j = 0; j < N; j++) {
+      if (i != j) a[i * N + j] = (i > j ? 1.0 : -1.0) / (i + j + 1);
+      tiny[i * N + j] = ldexp(i == j ? 3 : abs(i - j) == 1 ? 1 : 0, -1030);
+    }
+  check_refused_inverse(w, a, N, TRISTAR_SKEW_SYMMETRIC, TRISTAR_ERR_ACCURACY);
+  check_refused_inverse(w, tiny, N, TRISTAR_GENERAL, TRISTAR_ERR_NOT_FINITE);
 }
 
 static void check_problem(const world *w, const problem *q) {
@@ -609,7 +620,7 @@ int main(int argc, char **argv) {
                    false));
   RUN(check_perturbed_inverse(&w, &typed_double));
   RUN(check_perturbed_inverse(&w, &typed_complex_single));
-  if (w.layout.pz == 1) RUN(check_singular_inverse(&w));
+  if (w.layout.pz == 1) RUN(check_refused_inverses(&w));
   if (w.layout.pz == 1) RUN(check_one_scaling(&w, true));
   if (w.layout.pz == 1) RUN(check_one_scaling(&w, false));
   tristar_get_memory(w.ts, &memory);
