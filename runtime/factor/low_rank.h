@@ -1,9 +1,10 @@
-/* A symmetric matrix and its factor plus or minus a product W W^H (W W^T unless adjoint) of low rank.
+/* Adds a product W W^H (W W^T unless adjoint) of low rank to a symmetric matrix and its factor, or subtracts
+ * it.
  *
  * A term of W changes the panels on the path from its first row to the root (Davis and Hager 1999; 2001 for
- * several terms); see codelets/cpu/low_rank.h. Rounding errors, and pivots that become small, can spoil what
- * is left: the path is multiplied by a vector before and after, and if the difference is not that of the
- * product, the values are factored anew.
+ * several terms); see codelets/cpu/low_rank.h. Rounding errors, and pivots that become small, can spoil the
+ * result. So the path is multiplied by a vector before and after. If the difference does not match the
+ * product W W^H, the new values are factored.
  *
  * Reads   W.   Writes  the values of a factor, its panels and D. After a failure these are as before. */
 #pragma once
@@ -11,10 +12,10 @@
 #include "runtime/factor/factor.h"
 #include "tristar_update.h"
 
-/* May a factor whose path has changed stay? Errors: MEMORY, those of tristar_solve. */
+/* Sets *fine: the factor with the changed path may be used. Errors: MEMORY, those of tristar_solve. */
 typedef tristar_status (*tsi_low_rank_verdict)(tristar_factor_t *factor, bool *fine);
 
-/* subtract: A - W W^H. result: as of tristar_update_low_rank, but for the flops of a factorization of all
+/* subtract: A - W W^H. result: as in tristar_update_low_rank, except for the flops of a factorization of all
  * supernodes. After an error of the verdict the factor is not valid. Errors: those of
  * tristar_update_low_rank. */
 TRISTAR_CHECKED tristar_status tsi_factor_add_low_rank(tristar_factor_t *factor, const tristar_view *w,
