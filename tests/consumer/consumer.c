@@ -1,4 +1,4 @@
-/* Solves a 3D Poisson problem through the installed header alone, and checks max |b - A x| itself. */
+/* Solves a 3D Poisson problem with only the installed header, and computes max |b - A x| itself. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,7 +23,7 @@ static int failed(tristar_t *ts, const char *call, tristar_status status) {
   return 1;
 }
 
-/* max_i |b - A x|_i; an entry of a symmetric view stands for its mirror image too. */
+/* max_i |b - A x|_i. An entry of a symmetric view also represents its mirror image. */
 static double residual(const tristar_view *view, const double *b, const double *x) {
   const int64_t *ptr = view->ptr;
   const int32_t *index = view->index;

@@ -1,5 +1,5 @@
-/* Solves a tridiagonal system with the factors of CHOLMOD, through the installed headers alone; the solution
- * is known: ones. */
+/* Solves a tridiagonal system with factors of CHOLMOD, with only the installed headers. The solution is
+ * ones. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
-/* Solves a tridiagonal system on an MPI communicator, of the one process that this program is, through the
- * installed headers alone; the solution is known: ones. CONSUMER_INSERT: among StarPU-MPI tasks. */
+/* Solves a tridiagonal system on a communicator of one process, with only the installed headers. The solution
+ * is ones. CONSUMER_INSERT: among StarPU-MPI tasks. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
-/* Inserts a solve with a tridiagonal matrix into StarPU's graph of tasks, through the installed headers
- * alone; the solution is known: ones. */
+/* Inserts a solve with a tridiagonal matrix into StarPU's task graph, with only the installed headers. The
+ * solution is ones. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

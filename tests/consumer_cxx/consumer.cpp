@@ -1,5 +1,5 @@
-/* Solves a tridiagonal system from C++, through the installed headers alone; the solution is known: ones.
- * CONSUMER_HEADER: the header of an adapter, which must stand being included in C++. */
+/* Solves a tridiagonal system from C++, with only the installed headers. The solution is ones.
+ * CONSUMER_HEADER: the header of an adapter, which must compile in C++. */
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>

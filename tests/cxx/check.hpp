@@ -1,4 +1,4 @@
-/* CHECK(condition): where it does not hold, the test ends with its place. */
+/* CHECK(condition): if it is false, prints the place and ends the test. */
 #pragma once
 
 #include <cstdio>

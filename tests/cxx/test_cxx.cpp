@@ -1,4 +1,5 @@
-/* tristar.hpp: solves in four types of entries and of integers, new values, refinement, exceptions, moves. */
+/* tristar.hpp: solves with four types of entries and of integers, new values, refinement, exceptions,
+ * moves. */
 #include "tristar.hpp"
 
 #include <array>
@@ -103,13 +104,13 @@ void check_errors() {
   CHECK(moved.solve(good) == good);
   solver = std::move(moved);
   CHECK(solver.solve(good) == good);
-  CHECK(status_of([&] { moved.solve(std::vector<double>()); }) == TRISTAR_ERR_ARGUMENT); /* it has nothing */
+  CHECK(status_of([&] { moved.solve(std::vector<double>()); }) == TRISTAR_ERR_ARGUMENT); /* it is empty */
 }
 
 void check_preconditioner() {
   const tridiagonal<double, int> A(30, -1, 3, -1);
   tristar::precond_options options;
-  options.kind = TRISTAR_PRECOND_IC; /* of a tridiagonal matrix: complete factors */
+  options.kind = TRISTAR_PRECOND_IC; /* tridiagonal: complete factors */
   tristar::preconditioner<double> m(tristar::csc<double>(30, A.ptr, A.row, A.value), options);
   const std::vector<double> ones(30, 1);
   std::vector<double> x = A.multiply(ones);

@@ -1,5 +1,6 @@
-/* tristar_eigen.hpp: the solutions of SparseLU and SimplicialLDLT; new values; transposes;
- * preconditioners of Eigen's Krylov methods; rows or columns, integers of 32 and 64 bits; errors. */
+/* tristar_eigen.hpp: solutions equal those of SparseLU and SimplicialLDLT. New values, transposes,
+ * preconditioners of Eigen's Krylov methods, row-major and column-major matrices, integers of 32 and 64 bits,
+ * errors. */
 #include "tristar_eigen.hpp"
 
 #include <Eigen/IterativeLinearSolvers>
@@ -10,7 +11,8 @@
 
 namespace {
 
-/* Five points on a k x k grid; skew makes it unsymmetric, or Hermitian if it is imaginary. Not compressed. */
+/* Five-point stencil on a k x k grid, not compressed. A real skew makes it unsymmetric, an imaginary skew
+ * Hermitian. */
 template <class Matrix> Matrix grid(int k, typename Matrix::Scalar skew, double diagonal) {
   using Scalar = typename Matrix::Scalar;
   Matrix A(k * k, k * k);
@@ -50,7 +52,7 @@ template <class Solver, class Matrix> void check_direct(const Matrix &first, con
   CHECK((second * Dense(Y) - B).norm() < 1e-12 * B.norm());
 }
 
-/* Entries (i, j) without an entry (j, i), compressed: rows are not columns. */
+/* Compressed, with entries (i, j) but no (j, i), so that rows and columns differ. */
 template <class Matrix> Matrix one_way(double diagonal) {
   Matrix A = grid<Matrix>(12, 0, diagonal);
   for (int i = 0; i < 143; i += 3) A.coeffRef(i, 143) = typename Matrix::Scalar(i % 5 + 1);
@@ -74,7 +76,7 @@ template <class Matrix> void check_matrices() {
                                             grid<Matrix>(12, Scalar(0, 0.5), 6));
 }
 
-/* The peers that users come from take a compressed matrix. */
+/* A peer of Eigen accepts a compressed matrix. */
 template <class Solver, class Peer, class Matrix> void check_peer(Matrix A) {
   using Dense = Eigen::Matrix<typename Matrix::Scalar, Eigen::Dynamic, Eigen::Dynamic>;
   const Dense B = Dense::Random(A.rows(), 3);

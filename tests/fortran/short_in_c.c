@@ -1,5 +1,5 @@
-/* The calculation of example_fortran.f90 in C: x is solved for ten times, as in example_short.c; then once
- * with 2 A. The test of the module compares the bits. Returns 0 if all calls succeeded. */
+/* The computation of example_fortran.f90 in C: ten solves, as in example_short.c, then one with 2 A. The test
+ * of the module compares the bits. Returns 0 if all calls succeeded. */
 #include <tristar.h>
 #include <tristar_inverse.h>
 #include <tristar_matrix.h>

@@ -1,12 +1,13 @@
-/* Programs of PETSc get right solutions from a direct solver that only options name: finite differences and
- * matrices from files, AIJ, BAIJ and SBAIJ, LU and Cholesky, new values, transposes, several right-hand
- * sides, singular matrices. With -pc_factor_mat_solver_type mumps the same bounds hold for MUMPS. */
+/* Programs of PETSc get right solutions from a direct solver that is selected by options only. Finite
+ * differences and matrices from files, AIJ, BAIJ and SBAIJ, LU and Cholesky, new values, transposes,
+ * several right-hand sides, singular matrices. With -pc_factor_mat_solver_type mumps the same bounds hold
+ * for MUMPS. */
 #include <petscksp.h>
 
 #define SIDE 16
 #define TOLERANCE 1e-12
 
-/* What the entries of a matrix are. */
+/* Kind of the entries of a matrix. */
 typedef enum kind { SYMMETRIC, WIND, HERMITIAN, SINGULAR } kind;
 
 static PetscErrorCode set_point(Mat A, PetscInt row, kind of, PetscReal shift) {
@@ -171,7 +172,8 @@ static PetscErrorCode check_file(MatType type, PCType pc, kind of) {
   PetscFunctionReturn(0);
 }
 
-/* A singular matrix ends the solve with a reason. again: other values can be factored afterwards. */
+/* A singular matrix ends the solve with a reason. again: values that are regular can be factored
+ * afterwards. */
 static PetscErrorCode check_singular(PCType pc, PetscBool again) {
   KSPConvergedReason reason;
   Mat A;
@@ -195,7 +197,7 @@ static PetscErrorCode check_singular(PCType pc, PetscBool again) {
   PetscFunctionReturn(0);
 }
 
-/* A matrix with one row: all ranks but one have none. */
+/* A matrix with one row: all ranks but one are empty. */
 static PetscErrorCode check_one_row(PCType type) {
   Mat A;
   KSP ksp;
@@ -232,7 +234,7 @@ static PetscErrorCode check_blocks(void) {
   PetscFunctionReturn(0);
 }
 
-/* The preconditioners of TriStar; the program names them by options. */
+/* The preconditioners of TriStar, selected by options. */
 static PetscErrorCode check_precond(const char *name, kind of) {
   char options[200];
   KSP ksp;
@@ -256,7 +258,7 @@ static PetscErrorCode check_precond(const char *name, kind of) {
   PetscFunctionReturn(0);
 }
 
-/* PETSc 3.18 gives up a factor of MUMPS that was singular once. */
+/* PETSc 3.18 cannot reuse a factor of MUMPS that was singular once. */
 static PetscErrorCode check_all(PetscBool tristar) {
   PetscFunctionBegin;
   PetscCall(check_grid(MATAIJ, PCLU, SYMMETRIC));
@@ -270,7 +272,7 @@ static PetscErrorCode check_all(PetscBool tristar) {
   PetscCall(check_singular(PCCHOLESKY, tristar));
   PetscCall(check_one_row(PCLU));
   PetscCall(check_blocks());
-  if (tristar) { /* PETSc cannot have such factors of MUMPS */
+  if (tristar) { /* PETSc has no such factors of MUMPS */
     PetscCall(check_grid(MATSBAIJ, PCLU, SYMMETRIC));
     if (PetscDefined(USE_COMPLEX)) PetscCall(check_grid(MATAIJ, PCCHOLESKY, HERMITIAN));
     PetscCall(check_one_row("tristar"));

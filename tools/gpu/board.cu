@@ -20,7 +20,7 @@ typedef cudaDeviceProp properties;
 typedef GPU(Error_t) error_code;
 
 static GPU(Event_t) began, ended;
-static uint32_t *kept; /* what the reading kernel might write */
+static uint32_t *kept; /* target of the reading kernel's possible write */
 
 void board_check(int error, const char *what) {
   if (error == 0) return;
@@ -115,7 +115,8 @@ double board_stop(void) {
   return 1e-3 * (double)milliseconds;
 }
 
-/* Four loads of each thread are under way at a time. What they give is used, so that they are made. */
+/* Each thread has four loads in flight. The sum of their values is used, so that the compiler keeps the
+ * loads. */
 static __global__ void read_all(const uint4 *at, size_t count, uint32_t *kept_sum) {
   const size_t threads = (size_t)gridDim.x * blockDim.x;
   uint32_t sum = 0;

@@ -1,9 +1,9 @@
-/* A board: one GPU with memory of its own, as programs in C use it beside the launches of codelets/gpu.
- * board.cu asks CUDA or HIP; tests/gpu/emulator/emulated_board.cpp has the emulator in their place.
+/* A board: one GPU with its own memory, as programs in C use it together with the launches of codelets/gpu.
+ * board.cu uses CUDA or HIP; tests/gpu/emulator/emulated_board.cpp uses the emulator.
  *
- * Job. Memory, copies, the time that launches take, a kernel that reads memory as fast as it can. Everything
- * is on the default stream, one thing after the other. An error of the device's runtime ends the program with
- * a message: what is asked here cannot go on without it. */
+ * Job. Memory, copies, times of launches, a kernel that reads memory as fast as possible. All operations are
+ * in the default stream, in order. An error of the device's runtime ends the program with a message, because
+ * no caller can continue without the result. */
 #pragma once
 
 #include <stdbool.h>
@@ -17,15 +17,15 @@ typedef struct gpu_board {
   char name[256];
   unsigned processors;
   unsigned warp;     /* lanes of a warp of its kernels */
-  unsigned threads;  /* that a block of them has best */
-  double bytes;      /* of its memory */
-  unsigned measured; /* bytes / this are enough to measure how fast it reads */
+  unsigned threads;  /* best number of threads of a block */
+  double bytes;      /* bytes of its memory */
+  unsigned measured; /* bytes / measured suffice for a measurement of its read bandwidth */
 } gpu_board;
 
-/* The first GPU of the machine. Returns NULL, or why there is none. */
+/* Opens the first GPU of the machine. Returns NULL, or the reason why there is none. */
 const char *board_open(gpu_board *out);
 
-/* Memory of the board, each piece at a multiple of 256 bytes. */
+/* Allocates memory of the board, aligned to 256 bytes. */
 void *board_allocate(size_t bytes);
 void board_release(void *at);
 void board_copy_in(void *to, const void *from, size_t bytes);
@@ -36,25 +36,25 @@ void board_fill(void *at, int byte, size_t bytes);
 /* The number of GPUs of the machine. The functions work on the selected GPU: initially on the first one. */
 int board_count(void);
 void board_select(int number);
-/* Returns when all that was started on the selected GPU has ended. */
+/* Returns when all work started on the selected GPU has ended. */
 void board_settle(void);
 /* Creates a stream of the selected GPU, which does not wait for other streams. */
 void *board_stream(void);
 /* Returns whether a launch in the stream has not ended. */
 bool board_busy(void *stream);
 void board_release_stream(void *stream);
-/* Lets all GPUs read and write memory of the host, of whole pages; its address on the selected GPU. */
+/* Makes whole pages of host memory accessible to all GPUs; returns the address on the selected GPU. */
 void board_map(void *host, size_t bytes);
 void *board_mapped(void *host);
 void board_unmap(void *host);
 
-/* What launches return: 0, or an error that ends the program. */
+/* Checks the result of a launch: 0, or an error that ends the program. */
 void board_check(int error, const char *what);
-/* Seconds from start to stop, in which what was launched in between has ended. */
+/* Seconds from start to stop. The launches in between have ended. */
 void board_start(void);
 double board_stop(void);
 
-/* Launches a kernel that reads bytes, a multiple of 16 of them. */
+/* Launches a kernel that reads `bytes` bytes, a multiple of 16. */
 void board_read(const void *at, size_t bytes);
 
 #ifdef __cplusplus

@@ -1,10 +1,10 @@
 /* See cases.h.
  *
- * A case runs once without being measured, then as often as it is asked for; its time is the median. x is
- * compared with the one that the right-hand side was made from; TriStar's kernels, except those of published
- * solvers that add atomically, have to give the same bits with other blocks and threads.
+ * A case runs once without measurement, then `repeat` times; its time is the median. x is compared with the
+ * vector from which the right-hand side was computed. TriStar's kernels must give the same bits with other
+ * blocks and threads, except those of published solvers that add atomically.
  *
- * Bytes are those of L without padding, flops two for each entry and right-hand side. */
+ * Bytes are those of L without padding. Each entry and right-hand side counts two flops. */
 #include "tools/gpu/cases.h"
 
 #include "codelets/gpu/tables/row_choice.h"
@@ -20,17 +20,17 @@
 
 /* ---- Solves on a core ---------------------------------------------------------------------------------- */
 
-/* The same solve by one core: the serial executor, as it runs the tasks of a plan. */
+/* The same solve by one core: the serial executor runs the tasks of a plan. */
 
 typedef struct core_solve {
   tsi_env *env;
   tsi_steps *steps;
-  tsi_index *number; /* steps, in their order */
+  tsi_index *number; /* steps in their order */
   tsi_solve_data data;
   tsi_execution execution;
 } core_solve;
 
-/* L L^T x = b, right-hand sides one after the other, in the order of the problem's matrix. */
+/* L L^T x = b, one right-hand side after the other, in the order of the problem's matrix. */
 static void core_solve_open(problem *p, tsi_index nrhs, const void *b, void *x, core_solve *s) {
   const tsi_index n = p->a.n, stride = tsi_workspace_stride(nrhs), *perm = p->s.symbolic->perm;
   const size_t bytes = (size_t)p->tables.workspace_rows * (size_t)stride * p->t->bytes;
@@ -84,15 +84,15 @@ typedef struct candidate {
   void (*run)(void *solver, unsigned threads);
   void (*fetch)(const void *solver, void *x);
   void *solver;
-  double bytes;  /* that it moves beside L */
-  double flops;  /* that it has beside L */
-  double sweeps; /* how often it reads L */
+  double bytes;  /* moved in addition to L */
+  double flops;  /* in addition to those of L */
+  double sweeps; /* number of reads of L */
   const number *expected;
-  const tsi_index *rows; /* where the rows of the factor are in what is fetched; NULL: there */
-  bool on_core, repeats; /* it runs here; it gives the same bits whatever blocks and threads are */
+  const tsi_index *rows; /* positions of the rows of the factor in the fetched vector; NULL: the same */
+  bool on_core, repeats; /* whether one core runs it; whether bits do not depend on blocks and threads */
 } candidate;
 
-/* The largest difference, by the largest entry; NaN where there is one. */
+/* Returns the largest difference relative to the largest entry; NaN if an entry is NaN. */
 static double largest_error(const session *s, const candidate *c, const void *x) {
   const tsi_index n = s->p.a.n;
   double largest = 0, worst = 0;
@@ -141,7 +141,7 @@ static double measure(session *s, const candidate *c) {
 
 /* ---- TriStar's kernels --------------------------------------------------------------------------------- */
 
-/* Vectors for a solver, in the user's type; rows: where the rows of the factor go. */
+/* Vectors for a solver, in the user's type. rows: the positions of the rows of the factor. */
 static void *vectors_of(const session *s, const number *from, const tsi_index *rows) {
   const tsi_index n = s->p.a.n;
   void *to = calloc((size_t)n * (size_t)s->nrhs + 1, s->user->bytes);
@@ -166,7 +166,7 @@ static tsi_device_call call_of(const session *s, const tsi_index *rows, const vo
                            .stride = tsi_workspace_stride(s->nrhs)};
 }
 
-/* A solve or a sweep of one: what it reads, writes and has to give. */
+/* A solve or one sweep: its inputs, outputs and expected result. */
 typedef struct part {
   const char *sweeps, *sc23, *kk20;
   bool forward, backward;

@@ -1,5 +1,5 @@
-/* NVIDIA's cuDSS: it factors a matrix of its own, A = 6.5 I - the grid's neighbours, in the same order, so
- * that its factor has the same structure; the time is that of its solve alone. */
+/* NVIDIA's cuDSS. It factors its own matrix, A = 6.5 I minus the adjacency matrix of the grid, in the same
+ * order, so that its factor has the same structure. The time is that of its solve alone. */
 #include <cudss.h>
 
 #include "runtime/base/sort.h"
@@ -26,7 +26,7 @@ static void *place(const void *from, size_t bytes) {
   return to;
 }
 
-/* The upper triangle of A by rows, in the order of the factor, and A x. */
+/* The upper triangle of A by rows, in the order of the factor, and the product A x. */
 typedef struct matrix {
   int32_t *ptr, *index;
   void *values, *b;

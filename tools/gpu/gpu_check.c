@@ -1,13 +1,13 @@
-/* Measures the GPU kernels on the board of this machine, or in the emulator, beside what the board can do at
- * all and beside others: one line a case (cases.h), and JSON. See usage below. */
+/* Measures the GPU kernels on the board of this machine, or in the emulator, and compares them with the
+ * limits of the board and with other solvers: one line for each case (cases.h), and JSON. See usage below. */
 #include "tools/gpu/cases.h"
 #include "tools/gpu/peers.h"
 #include "tools/gpu/problem.h"
 
 /* ---- A stencil ----------------------------------------------------------------------------------------- */
 
-/* A Hermitian positive definite matrix for measurements, by rows with both triangles: each point of a grid of
- * k x k x k points is coupled with its six neighbours, by numbers that are made up and all differ. */
+/* A Hermitian positive definite matrix for measurements, by rows with both triangles. Each point of a grid of
+ * k x k x k points is coupled with its six neighbours; all couplings are different pseudo-random numbers. */
 
 /* The coupling of neighbours i > j. */
 static number coupling(const typed *t, tsi_index i, tsi_index j) {
@@ -29,7 +29,7 @@ static csr stencil_create(tsi_index k, const typed *t) {
   for (tsi_index i = 0; i < a.n; i++) {
     const tsi_index at[3] = {i / (k * k), i / k % k, i % k};
     tsi_count e = a.ptr[i], diagonal = 0;
-    double sum = 0.01; /* rows are dominated by little more than what they have beside the diagonal */
+    double sum = 0.01; /* diagonal dominance has a small margin */
     for (int d = 0; d < 7; d++) {
       const int axis = d < 3 ? d : 6 - d;
       if (d == 3) diagonal = e;
@@ -76,7 +76,7 @@ typedef struct gpu_settings {
 
 /* ---- Vectors and scalar types -------------------------------------------------------------------------- */
 
-/* x of random numbers, which the type of x holds; y = L^T x, b = L y. */
+/* x of random numbers that the type of x represents exactly; y = L^T x, b = L y. */
 static void make_vectors(session *s, const typed *type) {
   const size_t n = (size_t)s->p.a.n;
   s->x = malloc(n * (size_t)s->nrhs * sizeof *s->x);
@@ -104,7 +104,7 @@ static void free_vectors(session *s) {
   free(s->b);
 }
 
-/* Is the name between commas of the list? NULL: of all. */
+/* Is the name in the comma-separated list? NULL is the list of all names. */
 static bool listed(const char *list, const char *name) {
   const size_t length = strlen(name);
   for (const char *at = list; at; at = strchr(at, ',') ? strchr(at, ',') + 1 : NULL)
@@ -112,7 +112,7 @@ static bool listed(const char *list, const char *name) {
   return list == NULL;
 }
 
-/* All scalar types that the values of one type serve. */
+/* All scalar types for which values of one type are used. */
 static void check_stored(session *s, const gpu_settings *settings, const typed *t, const typed *wide,
                          const char *scalars, const char *mixed) {
   const char *names[2] = {scalars, mixed};
@@ -139,7 +139,7 @@ static void check_stored(session *s, const gpu_settings *settings, const typed *
   problem_close(&s->p);
 }
 
-/* Bytes a second of a kernel that only reads. */
+/* Returns the bytes per second of a kernel that only reads. */
 static double read_bandwidth(const gpu_board *board) {
   const size_t bytes = (size_t)(board->bytes / board->measured) / 4096 * 4096;
   void *at = board_allocate(bytes);

@@ -7,7 +7,7 @@ enum { SUMS_MAX = 1024 }; /* blocks that count entries */
 
 /* ---- Products ------------------------------------------------------------------------------------------ */
 
-/* The host's rows, n of them, with values of so many bytes. */
+/* Places the n rows of the host on the board, with values of `bytes` bytes. */
 static tsi_matrix_rows place_rows(board_arrays *a, tsi_index n, size_t bytes, const tsi_matrix_rows *host) {
   const size_t entries = (size_t)host->ptr[n];
   return (tsi_matrix_rows){.ptr = board_place(a, host->ptr, ((size_t)n + 1) * sizeof *host->ptr),
@@ -15,7 +15,7 @@ static tsi_matrix_rows place_rows(board_arrays *a, tsi_index n, size_t bytes, co
                            .values = board_place(a, host->values, entries * bytes)};
 }
 
-/* Scalars of an array up to the last entry of so many rows and columns. */
+/* Number of scalars of an array up to the last entry of the rows and columns. */
 static size_t scalars_of(tsi_index rows, int64_t row, tsi_index columns, int64_t column) {
   return rows > 0 && columns > 0 ? (size_t)((rows - 1) * row + (columns - 1) * column + 1) : 0;
 }
@@ -65,7 +65,7 @@ void board_fsai_open(const char *scalars, const tsi_gpu_fsai *host, tsi_index n,
   *s = (board_fsai){.kernels = k, .rows = *host, .threads = threads, .blocks = blocks};
   const unsigned fits = shared ? tsi_gpu_fsai_shared(host, lanes, threads) : 0;
   if (fits > 0) s->threads = fits;
-  r->workspace = fits > 0 ? NULL : a; /* of this it matters only whether there is one */
+  r->workspace = fits > 0 ? NULL : a; /* the next call only reads whether it is NULL */
   if (blocks == 0) board_check(k->fsai_blocks(r, s->threads, &s->blocks), "the blocks of rows of an inverse");
   if (fits == 0) r->workspace = board_filled(a, 0xff, s->blocks * s->threads / lanes * host->space.bytes);
   r->a = place_rows(a, n, k->stored, &host->a);

@@ -1,8 +1,8 @@
 /* See cases.h: rows of sparse approximate inverses.
  *
- * G of the board is compared with that of one core: patterns, and values by the diagonal entry of the row. In
- * single precision two entries of a gradient may be as large as each other but for roundoff, and then another
- * one joins: of one row in a thousand at most. */
+ * G of the board is compared with G of one core: patterns, and values relative to the diagonal entry of the
+ * row. In single precision two entries of a gradient may be equal to roundoff; then the pattern may get a
+ * different one of them. This happens in at most one row in a thousand. */
 #include "codelets/cpu/fsai/fsai.h"
 #include "runtime/base/clock.h"
 #include "tools/gpu/cases.h"
@@ -11,8 +11,8 @@
 
 /* ---- Inverses on a core -------------------------------------------------------------------------------- */
 
-/* The same sparse approximate inverse by one core, by the kernels of codelets/cpu/fsai/fsai.h:
- * rows of G, all of the same room. */
+/* The same sparse approximate inverse by one core, with the kernels of codelets/cpu/fsai/fsai.h. All rows of
+ * G have the same capacity. */
 
 typedef struct core_inverse {
   const tsi_fsai_kernels *kernels;
@@ -20,7 +20,7 @@ typedef struct core_inverse {
   tsi_fsai_limits limits;
   tsi_index n, most; /* most: columns of a pattern */
   tsi_fsai_work work;
-  tsi_fsai_row *row; /* n: index and values have room for most + 1 entries, one row behind the other */
+  tsi_fsai_row *row; /* n; index and values have capacity for most + 1 entries, one row after the other */
   tsi_index *index;
   void *values;
 } core_inverse;
@@ -89,7 +89,7 @@ static void close_work(tsi_fsai_work *w) {
   close_group(&w->group);
 }
 
-/* Patterns begin as the diagonal; no row of a has more than `longest` entries. */
+/* Initial patterns are the diagonal. No row of a has more than `longest` entries. */
 static void core_inverse_open(const csr *a, const typed *t, tsi_index longest, const tsi_fsai_limits *limits,
                               core_inverse *c) {
   *c =
@@ -128,7 +128,7 @@ enum { LONGEST = 7, OTHERS = 1000 };
 
 static const tsi_fsai_limits limits = {.steps = 5, .per_step = 3, .reduction = 1e-3};
 
-/* G by rows, as the board gives it. */
+/* G by rows, as fetched from the board. */
 typedef struct inverse_rows {
   tsi_index *entries, *kind;
   tsi_count *ptr;
@@ -157,7 +157,7 @@ static inverse_rows rows_of(const session *s, const board_fsai *solver) {
   lists.index = packed.packed_index = g.index;
   lists.values = packed.packed_values = g.values;
   packed.ptr = g.ptr;
-  board_fsai_fetch(solver, &lists, &packed); /* packed rows take the place of the lists */
+  board_fsai_fetch(solver, &lists, &packed); /* packed rows replace the lists */
   g.bytes = (size_t)g.ptr[n] * s->p.t->bytes;
   return g;
 }
@@ -169,7 +169,8 @@ static void rows_free(inverse_rows *g) {
   free(g->values);
 }
 
-/* The largest difference of rows with the same pattern; *others: how many have another one. */
+/* Returns the largest difference of rows with the same pattern; *others: number of rows with another
+ * pattern. */
 static double compare(const session *s, const core_inverse *core, const inverse_rows *g, tsi_index *others) {
   double worst = 0;
   *others = 0;
@@ -196,7 +197,7 @@ static void run(board_fsai *solver, unsigned threads) {
   board_fsai_pack(solver, solver->blocks, threads);
 }
 
-/* Bytes of A and of G. */
+/* Returns the bytes of A and of G. */
 static double bytes_of(const session *s, tsi_count entries) {
   return (double)(s->stencil.ptr[s->stencil.n] + entries) * (double)(s->p.t->bytes + sizeof(tsi_index));
 }

@@ -1,4 +1,5 @@
-/* What a CUDA toolkit has: see peers.h. cuDSS is not part of it; TSI_HAVE_CUDSS: it is installed. */
+/* Libraries of a CUDA toolkit: see peers.h. cuDSS is not part of it; TSI_HAVE_CUDSS is set if it is
+ * installed. */
 #include <cublas_v2.h>
 
 #include "tools/gpu/board.h"

@@ -1,4 +1,4 @@
-/* A toolkit with none of the others: see peers.h. */
+/* A toolkit without other libraries: see peers.h. */
 #include "tools/gpu/peers.h"
 
 const gpu_peer *const gpu_peers[] = {NULL};

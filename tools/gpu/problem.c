@@ -16,7 +16,7 @@ static void *room(tsi_count count, size_t bytes) {
 
 /* ---- L by rows ----------------------------------------------------------------------------------------- */
 
-/* do_entry(context, i, j) for all entries of L, column by column, rows ascending. */
+/* Calls do_entry(context, i, j) for all entries of L, column by column, with ascending rows. */
 static void for_entries(const tsi_symbolic *sy, void (*do_entry)(void *context, tsi_index i, tsi_index j),
                         void *context) {
   for (tsi_index s = 0; s < sy->count; s++)
@@ -32,7 +32,7 @@ static void count_entry(void *context, tsi_index i, tsi_index j) {
   p->upper.ptr[j + 1]++;
 }
 
-/* Numbers in [-1, 1) that an entry has for its own, of as many parts as its type. */
+/* Returns a pseudo-random entry with parts in [-1, 1), a function of i and j. */
 static number made_up(tsi_index i, tsi_index j, bool is_complex) {
   double part[2];
   fill_random(part, 2, ((uint64_t)i << 32 | (uint32_t)j) * 0x9e3779b97f4a7c15u);
@@ -43,12 +43,12 @@ static number made_up(tsi_index i, tsi_index j, bool is_complex) {
 
 typedef struct filling {
   problem *p;
-  tsi_count *next; /* n: where the next entry of each row of L goes */
-  tsi_count at;    /* of L^T */
+  tsi_count *next; /* n: position of the next entry of each row of L */
+  tsi_count at;    /* position in L^T */
 } filling;
 
-/* Off the diagonal at most 1/4 over the entries of the row and of the column: sums stay below 1/2, also of
- * complex numbers. */
+/* Off-diagonal entries are at most 1/4 divided by the number of entries of the row and of the column. So sums
+ * stay below 1/2, also of complex numbers. */
 static void fill_entry(void *context, tsi_index i, tsi_index j) {
   filling *f = context;
   problem *p = f->p;
@@ -96,7 +96,7 @@ static void fill_rows(problem *p) {
 
 /* ---- L in panels --------------------------------------------------------------------------------------- */
 
-/* The columns of a supernode lie one behind the other in L^T, without what is above the diagonal. */
+/* L^T stores the columns of a supernode one after the other, without entries above the diagonal. */
 static void pack_supernode(const problem *p, tsi_index s, void *work) {
   const tsi_symbolic *sy = p->s.symbolic;
   const tsi_panels *panels = p->s.panels;

@@ -1,9 +1,9 @@
-/* A triangular factor for measurements, with nothing of a factorization: the structure of a Poisson matrix on
- * a grid of k x k x k points, ordered and cut as a plan cuts it, and values that are made up, L = 1.5 I + E
- * with sums of |E| in each row and each column below 1/2. What a solve takes depends on the structure alone;
- * and x that is given, b = L L^T x, says what every solver has to give.
+/* A triangular factor for measurements, without a factorization. Its structure is that of a Poisson matrix on
+ * a grid of k x k x k points, with the ordering and cut of a plan. Its values are pseudo-random: L = 1.5 I +
+ * E, where the sums of |E| in each row and each column are below 1/2. The time of a solve depends only on the
+ * structure. x is chosen and b = L L^T x, so the result of each solver is known.
  *
- * Reads   nothing.   Writes  a problem, which owns all of it. */
+ * Reads   nothing.   Writes  a problem, which owns all of its data. */
 #pragma once
 
 #include "runtime/exec/device/device_build.h"
@@ -11,8 +11,8 @@
 #include "tests/support/dags.h"
 #include "tests/support/typed.h"
 
-/* Rows of a triangle, each ascending; the diagonal is the last entry of a row of L, the first of one of L^T.
- */
+/* Rows of a triangle, with ascending columns. The diagonal is the last entry of a row of L, the first of a
+ * row of L^T. */
 typedef struct csr {
   tsi_index n;
   tsi_count *ptr;   /* n + 1 */
@@ -22,24 +22,24 @@ typedef struct csr {
 
 typedef struct problem {
   tsi_env env;
-  pattern a; /* A; what stands in it does not matter here */
+  pattern a; /* pattern of A; its values are not used */
   structure s;
-  const typed *t;          /* of the values */
+  const typed *t;          /* type of the values */
   tsi_count *panel_values; /* panels + 1 */
-  void *stream;            /* packed panels, diagonal blocks inverted */
+  void *stream;            /* packed panels with inverted diagonal blocks */
   csr lower, upper;        /* L and L^T by rows, in the order of the factor */
-  void *inverse;           /* n: of the diagonal */
+  void *inverse;           /* n: inverses of the diagonal */
   tsi_tables tables;       /* for the cores */
   tsi_chunks *device_chunks;
   tsi_sweep *device_sweep;
   tsi_device_tables device;
 } problem;
 
-/* node_bytes: of the nodes of the device. */
+/* node_bytes: bytes of the nodes of the device. */
 void problem_open(tsi_index k, const typed *t, double node_bytes, problem *p);
 void problem_close(problem *p);
 
-/* Bytes of L without what is padding or a zero of merged supernodes. */
+/* Returns the bytes of L without padding and without zeros of merged supernodes. */
 double problem_bytes(const problem *p);
 
 /* y := L x, y := L^T x; in the order of the factor. */

@@ -30,7 +30,7 @@ void gpu_case_add(gpu_case *c, double seconds) {
   c->seconds[c->times++] = seconds;
 }
 
-/* Of a known whole, in per cent; else a dash. */
+/* Prints the share of a known whole in per cent, else a dash. */
 static void print_share(double part, double whole) {
   if (whole > 0)
     printf(" %4.0f %%", 100 * part / whole);
@@ -44,7 +44,7 @@ static double median(const gpu_case *c) {
   return tsi_median(sorted, (size_t)c->times);
 }
 
-/* Slowest less fastest, by the median. */
+/* (Slowest - fastest) / median. */
 static double spread(const gpu_case *c) {
   double least = INFINITY, most = 0;
   for (int k = 0; k < c->times; k++) {

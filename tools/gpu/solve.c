@@ -61,7 +61,7 @@ void board_close(board_arrays *a) {
   *a = (board_arrays){.count = 0};
 }
 
-/* Scalars that an array of the user has, up to the last one that the call may touch. */
+/* Number of scalars of an array of the user, up to the last one that the call may access. */
 static size_t user_scalars(tsi_index n, const tsi_index *rows, int64_t row, int64_t column, tsi_index nrhs) {
   int64_t last = n - 1;
   if (rows) last = 0;
@@ -69,18 +69,18 @@ static size_t user_scalars(tsi_index n, const tsi_index *rows, int64_t row, int6
     if (rows[j] > last) last = rows[j];
   return n > 0 && nrhs > 0 ? (size_t)(last * row + (nrhs - 1) * column + 1) : 0;
 }
-/* Rows that a scale has: those which the row list names. */
+/* Number of rows of a scale: those up to the last row of the list. */
 static size_t scales(tsi_index n, const tsi_index *rows) {
   return user_scalars(n, rows, 1, 0, 1);
 }
 
-/* The call's workspace, of so many rows; where it has none one of the board's, all NaN. */
+/* Places the call's workspace; without one allocates a workspace on the board, all NaN. */
 static void *place_workspace(board_arrays *a, size_t bytes, void *host) {
   a->workspace_bytes = host ? bytes : 0;
   return a->workspace = host ? board_place(a, host, bytes) : board_filled(a, 0xff, bytes);
 }
 
-/* What the call has of the user's rows, and D^-1, of n columns; a workspace of so many rows. */
+/* Places the user's rows of the call and D^-1, of n columns, and a workspace of workspace_rows rows. */
 static tsi_device_call place_call(board_arrays *a, const gpu_kernels *k, tsi_index n,
                                   tsi_index workspace_rows, const tsi_device_call *host) {
   tsi_device_call c = *host;
@@ -102,7 +102,7 @@ static tsi_device_call place_call(board_arrays *a, const gpu_kernels *k, tsi_ind
   return c;
 }
 
-/* Scalars of a factor, up to the end of its last panel. */
+/* Number of scalars of a factor, up to the end of its last panel. */
 static size_t factor_scalars(tsi_index panels, const tsi_panel *panel) {
   tsi_count end = 0;
   for (tsi_index p = 0; p < panels; p++)
@@ -116,7 +116,7 @@ static tsi_device_values place_values(board_arrays *a, const gpu_kernels *k, tsi
                              board_place(a, host->from, (size_t)n * sizeof(tsi_index))};
 }
 
-/* The values of both sweeps, which may be the same; scalars: of each. */
+/* Places the values of both sweeps, which may be the same; scalars: number for each sweep. */
 static void place_factors(board_arrays *a, const gpu_kernels *k, tsi_index n, const size_t scalars[2],
                           const tsi_device_call *host, tsi_device_call *c) {
   c->forward = place_values(a, k, n, scalars[0], &host->forward);
@@ -125,7 +125,7 @@ static void place_factors(board_arrays *a, const gpu_kernels *k, tsi_index n, co
                     : place_values(a, k, n, scalars[1], &host->backward);
 }
 
-/* Columns that the factor has: those of a border, which follow, are of no panel. */
+/* Number of columns of the factor. The columns of a border follow and belong to no panel. */
 static tsi_index factor_columns(const tsi_device_tables *t) {
   if (t->panels == 0) return 0;
   const tsi_panel *last = &t->panel[t->panels - 1];
@@ -215,7 +215,7 @@ static tsi_variant_tables place_variant(board_arrays *a, const tsi_variant_table
   return t;
 }
 
-/* What has not come of each panel before a sweep. */
+/* Number of pending contributions of each panel before a sweep. */
 static int32_t *place_left(board_arrays *a, const tsi_variant_tables *t, bool backward) {
   const tsi_index *ptr = backward ? t->segment_ptr : t->into_ptr;
   const size_t bytes = ((size_t)t->panels + 1) * sizeof(int32_t);

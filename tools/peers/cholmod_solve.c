@@ -1,9 +1,9 @@
 /* cholmod_solve [--on-demand] [--quick] MATRIX [REPEAT [NRHS]]: CHOLMOD's supernodal Cholesky factorization
- * with METIS, and its solve phase; real symmetric matrices. See peer.h.
+ * with METIS, and its solve phase, for real symmetric matrices. See peer.h.
  *
- * The factorization's time is the median of 3, with --quick of 1, the solve's that of cholmod_solve2, which
- * takes all right-hand sides at once and keeps its workspace from call to call. Without refinement, which
- * CHOLMOD does not have. Threads are those of the BLAS (OPENBLAS_NUM_THREADS). */
+ * The time of the factorization is the median of 3, with --quick of 1. The time of the solve is that of
+ * cholmod_solve2, which solves for all right-hand sides at once and keeps its workspace between calls.
+ * CHOLMOD has no refinement. Threads are those of the BLAS (OPENBLAS_NUM_THREADS). */
 #include <cholmod.h>
 #include <stdio.h>
 #include <string.h>

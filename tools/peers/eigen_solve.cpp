@@ -1,9 +1,9 @@
-/* eigen_solve [--on-demand] [--quick] MATRIX [REPEAT [NRHS]]: Eigen's own factorizations, without libraries
- * of others, on one core. See peer.h.
+/* eigen_solve [--on-demand] [--quick] MATRIX [REPEAT [NRHS]]: Eigen's own factorizations, without other
+ * libraries, on one core. See peer.h.
  *
- * Symmetric matrices, if they are complex Hermitian ones: SimplicialLDLT in METIS' order of A. If it meets a
- * zero pivot, and for all others: SparseLU, with the order and the pivots of superlu_solve. Refinement: none,
- * Eigen has none. */
+ * Real symmetric and complex Hermitian matrices: SimplicialLDLT in METIS' order of A. After a zero pivot,
+ * and for all other matrices: SparseLU, with the order and the pivots of superlu_solve. Eigen has no
+ * refinement. */
 #include <Eigen/SparseCholesky>
 #include <Eigen/SparseLU>
 #include <complex>
@@ -17,11 +17,10 @@ namespace {
 
 using Permutation = Eigen::PermutationMatrix<Eigen::Dynamic, Eigen::Dynamic, int>;
 
-/* position[j], the place of column j in the order that the next analysis takes; empty: COLAMD, for SparseLU.
- */
+/* position[j], the position of column j in the order of the next analysis; empty: COLAMD, for SparseLU. */
 std::vector<int> position;
 
-/* SparseLU wants the places of the columns, SimplicialLDLT the columns of the places. */
+/* SparseLU requires the positions of the columns, SimplicialLDLT the inverse permutation. */
 template <bool ToColumns> struct Given {
   using PermutationType = Permutation;
   template <class Matrix> void operator()(const Matrix &a, PermutationType &order) const {
@@ -62,7 +61,7 @@ template <class Scalar> double entries(const LU<Scalar> &f) {
   return static_cast<double>(f.nnzL()) + static_cast<double>(f.nnzU()) - static_cast<double>(f.rows());
 }
 
-/* A factorization after its order was set; false: it failed. begin: when the analysis began. */
+/* Factors with the order that was set; returns false on failure. begin: start time of the analysis. */
 template <class Scalar, class Solver> bool factor(peer *p, Solver &f, const Matrix<Scalar> &a, double begin) {
   f.analyzePattern(a);
   const double analyzed = peer_seconds();
@@ -88,7 +87,7 @@ template <class Scalar, class Solver> double solve_all(peer *p, const Solver &f,
   return peer_seconds() - begin;
 }
 
-/* Some solves of Eigen for several columns at once are slow: the faster way is taken, after a warm-up. */
+/* Some solves of Eigen for several columns at once are slow: after a warm-up the faster way is used. */
 template <class Scalar, class Solver> void rounds(peer *p, const Solver &f) {
   double fastest[2] = {solve_all<Scalar>(p, f, false), solve_all<Scalar>(p, f, true)};
   for (int k = 0; k < 3 && p->nrhs > 1; k++)

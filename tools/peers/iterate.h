@@ -1,11 +1,12 @@
-/* What the programs iterate_NAME share, each of which solves by a Krylov method of another library.
+/* Shared by the programs iterate_NAME, each of which solves by a Krylov method of another library.
  *
- * Job. `iterate_NAME [--on-demand] MATRIX [REPEAT]` is a program of peer.h for the time of a first solution.
- * A timed solve starts from the arrays of the matrix. It makes the solver and the preconditioner, solves for
- * the first right-hand side, and destroys both. "factor_s" is the part of the fastest solve before its
- * iterations. Times are CPU times of the process, which runs on one core: other processes matter less.
+ * Job. `iterate_NAME [--on-demand] MATRIX [REPEAT]` is a program of peer.h that measures the time of a first
+ * solution. A timed solve starts from the arrays of the matrix. It creates the solver and the preconditioner,
+ * solves for the first right-hand side, and destroys both. "factor_s" is the time of the fastest solve before
+ * its iterations. Times are CPU times of the process, which runs on one core, to reduce the influence of
+ * other processes.
  *
- * The method is CG for a matrix that is stored as symmetric and has a positive diagonal, else BiCGSTAB. The
+ * The method is CG if the matrix is stored as symmetric and has a positive diagonal, else BiCGSTAB. The
  * preconditioner is IC(0) or ILU(0), or the diagonal if the environment variable PEER_PRECOND is "jacobi".
  * The iteration starts with zeros and ends when ||b - A x|| <= ITERATE_TOLERANCE ||b||. */
 #ifndef TSI_TOOLS_ITERATE_H
@@ -29,8 +30,8 @@ typedef struct iterate_system {
   double setup_s; /* out: seconds of the latest solve before its iterations */
 } iterate_system;
 
-/* A program defines these. begin: what a process does once; names the solver. solve: from the arrays to
- * p->x, which holds zeros; sets setup_s, p->iterations and, where it fails, p->status. */
+/* Defined by each program. begin: work done once per process; sets the name of the solver. solve: solves from
+ * the arrays to p->x, which holds zeros; sets setup_s, p->iterations and, on failure, p->status. */
 bool iterate_begin(peer *p);
 void iterate_solve(peer *p, iterate_system *s);
 void iterate_end(void);

@@ -1,8 +1,8 @@
 /* iterate_eigen [--on-demand] MATRIX [REPEAT]: ConjugateGradient or BiCGSTAB of Eigen on one core, on the
- * arrays of the rows themselves. See iterate.h.
+ * original arrays of the rows. See iterate.h.
  *
- * Eigen has no ILU(0): BiCGSTAB takes IncompleteLUT with as many entries as the matrix. Its
- * IncompleteCholesky keeps as many entries in a column as the matrix, the largest ones. */
+ * Eigen has no ILU(0): BiCGSTAB uses IncompleteLUT with as many entries as the matrix. Its IncompleteCholesky
+ * keeps in each column the largest entries, as many as the column of the matrix has. */
 #include <Eigen/IterativeLinearSolvers>
 #include <Eigen/SparseCore>
 #include <cstdio>

@@ -1,5 +1,5 @@
 /* iterate_petsc [--on-demand] MATRIX [REPEAT]: KSPSolve of PETSc on one core, with PCICC, PCILU or PCJACOBI,
- * on the arrays of the rows themselves. See iterate.h. */
+ * on the original arrays of the rows. See iterate.h. */
 #include <petscksp.h>
 #include <stdio.h>
 
@@ -18,7 +18,7 @@ void iterate_end(void) {
   (void)PetscFinalize();
 }
 
-/* PETSc's error code, if there is one. */
+/* Returns whether PETSc succeeded; keeps its error code. */
 static bool good(peer *p, PetscErrorCode code) {
   if (code != 0 && p->status == 0) peer_fail(p, (int)code, "PETSc error %d", (int)code);
   return p->status == 0;

@@ -1,5 +1,5 @@
 /* iterate_tristar [--on-demand] MATRIX [REPEAT]: TriStar on one core, by its public functions. See iterate.h.
- * A symmetric matrix is passed as it is stored, any other one by rows. */
+ * A symmetric matrix is passed as it is stored, other matrices by rows. */
 #include <stdio.h>
 
 #include "tools/peers/iterate.h"

@@ -1,11 +1,11 @@
 /* krylov_hypre [--on-demand] MATRIX [REPEAT [NRHS]]: conjugate gradients of TriStar with the factorized
- * sparse approximate inverse of hypre, a program of peer.h for an iterative solver. So both are compared by
- * the same iteration with the same test, that of the norm of the residual. Started by mpirun, each process
- * reads the matrix and takes its rows.
+ * sparse approximate inverse of hypre, a program of peer.h for an iterative solver. So the inverses of both
+ * libraries are compared by the same iteration and the same test, the norm of the residual. Under mpirun each
+ * process reads the matrix and keeps its rows.
  *
- * The environment variable PEER_FSAI="STEPS PER_STEP TOLERANCE MAX_ITERATIONS" has what there is to choose
- * (default: 5 3 1e-8 2000). Patterns grow to the last step, whatever is gained. "factor_s" is the time of
- * HYPRE_FSAISetup, without the eigenvalues that it could estimate; "nnz_factor" counts the entries of G. */
+ * The environment variable PEER_FSAI="STEPS PER_STEP TOLERANCE MAX_ITERATIONS" has the parameters (default: 5
+ * 3 1e-8 2000). Patterns grow until the last step, whatever the gain. "factor_s" is the time of
+ * HYPRE_FSAISetup without its optional estimate of eigenvalues; "nnz_factor" counts the entries of G. */
 #include <HYPRE.h>
 #include <HYPRE_IJ_mv.h>
 #include <HYPRE_parcsr_ls.h>
@@ -29,7 +29,7 @@ typedef struct solver {
   tristar_krylov_t *cg;
 } solver;
 
-/* What went wrong in hypre, if anything did. */
+/* Returns whether hypre succeeded; keeps its error. */
 static bool good(peer *p, HYPRE_Int code) {
   if (code != 0 && p->status == 0) peer_fail(p, (int)code, "hypre error %d", (int)code);
   return p->status == 0;
@@ -151,7 +151,7 @@ static bool make_cg(peer *p, solver *s) {
          need(p, tristar_dmatrix_krylov(s->rows, &options, &s->cg));
 }
 
-/* For all right-hand sides; the seconds that it takes. */
+/* Solves for all right-hand sides; returns the seconds. */
 static double solve(peer *p, const solver *s) {
   const double begin = peer_seconds();
   p->iterations = 0;

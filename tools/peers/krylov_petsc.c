@@ -1,10 +1,11 @@
 /* krylov_petsc [--on-demand] MATRIX [REPEAT [NRHS]]: KSPSolve of PETSc, a program of peer.h for an iterative
- * solver. Started by mpirun, each process reads the matrix and takes its rows; the first one answers.
+ * solver. Under mpirun each process reads the matrix and keeps its rows; the first process prints.
  *
- * Method, preconditioner and tests are those that the environment variable PETSC_OPTIONS names, as for any
- * program of PETSc; "factor_s" is the time of the preconditioner. x begins with zeros. One option is of this
- * program: -perturb EPS,SEED   multiplies each right-hand side, entry by entry, by 1 + EPS u, with u of [-1,
- * 1) With several right-hand sides the iterations are the most of any. */
+ * The environment variable PETSC_OPTIONS selects method, preconditioner and tests, as in any program of
+ * PETSc. "factor_s" is the time of the preconditioner. x begins with zeros. One option belongs to this
+ * program:
+ *   -perturb EPS,SEED   multiplies each right-hand side, entry by entry, by 1 + EPS u, with u in [-1, 1)
+ * With several right-hand sides the largest number of iterations is reported. */
 #include <petscksp.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,13 +22,13 @@ typedef struct solver {
   double *given; /* the right-hand sides, which may be perturbed */
 } solver;
 
-/* What went wrong in PETSc, if anything did; it prints more on standard error. */
+/* Returns whether PETSc succeeded; it prints details on standard error. */
 static bool good(peer *p, PetscErrorCode code) {
   if (code != 0 && p->status == 0) peer_fail(p, (int)code, "PETSc error %d", (int)code);
   return p->status == 0;
 }
 
-/* PETSc takes a copy of a process's rows; of all rows it uses the arrays. */
+/* PETSc copies the rows of one process; it uses the arrays of a whole matrix in place. */
 static bool make_matrix(peer *p, solver *s) {
   const PetscInt n = (PetscInt)p->n;
   if (s->part.ranks == 1)
@@ -49,8 +50,7 @@ static bool make_vector(peer *p, const solver *s, Vec *out) {
                                     : VecCreateMPIWithArray(PETSC_COMM_WORLD, 1, s->part.own, n, NULL, out));
 }
 
-/* KSPSetUp and KSPSetUpOnBlocks make the preconditioner. A pivot that vanishes is told here or by the first
- * solve. */
+/* KSPSetUp and KSPSetUpOnBlocks compute the preconditioner. They or the first solve report a zero pivot. */
 static bool set_up(peer *p, solver *s) {
   const double begin = peer_seconds();
   peer_compress(p, true, &s->rows);
@@ -78,7 +78,7 @@ static bool take_rhs(peer *p, solver *s) {
   return p->status == 0;
 }
 
-/* For all right-hand sides; the seconds that it takes. */
+/* Solves for all right-hand sides; returns the seconds. */
 static double solve(peer *p, solver *s) {
   const double begin = peer_seconds();
   p->iterations = 0;

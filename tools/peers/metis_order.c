@@ -1,6 +1,6 @@
 /* Nested dissection of the graph of A, A + A^T or A^T A: see metis_order.h.
  *
- * The graph is gone through twice: its edges are counted, then written. */
+ * Two passes through the graph: the first counts the edges, the second stores them. */
 #include "tools/peers/metis_order.h"
 
 #include <math.h>
@@ -11,10 +11,10 @@
 typedef struct walk {
   peer_graph graph;
   const peer_compressed *columns, *rows;
-  int32_t long_row; /* longer rows are left out */
-  int32_t *seen;    /* seen[i] == j: vertex i is known to be a neighbour of j, or is j */
+  int32_t long_row; /* longer rows are omitted */
+  int32_t *seen;    /* seen[i] == j: vertex i is a neighbour of j that was already visited, or is j */
   int64_t edges;    /* so far */
-  idx_t *ends;      /* where the edges go; NULL: only count */
+  idx_t *ends;      /* receives the edges; NULL: only count */
 } walk;
 
 static void visit(walk *w, int32_t from, int32_t to) {
@@ -24,7 +24,7 @@ static void visit(walk *w, int32_t from, int32_t to) {
   w->edges++;
 }
 
-/* All edges that leave vertex j. */
+/* Visits all edges that leave vertex j. */
 static void visit_neighbours(walk *w, int32_t j) {
   w->seen[j] = j;
   for (int32_t e = w->columns->ptr[j]; e < w->columns->ptr[j + 1]; e++) {
@@ -38,7 +38,7 @@ static void visit_neighbours(walk *w, int32_t j) {
   for (int32_t e = w->rows->ptr[j]; e < w->rows->ptr[j + 1]; e++) visit(w, j, w->rows->index[e]);
 }
 
-/* start[j]: the edges before those of vertex j; NULL: not wanted. Gives the number of edges. */
+/* start[j]: number of edges before those of vertex j; NULL: not stored. Returns the number of edges. */
 static int64_t visit_all(walk *w, int64_t n, idx_t *start) {
   w->edges = 0;
   for (int64_t j = 0; j < n; j++) w->seen[j] = -1;

@@ -1,16 +1,17 @@
 /* mumps_solve [--on-demand] MATRIX [REPEAT [NRHS]]: sequential MUMPS with METIS, otherwise its default
- * options, and iterative refinement. A MUMPS that was built without METIS silently takes another order if it
- * is asked for METIS; it is then given the permutation that METIS has for A, or A + A^T. See peer.h.
+ * options, and iterative refinement. If MUMPS was built without METIS, it silently uses another order. Then
+ * this program passes it METIS' order of A, or of A + A^T. See peer.h.
  *
  * Compiled twice: for real matrices and, with PEER_COMPLEX, for complex ones. With PEER_RANKS it becomes
  * ranks_mumps, parallel MUMPS under mpiexec: the first process has the matrix, b and x, and prints.
- *   - symmetric matrices: SYM = 1 where the diagonal is positive, as TriStar tries Cholesky; SYM = 2 if that
- *     is not so or pivots turn out negative. Others, complex Hermitian too: SYM = 0.
- *   - the working space is enlarged where MUMPS asks for it (ICNTL(14)).
+ *   - symmetric matrices: SYM = 1 if the diagonal is positive, as TriStar tries Cholesky; SYM = 2 if it is
+ *     not,
+ *     or if pivots are negative. Others, complex Hermitian too: SYM = 0.
+ *   - the working space is enlarged if MUMPS requests it (ICNTL(14))
  *   - refinement: at most 10 steps, until 4 units of roundoff (CNTL(2)). The default of CNTL(2), which is the
  *     square root of the roundoff, would end it early.
- * Timed solves are one call for all right-hand sides, without refinement; the final one, with refinement, is
- * a call for each, because MUMPS refines no more than one at a time. Threads are those of the BLAS
+ * Timed solves are one call for all right-hand sides, without refinement. The final solve, with refinement,
+ * is a call for each right-hand side, because MUMPS refines only one at a time. Threads are those of the BLAS
  * (OPENBLAS_NUM_THREADS). */
 #include <float.h>
 #include <stdio.h>
@@ -48,7 +49,7 @@ enum { GIVEN = 1, METIS = 5, QAMD = 6 };
 static const char *const orderings[] = {"AMD", "METIS, given", "AMF", "SCOTCH", "PORD", "METIS", "QAMD"};
 enum { COMM_WORLD = -987654, WORKSPACE_SHORT = -9, INTEGERS_SHORT = -8 };
 
-/* Gives the seconds that the job took. */
+/* Returns the seconds of the job. */
 static double run(mumps *m, int job) {
   const double begin = peer_seconds();
   m->job = job;
@@ -56,8 +57,7 @@ static double run(mumps *m, int job) {
   return peer_seconds() - begin;
 }
 
-/* The order of METIS as PERM_IN, from 1 on; NULL: there is none. Only the process that has the matrix makes
- * it. */
+/* Returns METIS' order as PERM_IN, from 1 on; NULL: none. Only the process with the matrix computes it. */
 static MUMPS_INT *make_order(const peer *p) {
   peer_compressed columns, rows;
   if (p->n == 0 || p->view.ptr == NULL) return NULL;
@@ -85,7 +85,7 @@ static void initialize(mumps *m, int sym) {
   ICNTL(m, 4) = 0; /* silent */
 }
 
-/* Was this MUMPS built with METIS? A small grid shows it: without METIS the analysis takes another order. */
+/* Was this MUMPS built with METIS? A small grid shows it: without METIS the analysis uses another order. */
 static bool has_metis(void) {
   enum { K = 20, N = K * K };
   static MUMPS_INT row[3 * N], column[3 * N];
@@ -136,7 +136,7 @@ static void factor(peer *p, mumps *m, int sym, const peer_entries *entries) {
   }
 }
 
-/* Solves for nrhs right-hand sides, from number k on; gives the seconds. */
+/* Solves for nrhs right-hand sides, from number k on; returns the seconds. */
 static double solve(peer *p, mumps *m, int k, int nrhs, int refinement_steps) {
   memcpy(peer_x(p, k), peer_b(p, k), (size_t)nrhs * p->column_bytes);
   m->rhs = peer_x(p, k);
@@ -146,7 +146,7 @@ static double solve(peer *p, mumps *m, int k, int nrhs, int refinement_steps) {
   return run(m, SOLVE);
 }
 
-/* The first time the final solve is refined. */
+/* In the first round the final solve is refined. */
 static void solve_all(peer *p, mumps *m) {
   for (int k = -1; k < p->repeat && INFOG(m, 1) >= 0; k++) {
     const double time = solve(p, m, 0, p->nrhs, 0);
@@ -164,7 +164,7 @@ static void solve_all(peer *p, mumps *m) {
                                    : "");
 }
 
-/* What is known after the factorization. */
+/* Sets the results of the factorization. */
 static void describe(peer *p, const mumps *m, int sym) {
   snprintf(p->solver, sizeof p->solver, "MUMPS %.20s", m->version_number);
   p->method = sym == 0 ? "LU" : sym == 1 ? "LLT" : "LDLT";

@@ -66,7 +66,7 @@ static void read_matrix(peer *p, const char *name) {
   p->block_bytes = (size_t)p->nrhs * p->column_bytes;
 }
 
-/* Arrays of a triangle that p->view has instead of those of the matrix. */
+/* Arrays of a triangle, which replaces the matrix in p->view. */
 typedef struct triangle {
   int64_t *ptr;
   peer_compressed columns;
@@ -100,7 +100,7 @@ static void take_triangle(peer *p, const char *name, triangle *t) {
   p->view.values = values;
 }
 
-/* Pseudo-random numbers in [-1, 1), the same as `tristar solve` makes without --rhs. */
+/* Pseudo-random numbers in [-1, 1), the same as in `tristar solve` without --rhs. */
 static void *make_rhs(const peer *p) {
   const int64_t count = (p->is_complex ? 2 : 1) * p->nrhs * p->n;
   double *b = peer_allocate(count, sizeof *b);
@@ -112,7 +112,7 @@ static void *make_rhs(const peer *p) {
   return b;
 }
 
-/* The mirror image of an entry of one or two parts. */
+/* Computes the mirror image of an entry of one or two parts. */
 static void reflect(tristar_symmetry symmetry, int parts, const double *entry, double *image) {
   const double sign = symmetry == TRISTAR_SKEW_SYMMETRIC ? -1 : 1;
   image[0] = sign * entry[0];
@@ -164,7 +164,7 @@ void peer_compress(const peer *p, bool by_rows, peer_compressed *compressed) {
   memset(ptr, 0, (size_t)(p->n + 2) * sizeof *ptr);
   for (int64_t e = 0; e < entries.count; e++) ptr[line[e] + 2]++;
   for (int64_t k = 0; k < p->n; k++) ptr[k + 2] += ptr[k + 1];
-  for (int64_t e = 0; e < entries.count; e++) { /* ptr[k + 1] goes from the start of line k to its end */
+  for (int64_t e = 0; e < entries.count; e++) { /* ptr[k + 1] moves from the start of line k to its end */
     const size_t to = (size_t)ptr[line[e] + 1]++;
     compressed->index[to] = index[e];
     memcpy(values + to * p->scalar_bytes, (const char *)entries.values + (size_t)e * p->scalar_bytes,
@@ -194,7 +194,7 @@ bool peer_positive_diagonal(const peer *p) {
 
 /* ---- Report ------------------------------------------------------------------------------------------- */
 
-/* As tristar_solve_refined measures it; NaN if one is. */
+/* Returns the error of tristar_solve_refined; NaN if one error is NaN. */
 static double backward_error(const peer *p) {
   const tsi_sparse_kernels *kernels = tsi_sparse_kernels_select((char)p->view.scalar);
   const tsi_sparse a = {(tsi_index)p->n, false, p->view.symmetry, p->view.ptr, p->view.index, p->view.values};
@@ -267,7 +267,7 @@ static void print_report(peer *p) {
 
 bool peer_again(peer *p) {
   int c;
-  if (p->status != 0) return false; /* the main program tells that */
+  if (p->status != 0) return false; /* the main program reports it */
   print_report(p);
   p->rounds++;
   while (p->on_demand && (c = getchar()) != EOF)
@@ -275,7 +275,7 @@ bool peer_again(peer *p) {
   return false;
 }
 
-/* A number from 1 to a million in argv[k], or the default if there is none. */
+/* Returns the number in argv[k], from 1 to a million, or `otherwise` if there is none. */
 static int count_argument(int argc, char **argv, int k, int otherwise) {
   char *rest = NULL;
   const long count = k < argc ? strtol(argv[k], &rest, 10) : otherwise;
@@ -284,7 +284,7 @@ static int count_argument(int argc, char **argv, int k, int otherwise) {
   return (int)count;
 }
 
-/* Takes the options from the front of the words: argv[1 + what it gives] is the matrix. */
+/* Reads the options before the other words. The matrix is argv[1 + the return value]. */
 static int take_options(peer *p, int argc, char **argv) {
   static const char usage[] = "[--on-demand] [--quick] [--uplo L|U] MATRIX [REPEAT [NRHS]]";
   int taken = 0;

@@ -1,22 +1,25 @@
-/* What the programs of other solvers share: the matrix, the right-hand sides, the error, the report.
+/* Shared by the programs of other solvers: the matrix, the right-hand sides, the error, the report.
  *
- * Job. `PEER_solve [--on-demand] [--quick] [--uplo L|U] MATRIX [REPEAT [NRHS]]` reads MATRIX (a file or
- * gen:KIND:K) as `tristar solve` does, a pattern as its Laplacian, of which with --uplo only the lower or the
- * upper triangle counts, its diagonal included, makes the right-hand sides that `tristar solve --nrhs NRHS`
- * makes (default: 1), lets the other solver solve for all of them, after a warm-up REPEAT times (default:
- * 11), and prints one line of JSON. With --on-demand each line on standard input asks for a warm-up and
- * REPEAT solves again, and another line of JSON; the end of standard input ends the program. With --quick a
- * line of JSON with an "event" follows the reading of the matrix, and a factorization is timed once. The
- * backward error is the largest over the right-hand sides, measured with the library's own kernels, so that
- * all programs mean the same by it.
+ * Job. `PEER_solve [--on-demand] [--quick] [--uplo L|U] MATRIX [REPEAT [NRHS]]`
+ *   - reads MATRIX (a file or gen:KIND:K) as `tristar solve` does; a pattern becomes its Laplacian. --uplo
+ *     keeps
+ *     only the lower or upper triangle with the diagonal.
+ *   - creates the right-hand sides of `tristar solve --nrhs NRHS` (default: 1)
+ *   - calls the other solver for all of them, once as a warm-up and then REPEAT times (default: 11)
+ *   - prints one line of JSON
+ * With --on-demand each line on standard input requests another warm-up, REPEAT solves and a line of JSON;
+ * the end of standard input ends the program. With --quick a line of JSON with an "event" follows the reading
+ * of the matrix, and a factorization is timed once. The backward error is the largest over the right-hand
+ * sides. Kernels of TriStar compute it, so that it is the same for all programs.
  *
- * The fill-reducing order is that of METIS where the other solver can use it. Timed solves are without
- * iterative refinement, which x has had if the other solver has it.
+ * The fill-reducing order is that of METIS if the other solver can use it. Timed solves are without iterative
+ * refinement; x is refined if the other solver supports it.
  *
- * A process for each solver, because threads of one would slow a peer in the same one.
+ * Each solver is a process of its own, because threads of one solver would slow down another one in the same
+ * process.
  *
- * A peer is one C file that defines peer_solve_real or, compiled with PEER_COMPLEX, peer_solve_complex, which
- * factors, and then solves as long as peer_again says so; the main program is in peer.c. The exit status is 0
+ * A peer is one C file that defines peer_solve_real or, compiled with PEER_COMPLEX, peer_solve_complex. It
+ * factors, and then solves as long as peer_again returns true; the main program is in peer.c. Exit status: 0
  * if the other solver solved; 1 if not, with its error code as "status" in the JSON; 1 without JSON if there
  * is nothing to solve. */
 #pragma once
@@ -35,31 +38,31 @@ extern "C" {
 typedef struct peer {
   tristar_t *ts;
   tristar_matrix_t *matrix;
-  tristar_view view; /* square, double, with values; as tristar_matrix_get_view gives it */
+  tristar_view view; /* square, double, with values; from tristar_matrix_get_view */
   int64_t n;
   bool is_complex;
-  char uplo; /* the triangle that view is: 'L' or 'U'; 0: the matrix as it is */
+  char uplo; /* the triangle in view: 'L' or 'U'; 0: the matrix itself */
   size_t scalar_bytes;
   int nrhs;
   size_t column_bytes, block_bytes; /* of one right-hand side, of all */
-  const void *b;                    /* n x nrhs scalars, column after column */
-  void *x;                          /* the same, from the peer */
+  const void *b;                    /* n x nrhs scalars, column-major */
+  void *x;                          /* solution of the peer, in the same layout */
   int repeat;                       /* timed solves */
   bool on_demand;                   /* --on-demand */
   bool quick;                       /* --quick */
-  int rounds;                       /* of timed solves, which have been told */
+  int rounds;                       /* reported rounds of timed solves */
   double *solves_s;
-  double sweeps_s; /* the fastest solve's sweeps alone, where the solver tells them; 0: not */
+  double sweeps_s; /* seconds of the sweeps in the fastest solve; 0: not measured */
 
-  /* What the peer tells: */
+  /* Set by the peer: */
   char solver[64];      /* its name and version */
   const char *method;   /* LLT, LDLT or LU; static text */
-  const char *ordering; /* that was used; static text */
-  int status;           /* the other solver's; 0: solved */
-  char message[256];    /* where status is not 0 */
-  int refinement_steps; /* those that x has had; of several right-hand sides the most that is known */
-  int64_t perturbed;    /* pivots that were replaced */
-  int64_t iterations;   /* of an iterative solver; 0: it is none */
+  const char *ordering; /* the order used; static text */
+  int status;           /* of the other solver; 0: solved */
+  char message[256];    /* if status is not 0 */
+  int refinement_steps; /* of x; for several right-hand sides the largest known */
+  int64_t perturbed;    /* perturbed pivots */
+  int64_t iterations;   /* of an iterative solver; 0: a direct solver */
   double nnz_factor;    /* of L and D, or L and U, as the solver counts or stores them */
   double analyze_s, factor_s;
 

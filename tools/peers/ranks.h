@@ -1,7 +1,7 @@
-/* A program of peer.h that several processes run: all have the matrix and the right-hand sides, each has its
- * rows of the solution, and the first one answers. MPI is initialized.
+/* A program of peer.h on several processes. Each process has the matrix, the right-hand sides, and its rows
+ * of the solution; the first process prints. MPI is initialized.
  *
- * Rows lie in blocks in their order, as PETSc and TriStar share them. */
+ * Blocks of consecutive rows are distributed in order of ranks, as in PETSc and TriStar. */
 #pragma once
 
 #include "tools/peers/peer.h"

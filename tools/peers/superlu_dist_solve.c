@@ -1,15 +1,15 @@
 /* superlu_dist_solve [--on-demand] MATRIX [REPEAT [NRHS]]: SuperLU_DIST with its default options, among them
  * METIS on A + A^T and refinement in double precision. See peer.h.
  *
- * Under mpiexec: on the grid SUPERLU_DIST_GRID=ROWSxCOLUMNS of processes (default: all in one row); A, b and
- * x in blocks of rows. The first process prints. Besides the solve, which moves b and x, it tells the time of
- * the sweeps.
+ * Under mpiexec: on the grid SUPERLU_DIST_GRID=ROWSxCOLUMNS of processes (default: all in one row), with A, b
+ * and x in blocks of rows. The first process prints. Besides the time of the solve, which redistributes b and
+ * x, it reports the time of the sweeps.
  *
- * Compiled twice: for real matrices and, with PEER_COMPLEX, for complex ones. Symmetric matrices are given in
- * full. The factorization's time includes the distribution of the values. Timed solves are without refinement
- * and are what the library itself calls the solve; the call around it, with scaling and copies, takes longer.
- * Threads: OPENBLAS_NUM_THREADS and OMP_NUM_THREADS. Some errors end the program inside the library: then
- * there is no JSON, and the exit status is not 0. */
+ * Compiled twice: for real matrices and, with PEER_COMPLEX, for complex ones. Symmetric matrices are passed
+ * in full. The time of the factorization includes the distribution of the values. Timed solves are without
+ * refinement. They are what the library itself calls the solve; the call around it, with scaling and copies,
+ * takes longer. Threads: OPENBLAS_NUM_THREADS and OMP_NUM_THREADS. Some errors end the program inside the
+ * library, without JSON and with a nonzero exit status. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -42,10 +42,10 @@ typedef struct solver {
   TYPED(ScalePermstruct_t) scale;
   TYPED(LUstruct_t) lu;
   TYPED(SOLVEstruct_t) solve;
-  double *row_scale, *column_scale; /* that a was multiplied with before; NULL: not */
+  double *row_scale, *column_scale; /* scale factors already applied to a; NULL: none */
   double match_s;
   int rank, ranks;
-  int_t first, rows; /* of A, b and x that this process has */
+  int_t first, rows; /* rows of A, b and x on this process */
   double sweeps_s;   /* of the latest solve: the largest over the processes */
 } solver;
 
@@ -54,7 +54,7 @@ static int_t first_row(const peer *p, const solver *s, int rank) {
   return (int_t)(p->n * rank / s->ranks);
 }
 
-/* This process's rows of the full matrix, in arrays that Destroy_CompRowLoc_Matrix_dist frees. */
+/* Copies this process's rows of the full matrix to arrays that Destroy_CompRowLoc_Matrix_dist frees. */
 static void convert(const peer *p, solver *s) {
   peer_compressed rows;
   peer_compress(p, true, &rows);
@@ -82,9 +82,9 @@ static void multiply(int64_t n, const double *factor, scalar *x) {
   }
 }
 
-/* Stands in for MC64, which the library normally begins with and which some distributions leave out: permutes
- * large entries to the diagonal and scales the matrix, with TriStar's implementation of the same algorithm.
- * Where the matrix is structurally singular it goes on without, as the library does. */
+/* Replaces MC64, the library's normal first step, which some distributions omit. Permutes large entries to
+ * the diagonal and scales the matrix, with TriStar's implementation of the same algorithm. A structurally
+ * singular matrix stays unchanged, as in the library. */
 static void match(peer *p, solver *s) {
   tsi_env *env = tsi_context_env(p->ts);
   tsi_pattern *pattern = NULL;
@@ -122,8 +122,8 @@ static void match(peer *p, solver *s) {
   TSI_FREE(env, pattern);
 }
 
-/* The stored entries of L and U, zeros inside supernodes too; on a 1 x 1 grid, where all supernodes are here:
- * block columns of L, each with the full block of the diagonal, and block rows of U. */
+/* The stored entries of L and U, with zeros inside supernodes, on a 1 x 1 grid, where this process has all
+ * supernodes: block columns of L, each with the full diagonal block, and block rows of U. */
 static double count_factors(const peer *p, const solver *s) {
   const Glu_persist_t *persistent = s->lu.Glu_persist;
   const int_t supernodes = persistent->supno[p->n - 1] + 1;
@@ -142,13 +142,13 @@ static void scale_rows(const peer *p, const double *factor, scalar *x) {
   for (int k = 0; k < p->nrhs; k++) multiply(p->n, factor, x + k * p->n);
 }
 
-/* Copies this process's rows out of an array of all rows. */
+/* Copies this process's rows from an array of all rows. */
 static void take_rows(const peer *p, const solver *s, const scalar *all, scalar *mine) {
   for (int k = 0; k < p->nrhs; k++)
     memcpy(mine + k * s->rows, all + k * p->n + s->first, (size_t)s->rows * sizeof *mine);
 }
 
-/* All rows on all processes. */
+/* Gathers all rows on all processes. */
 static void gather_rows(const peer *p, const solver *s, const scalar *mine, scalar *all) {
   int *count = peer_allocate(s->ranks, sizeof *count), *first = peer_allocate(s->ranks, sizeof *first);
   for (int r = 0; r < s->ranks; r++) {
@@ -168,7 +168,7 @@ static double largest(double seconds) {
   return most;
 }
 
-/* Gives the seconds of the solve alone. p->x is the solution afterwards. */
+/* Returns the seconds of the solve alone. Afterwards p->x is the solution. */
 static double solve(peer *p, solver *s, IterRefine_t refine) {
   SuperLUStat_t stat;
   double *errors = peer_allocate(p->nrhs, sizeof *errors);
@@ -201,7 +201,7 @@ static double solve(peer *p, solver *s, IterRefine_t refine) {
   return seconds;
 }
 
-/* The first time it factors before. */
+/* The first round begins with the factorization. */
 static void solve_all(peer *p, solver *s) {
   s->options.Fact = p->rounds == 0 ? DOFACT : FACTORED;
   solve(p, s, NOREFINE); /* the warm-up */

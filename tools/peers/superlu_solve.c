@@ -1,15 +1,15 @@
 /* superlu_solve [--on-demand] MATRIX [REPEAT [NRHS]]: sequential SuperLU with METIS and refinement in double
  * precision. See peer.h.
  *
- * Compiled twice: for real matrices and, with PEER_COMPLEX, for complex ones. Symmetric matrices are given in
- * full.
+ * Compiled twice: for real matrices and, with PEER_COMPLEX, for complex ones. Symmetric matrices are passed
+ * in full.
  *   - A symmetric pattern with no zero on the diagonal: symmetric mode, the columns in METIS' order of A, and
- *     diagonal pivots that are not below 0.001 of the largest. Others: METIS' order of A^T A, partial
- * pivoting.
+ *     diagonal pivots that are at least 0.001 of the largest entry. Others: METIS' order of A^T A, partial
+ *     pivoting.
  *   - If A^T A is too large: COLAMD, SuperLU's default.
- * The factorization's time includes scaling and the symbolic factorization, which SuperLU does in the same
- * step. Timed solves are dgstrs for all right-hand sides in one call, without the scaling of b and x. Threads
- * are those of the BLAS (OPENBLAS_NUM_THREADS). */
+ * The time of the factorization includes scaling and the symbolic factorization, which SuperLU does in the
+ * same step. Timed solves are dgstrs for all right-hand sides in one call, without the scaling of b and x.
+ * Threads are those of the BLAS (OPENBLAS_NUM_THREADS). */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -60,7 +60,7 @@ static void order_columns(peer *p, solver *s) {
   peer_compressed_free(&rows);
 }
 
-/* The expert driver, as the options say, for nrhs right-hand sides; it overwrites b. */
+/* The expert driver with the options, for nrhs right-hand sides; it overwrites b. */
 static bool drive(peer *p, solver *s, int nrhs, void *b) {
   SuperMatrix right, solution;
   mem_usage_t memory;
@@ -88,7 +88,7 @@ static bool factor(peer *p, solver *s, void *b) {
   const double *time = s->stat.utime;
   p->analyze_s += time[COLPERM] + time[ETREE];
   p->factor_s = time[EQUIL] + time[FACT];
-  /* Each counts the diagonal. */
+  /* Both counts include the diagonal. */
   if (factored)
     p->nnz_factor =
         (double)((SCformat *)s->l.Store)->nnz + (double)((NCformat *)s->u.Store)->nnz - (double)p->n;

@@ -5,7 +5,8 @@
 
 #include "tools/peers/triangle.h"
 
-/* The diagonal entry is the first of a column of L, the last of one of U: entries come in ascending order. */
+/* The diagonal entry is the first one in a column of L, the last one in a column of U: entries are in
+ * ascending order. */
 static void solve_lower(void *solver, const double *b, double *x) {
   (void)b;
   (void)cs_di_lsolve(solver, x);

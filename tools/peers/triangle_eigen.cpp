@@ -1,5 +1,5 @@
 /* triangle_eigen [--on-demand] --uplo L|U MATRIX [REPEAT [NRHS]]: triangularView of Eigen, in place. Eigen
- * has solves by rows and by columns: both are tried first, and the faster one is taken. See triangle.h. */
+ * solves by rows and by columns: the program tries both and uses the faster one. See triangle.h. */
 #include <Eigen/SparseCore>
 #include <cstdio>
 

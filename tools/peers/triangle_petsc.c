@@ -1,9 +1,9 @@
 /* triangle_petsc [--on-demand] --uplo L|U MATRIX [REPEAT [NRHS]]: MatSolve of PETSc, by rows. See triangle.h.
  *
- * PETSc solves with factors only, so that it is given the triangle T to factor, by ILU(0) in the natural
- * order: of a lower T with diagonal D that gives L = T D^-1 and U = D, of an upper one L = I and U = T,
- * without fill or loss. What is timed is MatSolve: a sweep through all entries of T and, for the other
- * factor, one through its rows, which are empty but for the diagonal. */
+ * PETSc solves only with factors, so it factors the triangle T by ILU(0) in the natural order, without fill
+ * or loss. For a lower T with diagonal D this gives L = T D^-1 and U = D, for an upper T it gives L = I and U
+ * = T. The time is that of MatSolve: one sweep through all entries of T, and one through the rows of the
+ * other factor, which contain only the diagonal. */
 #include <petscmat.h>
 #include <stdio.h>
 
@@ -15,7 +15,7 @@ typedef struct solver {
   Vec b, x;
 } solver;
 
-/* What went wrong in PETSc, if anything did; it prints more on standard error. */
+/* Returns whether PETSc succeeded; it prints details on standard error. */
 static bool good(peer *p, PetscErrorCode code) {
   if (code != 0 && p->status == 0) peer_fail(p, (int)code, "PETSc error %d", (int)code);
   return p->status == 0;

@@ -1,9 +1,8 @@
-/* triangle_plain [--on-demand] --uplo L|U MATRIX [REPEAT [NRHS]]: the plain sweep that all others are
- * compared with, x_i = (b_i - sum over j of t_ij x_j) / t_ii, row by row, on one thread. See triangle.h.
+/* triangle_plain [--on-demand] --uplo L|U MATRIX [REPEAT [NRHS]]: a plain sweep, the reference for all
+ * others, x_i = (b_i - sum over j of t_ij x_j) / t_ii, row by row, on one thread. See triangle.h.
  *
- * The entries outside of the diagonal lie row by row, with 32-bit integers. A row ends with a division by its
- * diagonal entry or with a product by the inverse of it: both are tried first, and the faster one is taken.
- */
+ * Off-diagonal entries are stored row by row, with 32-bit integers. A row ends with a division by its
+ * diagonal entry or with a product by its inverse: the program tries both and uses the faster one. */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -41,7 +40,7 @@ static void split(const peer *p, plain *t) {
   }
 }
 
-/* b_i less the products of row i with rows before it. */
+/* Returns b_i minus the products of row i with previous rows. */
 static inline double subtract(const plain *t, const double *b, const double *x, int32_t i) {
   double sum = b[i];
   for (int32_t e = t->ptr[i]; e < t->ptr[i + 1]; e++) sum -= t->values[e] * x[t->index[e]];

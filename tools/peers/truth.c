@@ -1,4 +1,4 @@
-/* The matrix, the questions and the report of truth_mumps: see truth.h. */
+/* The matrix, the computed quantities and the report of truth_mumps: see truth.h. */
 #include "tools/peers/truth.h"
 
 #include <errno.h>
@@ -12,7 +12,7 @@
 
 #include "tristar_matrix.h"
 
-/* Exit statuses. LEFT_OUT: a matrix that is not square, too large, or does not suit the precision. */
+/* Exit statuses. LEFT_OUT: the matrix is not square, is too large, or does not suit the precision. */
 enum { FAILED = 1, LEFT_OUT = 2 };
 
 static _Noreturn void end(int status, const char *subject, const char *why) {
@@ -88,7 +88,8 @@ static truth_entry phase(int64_t i) {
   return cexp(I * 2.4 * (double)i);
 }
 
-/* Values of the type `scalar`. Real ones become complex: D A D^H if symmetric, D A D if skew, else D A E. */
+/* Converts values to the type `scalar`. Real values become complex: D A D^H if symmetric, D A D if skew, else
+ * D A E. */
 static void convert(truth_problem *p, const char *name, tristar_scalar scalar) {
   tristar_view *v = &p->view;
   const int64_t *ptr = v->ptr;
@@ -155,7 +156,7 @@ static void read_matrix(truth_problem *p, const char *name, char precision) {
 
 /* ---- Questions ---------------------------------------------------------------------------------------- */
 
-/* Two pairs of rows whose entries of W W^H have places in A. */
+/* Chooses two pairs of rows such that A stores all entries of W W^H. */
 static void choose_terms(truth_problem *p) {
   bool *diagonal = truth_allocate(p->n, sizeof *diagonal);
   for (int64_t k = 0; k < p->count; k++)
@@ -188,7 +189,7 @@ static void choose_questions(truth_problem *p) {
 
 /* ---- Report ------------------------------------------------------------------------------------------- */
 
-/* Of values that must not differ by more than their largest; -1: one of the two has none. */
+/* Largest difference relative to the largest value; -1: one of the two has no result. */
 static double difference(bool both, const truth_entry *x, const truth_entry *y, int64_t count) {
   double largest = 0, worst = 0;
   if (!both) return -1;

@@ -1,19 +1,22 @@
-/* What the parts of truth_mumps share: one matrix, and what each solver answers about it.
+/* Shared by the files of truth_mumps: one matrix, and the results of each solver.
  *
- * `truth_mumps [--precision s|d|c|z] [--dense N] MATRIX` asks TriStar, sequential MUMPS, LAPACK and CHOLMOD
- * the same questions about one matrix, and prints one line of JSON with the answers and their differences:
+ * `truth_mumps [--precision s|d|c|z] [--dense N] MATRIX` passes one matrix to TriStar, sequential MUMPS,
+ * LAPACK and CHOLMOD. It prints one line of JSON with their results and the differences:
  *
  *   inertia      positive, negative and zero eigenvalues; MUMPS: INFOG(12), INFOG(28); LAPACK: eigenvalues
  *   null         dimension of the null space; MUMPS: INFOG(28) with ICNTL(24); LAPACK: singular values;
- * TriStar: tristar_null_space where it finds the matrix singular to working precision, else 0 determinant
- * MUMPS: ICNTL(33) schur        Schur complement of SCHUR unknowns, spread over all; MUMPS: ICNTL(19) inverse
- * ENTRIES entries of the inverse; MUMPS: ICNTL(30) update       the determinant of A + W W^H and x = (A + W
- * W^H)^-1 b for a symmetric or Hermitian matrix; CHOLMOD: real, positive definite and double
+ *                TriStar: tristar_null_space if the matrix is singular to working precision, else 0
+ *   determinant  MUMPS: ICNTL(33)
+ *   schur        Schur complement of SCHUR unknowns, spread over all; MUMPS: ICNTL(19)
+ *   inverse      ENTRIES entries of the inverse; MUMPS: ICNTL(30)
+ *   update       the determinant of A + W W^H and x = (A + W W^H)^-1 b for a symmetric or Hermitian matrix;
+ *                CHOLMOD: real, positive definite and double
  *
- * LAPACK answers for matrices of at most N rows (default 1,000), in double precision. It equilibrates first.
- * --precision c or z turns a real matrix into a complex one with the same condition, by factors of absolute
- * value 1 for rows and columns: Hermitian if it was symmetric. With s and c the entries are rounded to single
- * precision; all solvers receive these. tools/bench/table_truth judges the differences. */
+ * LAPACK computes in double precision, for matrices of at most N rows (default 1,000). It equilibrates first.
+ * --precision c or z multiplies the rows and columns of a real matrix by factors of absolute value 1. The
+ * result is complex with the same condition, and Hermitian if the matrix was symmetric. With s and c the
+ * entries are rounded to single precision; all solvers receive the rounded entries. tools/bench/table_truth
+ * judges the differences. */
 #pragma once
 
 #include <complex.h>
@@ -53,7 +56,7 @@ typedef struct truth_determinant {
   double log_abs;
 } truth_determinant;
 
-/* The answers of one solver. Without `has` there is none; `why` has the reasons. */
+/* The results of one solver. A result exists only if `has` is set for it; `why` has the reasons. */
 typedef struct truth_answers {
   bool has_inertia, has_null, has_determinant, has_schur, has_inverse, has_update;
   int64_t positive, negative, zero;
@@ -64,7 +67,7 @@ typedef struct truth_answers {
   truth_entry schur[TRUTH_SCHUR * TRUTH_SCHUR]; /* column-major */
   truth_entry inverse[TRUTH_ENTRIES];
   truth_entry *x;                      /* of the changed system; freed by the caller */
-  double reciprocal, schur_reciprocal; /* 1 / condition of the scaled A, of its A_II; -1: unknown */
+  double reciprocal, schur_reciprocal; /* 1 / condition of the scaled A, and of its A_II; -1: unknown */
   char why[1024];
 } truth_answers;
 
@@ -76,11 +79,11 @@ void truth_ask_mumps_d(const truth_problem *p, truth_answers *a);
 void truth_ask_mumps_c(const truth_problem *p, truth_answers *a);
 void truth_ask_mumps_z(const truth_problem *p, truth_answers *a);
 
-/* calloc that ends the program instead of failing. */
+/* calloc that ends the program on failure. */
 void *truth_allocate(int64_t count, size_t size);
 /* Adds a reason. */
 __attribute__((format(printf, 2, 3))) void truth_why(truth_answers *a, const char *format, ...);
-/* Scalar number k of an array of the type. */
+/* Returns scalar number k of an array of the type. */
 truth_entry truth_get(tristar_scalar scalar, const void *values, int64_t k);
 void truth_set(tristar_scalar scalar, void *values, int64_t k, truth_entry value);
 /* The right-hand side: small integers. */

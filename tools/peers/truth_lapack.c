@@ -19,7 +19,7 @@ void zheev_(const char *, const char *, const int *, entry *, const int *, doubl
 void zgesvd_(const char *, const char *, const int *, const int *, entry *, const int *, double *, entry *,
              const int *, entry *, const int *, entry *, const int *, double *, int *, size_t, size_t);
 
-/* A dense matrix r A c in columns, scaled by powers of two. */
+/* Dense matrix r A c by columns, scaled by powers of two. */
 typedef struct dense {
   int n;
   entry *a;
@@ -29,7 +29,7 @@ typedef struct dense {
   bool singular; /* a pivot of the LU factors is zero */
 } dense;
 
-/* Rows and columns of the largest entries 1, nearly; equal factors keep a symmetric matrix symmetric. */
+/* Makes the largest entries of rows and columns nearly 1. Equal factors keep a symmetric matrix symmetric. */
 static void equilibrate(dense *d, bool symmetric) {
   const int n = d->n;
   double *row = truth_allocate(2 * n, sizeof *row), *column = row + n;
@@ -53,7 +53,7 @@ static void equilibrate(dense *d, bool symmetric) {
   free(row);
 }
 
-/* The rows and columns of A that keep[] has at places >= 0; term: with W W^H. */
+/* The rows and columns of A with positions keep[] >= 0; changed: with W W^H. */
 static dense make_dense(const truth_problem *p, const int *keep, int n, bool changed) {
   dense d = {.n = n,
              .a = truth_allocate((int64_t)n * n, sizeof(entry)),
@@ -83,7 +83,7 @@ static void free_dense(dense *d) {
   free(d->pivot);
 }
 
-/* LU factors and the condition. */
+/* Computes LU factors and the condition. */
 static void factor(dense *d) {
   const int n = d->n;
   int info;
@@ -240,7 +240,7 @@ static cholmod_sparse *make_sparse(const truth_problem *p, cholmod_common *commo
   return a;
 }
 
-/* W with its rows in the order of the factor. */
+/* Returns W with rows in the order of the factor. */
 static cholmod_sparse *make_term(const truth_problem *p, const cholmod_factor *l, cholmod_common *common) {
   cholmod_triplet *t =
       cholmod_allocate_triplet((size_t)p->n, (size_t)p->terms, 2 * (size_t)p->terms, 0, CHOLMOD_REAL, common);
@@ -259,7 +259,7 @@ static cholmod_sparse *make_term(const truth_problem *p, const cholmod_factor *l
   return w;
 }
 
-/* The determinant of L D L^T, and a solution. */
+/* Computes the determinant of L D L^T, and a solution. */
 static void take_update(const truth_problem *p, cholmod_factor *l, truth_answers *a, cholmod_common *common) {
   cholmod_dense *b = cholmod_zeros((size_t)p->n, 1, CHOLMOD_REAL, common);
   for (int i = 0; i < p->n; i++) ((double *)b->x)[i] = truth_rhs(i);
@@ -274,7 +274,7 @@ static void take_update(const truth_problem *p, cholmod_factor *l, truth_answers
   cholmod_free_dense(&x, common);
 }
 
-/* L D L^T of CHOLMOD takes negative pivots, too, but an update then has no meaning. */
+/* L D L^T of CHOLMOD also accepts negative pivots, but an update is then undefined. */
 static bool positive(const truth_problem *p) {
   for (int64_t k = 0; k < p->count; k++)
     if (p->row[k] == p->column[k] && !(creal(p->value[k]) > 0)) return false;

@@ -63,7 +63,7 @@ static void begin(const truth_problem *p, mumps *m, int sym) {
   }
 }
 
-/* The working space is enlarged where MUMPS asks for it. */
+/* Enlarges the working space if MUMPS requests it. */
 static bool run(mumps *m, int job, const char *subject, truth_answers *a) {
   do {
     m->job = job;

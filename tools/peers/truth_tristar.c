@@ -16,7 +16,7 @@ typedef struct objects {
   tristar_plan_t *plan;
 } objects;
 
-/* Notes why a call failed. */
+/* Notes the reason of a failed call. */
 static bool works(const truth_problem *p, truth_answers *a, const char *subject, tristar_status status) {
   char message[400];
   if (status == TRISTAR_OK) return true;
@@ -116,7 +116,7 @@ static void ask_null(const truth_problem *p, truth_answers *a, const objects *o)
   free(basis);
 }
 
-/* Entries of the inverse with delayed pivots, if factors without them are too inaccurate. */
+/* Computes entries of the inverse with delayed pivots if factors without them are too inaccurate. */
 static void ask_inverse_delayed(const truth_problem *p, truth_answers *a) {
   objects o = {0};
   tristar_analysis_options options;

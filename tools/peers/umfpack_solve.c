@@ -1,10 +1,10 @@
-/* umfpack_solve [--on-demand] MATRIX [REPEAT [NRHS]]: UMFPACK with METIS if it was built with that, else with
- * the order that it chooses; otherwise its default options, among them iterative refinement. See peer.h.
+/* umfpack_solve [--on-demand] MATRIX [REPEAT [NRHS]]: UMFPACK with METIS if it was built with METIS, else
+ * with its own choice of the order; otherwise its default options, among them iterative refinement. See
+ * peer.h.
  *
- * Compiled twice: for real matrices and, with PEER_COMPLEX, for complex ones. Symmetric matrices are given in
- * full. Timed solves are without refinement and in a workspace that stays. The right-hand sides are solved
- * for one after the other, because UMFPACK has no solve for several. Threads are those of the BLAS
- * (OPENBLAS_NUM_THREADS). */
+ * Compiled twice: for real matrices and, with PEER_COMPLEX, for complex ones. Symmetric matrices are passed
+ * in full. Timed solves are without refinement and keep their workspace. UMFPACK solves for one right-hand
+ * side at a time. Threads are those of the BLAS (OPENBLAS_NUM_THREADS). */
 #include <stdio.h>
 #include <stdlib.h>
 #include <umfpack.h>
@@ -13,7 +13,7 @@
 
 #ifdef PEER_COMPLEX
 #define TYPED(name) umfpack_zi_##name
-#define SPLIT(values) values, NULL /* real and imaginary parts are not apart */
+#define SPLIT(values) values, NULL /* complex parts are interleaved */
 #define peer_solve peer_solve_complex
 #else
 #define TYPED(name) umfpack_di_##name
@@ -57,7 +57,7 @@ static bool factor(peer *p, solver *s) {
   return status == UMFPACK_OK;
 }
 
-/* Entries of L and U; of the unit diagonal of L and the diagonal of U one counts. */
+/* Counts the entries of L and U, with the diagonal only once. */
 static void count_factors(peer *p, const solver *s) {
   int lower, upper, rows, columns, diagonal;
   if (TYPED(get_lunz)(&lower, &upper, &rows, &columns, &diagonal, s->numeric) == UMFPACK_OK)
@@ -97,7 +97,7 @@ void peer_solve(peer *p) {
   s.control[UMFPACK_ORDERING] = UMFPACK_ORDERING_METIS;
 #endif
   s.integers = peer_allocate(p->n, sizeof *s.integers);
-  s.reals = peer_allocate(10 * p->n, sizeof *s.reals); /* what refinement of complex vectors needs */
+  s.reals = peer_allocate(10 * p->n, sizeof *s.reals); /* for refinement of complex vectors */
   peer_compress(p, false, &s.a);
   if (factor(p, &s)) {
     count_factors(p, &s);

@@ -1,13 +1,13 @@
-/* bench_batch [--systems N] [--rounds N] [--workers N] MATRIX...: many systems of the pattern of a matrix,
- * each with other values, in one process, in turn:
+/* bench_batch [--systems N] [--rounds N] [--workers N] MATRIX...: many systems with the pattern of a matrix
+ * and different values, in one process, in turn:
  *
  * - batch: tristar_batch_factor_solve of all systems
  * - KLU: klu_refactor and klu_solve in a loop, on one core
  * - single: tristar_refactor and tristar_solve in a loop, on the calling thread
  *
- * Values are those of the matrix times random factors from 0.95 to 1.05, one right-hand side each. Times are
- * the least of all rounds, in microseconds for a system: others use the machine too. Ratios above 1: the
- * batch is faster. With --workers 1, the default, all three use one core. */
+ * Values are those of the matrix times random factors from 0.95 to 1.05, with one right-hand side each. Times
+ * are the smallest of all rounds, to exclude the load of other processes, in microseconds per system. Ratios
+ * above 1: the batch is faster. With --workers 1, the default, all three use one core. */
 #include <klu.h>
 #include <stdbool.h>
 #include <stdio.h>

@@ -1,12 +1,12 @@
-/* bench_idle [PAUSE_MS [ROUNDS]]: what idle workers cost the rest of a program, and what their sleep costs a
- * solve.
+/* bench_idle [PAUSE_MS [ROUNDS]]: the cost of idle workers for the rest of a program, and the cost of their
+ * sleep for a solve.
  *
  * For workers that poll and workers that sleep, in turn, round by round, medians of
  *   compute   a fixed computation of the main thread, beside idle workers; first without any, as the unit
  *   cpu       processor time of the process in a pause of 50 ms, as a number of cores
- *   solve     a small solve with tasks right after another one
- *   paused    the same after a pause of PAUSE_MS (default 10), in which the main thread sleeps too
- * Timings of a shared machine are noisy: look at ratios, and at more than one run. */
+ *   solve     a small solve with tasks immediately after another one
+ *   paused    the same after a pause of PAUSE_MS (default 10), in which the main thread also sleeps
+ * Times on a shared machine are noisy: compare ratios, of more than one run. */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -67,7 +67,7 @@ static tristar_status measure(tristar_plan_t *plan, double *x, int64_t n, double
   return status;
 }
 
-/* A context of its own: StarPU is started and stopped with it. */
+/* A context of its own, which starts and stops StarPU. */
 static tristar_status run(int idle_sleep, double pause, figures *f, int round) {
   tristar_config config;
   tristar_t *ts = NULL;

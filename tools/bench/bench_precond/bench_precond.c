@@ -1,15 +1,17 @@
-/* bench_precond [--rounds N] MATRIX...: the cost of making a Krylov solver and incomplete factors, against
- * plain loops on the same compressed rows of the full matrix, in one process, in turn.
+/* bench_precond [--rounds N] MATRIX...: the cost of creating a Krylov solver and incomplete factors, compared
+ * with plain loops on the same compressed rows of the full matrix, in one process, in turn.
  *
- * - krylov: tristar_krylov_create, against 3 products with compressed rows and one copy of them.
- * - jacobi: tristar_precond of the diagonal, against the same, and both together also against 3 products and
- * 3 copies.
- * - ILU(0): against ILU(0) row by row (Saad, Iterative Methods for Sparse Linear Systems, algorithm 10.4),
- *   which copies the rows and factors the copy.
- * - IC(0), of symmetric matrices: against IC(0) row by row of the upper triangle, which is copied.
+ * - krylov: tristar_krylov_create, compared with 3 products with compressed rows and one copy of them
+ * - jacobi: tristar_precond of the diagonal, compared with the same; both together also with 3 products and 3
+ *   copies
+ * - ILU(0): compared with ILU(0) row by row (Saad, Iterative Methods for Sparse Linear Systems, algorithm
+ *   10.4),
+ *   which copies the rows and factors the copy
+ * - IC(0), of symmetric matrices: compared with IC(0) row by row of a copy of the upper triangle
  *
- * Incomplete factors also with the first application, which makes the streams of the sweeps, and for an
- * update with the application that follows. Times are the least of all rounds: others use the machine too. */
+ * Incomplete factors also with the first application, which creates the streams of the sweeps, and for an
+ * update with the next application. Times are the smallest of all rounds, to exclude the load of other
+ * processes. */
 #include <math.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -47,7 +49,8 @@ static rows make_rows(int32_t n, int64_t entries) {
 
 /* ---- Plain loops --------------------------------------------------------------------------------------- */
 
-/* Of a view of tristar_matrix_get_view: both triangles of a symmetric matrix, columns ascending. */
+/* view: from tristar_matrix_get_view. Returns both triangles of a symmetric matrix, with ascending
+ * columns. */
 static rows full_rows(const tristar_view *view) {
   const int32_t n = (int32_t)view->rows, *index = view->index;
   const int64_t *ptr = view->ptr;
@@ -62,7 +65,7 @@ static rows full_rows(const tristar_view *view) {
     }
   for (int32_t i = 0; i <= n; i++) next[i + 1] += next[i];
   memcpy(a.ptr, next + 1, ((size_t)n + 1) * sizeof *a.ptr);
-  for (int pass = 0; pass < 3; pass++) /* left of the diagonal, then the rest, whatever triangle is stored */
+  for (int pass = 0; pass < 3; pass++) /* entries left of the diagonal, then others, of either triangle */
     for (int32_t j = 0; j < n; j++)
       for (int64_t e = ptr[j]; e < ptr[j + 1]; e++) {
         const int32_t i = index[e];
@@ -98,7 +101,7 @@ static rows copy_rows(const rows *a) {
   return copy;
 }
 
-/* place, n: -1. diagonal: n. */
+/* place: n entries, all -1. diagonal: n entries. */
 static rows plain_ilu(const rows *a, int64_t *place, int64_t *diagonal) {
   rows f = copy_rows(a);
   for (int32_t i = 0; i < f.n; i++) {
@@ -117,7 +120,7 @@ static rows plain_ilu(const rows *a, int64_t *place, int64_t *diagonal) {
   return f;
 }
 
-/* Rows of U, U^T U ~ A. */
+/* Returns the rows of U, where U^T U ~ A. */
 static rows plain_ic(const rows *a) {
   rows u = make_rows(a->n, a->ptr[a->n]);
   int64_t to = 0;
@@ -203,7 +206,7 @@ static void apply(measured *m, tristar_precond_t *p) {
   if (m->status == TRISTAR_OK) keep(m, tristar_precond_apply(p, TRISTAR_N, 1, m->b, m->a.n, m->x, m->a.n));
 }
 
-/* which: the time of the set-up; with the first application, and of an update, come behind it. */
+/* which: the time of the set-up. The next ones are the times with the first application, and of an update. */
 static void run_incomplete(measured *m, tristar_precond_kind kind, int which) {
   tristar_precond_options options;
   tristar_precond_t *p;

@@ -1,11 +1,11 @@
 /* bench_update [--low-rank] [--method llt|lu|ldlt] [--rows N] [--rounds N] [--switch] MATRIX...: new values
- * of some rows and columns (tristar_update_values) against tristar_refactor, on the calling thread.
+ * of some rows and columns (tristar_update_values), compared with tristar_refactor, on the calling thread.
  *
- * MATRIX: as for `tristar solve`, such as gen:s2d9pt:316. In each round N rows, at random, get other values:
- * within 1 %, or with --switch a diagonal entry that is 1000 times as large, which changes scalings. Times
- * are the processor's: means over all rounds, in milliseconds. ratio: time of a refactorization over that of
- * an update; flops: the share of the operations of all supernodes; kept: bytes of Schur complements over
- * those of the factor. */
+ * MATRIX: as for `tristar solve`, such as gen:s2d9pt:316. In each round N random rows get new values: within
+ * 1 %, or with --switch a diagonal entry 1000 times as large, which changes scalings. Times are processor
+ * times: means over all rounds, in milliseconds. ratio: time of a refactorization divided by the time of an
+ * update; flops: the share of the operations of all supernodes; kept: bytes of Schur complements divided by
+ * the bytes of the factor. */
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -39,7 +39,7 @@ static uint64_t next_random(uint64_t *state) {
   return *state >> 33;
 }
 
-/* The stored entries of a line. */
+/* Changes the stored entries of a line. */
 static void change_line(const tristar_view *a, int64_t line, bool switches, double *values) {
   const int64_t *ptr = a->ptr;
   const int32_t *index = a->index;

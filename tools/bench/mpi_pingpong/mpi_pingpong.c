@@ -1,9 +1,10 @@
-/* Ping-pong between two ranks through recorded StarPU tasks: the cost of a hop, message and task together.
+/* Ping-pong between two ranks through recorded StarPU tasks: the cost of a hop, which is a message and a
+ * task.
  *
- * A run sends ROUNDS messages to and fro, each once, as a solve does: the arrival of one submits a recorded
- * task, whose body sends the answer. Time of a hop = time of a run / (2 ROUNDS). For each transport and size:
- * the smallest, the median and the largest of --runs runs, after a warm-up. Ranks beyond the second look on.
- */
+ * A run sends ROUNDS messages in each direction, each once, as a solve does: the arrival of a message submits
+ * a recorded task, which sends the answer. Time of a hop = time of a run / (2 ROUNDS). For each transport and
+ * size: the smallest, the median and the largest of --runs runs, after a warm-up. Ranks other than the first
+ * two are idle. */
 #include <mpi.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -36,10 +37,10 @@ struct game {
   int rank, status; /* status: the first failure of a send, 0: none */
   ball ball[ROUNDS];
   struct starpu_task task[ROUNDS];
-  char *in, *out; /* one message each: no two are under way at a time */
+  char *in, *out; /* one message each: only one is in flight at a time */
 };
 
-/* Rank 1 answers in the same round, rank 0 with the next one. */
+/* Rank 1 answers in the same round, rank 0 in the next one. */
 static void answer(void *buffers[], void *arg) {
   const ball *b = arg;
   const int next = b->game->rank == 0 ? b->round + 1 : b->round;

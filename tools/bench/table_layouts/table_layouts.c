@@ -1,11 +1,10 @@
-/* table_layouts [--most RANKS] [--within SHARE] [KIND:K...]: what tristar_layout_choose (`--layout auto`)
- * chooses, against simulations of all layouts there are: all shapes Px x Py of 1, 2, 4, ... 64 grids.
+/* table_layouts [--most RANKS] [--within SHARE] [KIND:K...]: compares the choice of tristar_layout_choose
+ * (`--layout auto`) with simulations of all layouts: all shapes Px x Py of 1, 2, 4, ... 64 grids.
  *
- * A case is a matrix, a number of processes, and what counts: solves alone, or a factorization and a number
- * of solves. Prints a line for each: the layout that is chosen, the fastest one, the time of the first over
- * that of the second, and how many layouts the choice has simulated. The exit status is 1 if a choice takes
- * more than 1 + SHARE (default 0.05) times as long as the fastest. --most leaves out cases with more
- * processes. */
+ * A case is a matrix, a number of processes, and the measured time: solves alone, or a factorization and a
+ * number of solves. Prints a line for each case: the chosen layout, the fastest one, the ratio of their
+ * times, and the number of layouts that the choice simulated. The exit status is 1 if a choice takes more
+ * than 1 + SHARE (default 0.05) times as long as the fastest. --most omits cases with more processes. */
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -19,7 +18,7 @@
 
 typedef struct setting {
   int ranks;
-  int64_t solves, nrhs; /* solves 0: they alone count */
+  int64_t solves, nrhs; /* solves 0: the time of solves alone */
   tristar_map map;
 } setting;
 
@@ -46,7 +45,7 @@ typedef struct work {
   const tristar_cluster *cluster;
 } work;
 
-/* What counts, of one layout. */
+/* Returns the measured time of one layout. */
 static double seconds_of(const work *w, const tristar_layout *layout) {
   tristar_simulated solve, factorization = {.seconds = 0};
   const double solves = w->set->solves > 0 ? (double)w->set->solves : 1;
@@ -56,7 +55,7 @@ static double seconds_of(const work *w, const tristar_layout *layout) {
   return factorization.seconds + solves * solve.seconds;
 }
 
-/* The fastest of all layouts; returns its time. */
+/* Finds the fastest of all layouts; returns its time. */
 static double find_fastest(const work *w, int grids, tristar_layout *fastest, int *layouts) {
   tristar_layout layout = *fastest;
   double least = 0;
@@ -100,7 +99,7 @@ static double compare(const work *w, const char *name, int grids) {
   return ratio;
 }
 
-/* All settings of a matrix KIND:K; returns the largest ratio. */
+/* Compares all settings of a matrix KIND:K; returns the largest ratio. */
 static double compare_all(tristar_t *ts, const char *name, int most, const tristar_cluster *cluster,
                           int *cases) {
   tristar_matrix_t *matrix;

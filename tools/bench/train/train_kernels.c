@@ -1,17 +1,20 @@
-/* train_kernels [REPEATS [ENTRIES]]: what the kernels of rectangles (codelets/cpu/rows/blocks.h) take, in
- * each format and way, over a grid of what a rectangle looks like; comma-separated values to standard output.
- * A line:
+/* train_kernels [REPEATS [ENTRIES]]: times of the kernels of rectangles (codelets/cpu/rows/blocks.h), in each
+ * format and variant, over a grid of properties of a rectangle; comma-separated values on standard output. A
+ * line:
  *
- *   row_entries   mean of the rows that have entries; they have 1 .. 2 row_entries - 1, at random
- *   empty_share   of rows without entries, at random places
- *   columns       the width; entries lie at random in it
+ *   row_entries   mean of the nonempty rows; they have 1 .. 2 row_entries - 1 entries, at random
+ *   empty_share   share of empty rows, at random positions
+ *   columns       the width; entries are at random columns
  *   stride        right-hand sides
  *   call_rows     rows of a call; 0: all
- *   csr32 ...     least nanoseconds an entry of REPEATS (default 15) runs over about ENTRIES (2^17) entries,
- * for rows that are consecutive (csr) or listed (dcsr), columns in 32 or 16 bits, entry by entry or in lanes
+ *   csr32 ...     smallest nanoseconds per entry of REPEATS (default 15) runs over about ENTRIES (2^17)
+ *   entries,
+ *                 for rows that are consecutive (csr) or listed (dcsr), columns in 32 or 16 bits, entry by
+ *                 entry
+ *                 or in lanes
  *
- * The variants of a case take turns, so that what disturbs the machine disturbs them alike; the least is what
- * each takes undisturbed. */
+ * The variants of a case run in turn, so that disturbances of the machine affect all alike. The smallest time
+ * is that of an undisturbed run. */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -22,7 +25,7 @@ enum { REPEATS = 15, ENTRIES = 1 << 17, VARIANTS = 8, SCALARS = 4, ISAS = 3 };
 
 static const char *const isas[ISAS] = {"base", "avx2", "avx512"};
 static const char scalars[SCALARS + 1] = "sdcz";
-/* A variant is a number: 1 listed, 2 in 16 bits, 4 in lanes. */
+/* Bits of a variant's number: 1 listed, 2 in 16 bits, 4 in lanes. */
 static const char *const variant_names[VARIANTS] = {
     "csr32", "dcsr32", "csr16", "dcsr16", "csr32_lanes", "dcsr32_lanes", "csr16_lanes", "dcsr16_lanes"};
 
@@ -33,7 +36,7 @@ typedef struct grid_case {
 } grid_case;
 
 typedef struct grid_rectangle {
-  tsi_index rows, filled; /* all, and those with entries */
+  tsi_index rows, filled; /* all rows, nonempty rows */
   tsi_count entries;
   tsi_count *ptr, *listed_ptr;
   tsi_index *row, *column;
@@ -54,7 +57,7 @@ static tsi_index random_below(uint64_t *state, tsi_index limit) {
   return (tsi_index)(((*state >> 33) * (uint64_t)limit) >> 31);
 }
 
-/* Columns lie in rows 0 .. columns - 1 of the workspace, rows behind them. */
+/* In the workspace rows 0 .. columns - 1 are the columns; the rows follow. */
 static grid_rectangle make_rectangle(const grid_case *c, tsi_index entries) {
   const tsi_index filled = tsi_index_max(1, entries / c->row_entries);
   grid_rectangle r = {.rows = (tsi_index)(filled / (1 - c->empty_share))};
@@ -107,7 +110,7 @@ static double run(const tsi_block_kernels *kernels, const grid_case *c, const gr
   return tsi_clock() - begin;
 }
 
-/* All variants that the case has: with several right-hand sides there are no lanes. */
+/* Measures all variants of the case. With several right-hand sides there are no lanes. */
 static void measure(const char *isa, int scalar, const grid_case *c, const grid_rectangle *r, int repeats,
                     const void *values, void *work) {
   const tsi_block_kernels *kernels = tsi_block_kernels_select(scalars[scalar], isa);
@@ -129,8 +132,8 @@ static void measure(const char *isa, int scalar, const grid_case *c, const grid_
   printf("\n");
 }
 
-/* Every scalar and instruction set on the same rectangle. Values and vectors are zero: any number takes as
- * long. */
+/* Each scalar and instruction set on the same rectangle. Values and vectors are zero: times do not depend on
+ * them. */
 static void measure_all(const grid_case *c, int repeats, tsi_index entries) {
   grid_rectangle r = make_rectangle(c, entries);
   void *values = allocate((size_t)r.entries, 16);
@@ -160,7 +163,7 @@ int main(int argc, char **argv) {
       measure_all(&(grid_case){m, TSI_SHORT_COLUMNS, empty_share[s], 1, 0}, repeats, entries);
       measure_all(&(grid_case){m, 2048, empty_share[s], 8, 0}, repeats, entries);
     }
-  for (int k = 0; k < 5; k++) /* how small calls may be */
+  for (int k = 0; k < 5; k++) /* effect of small calls */
     for (tsi_index m = 2; m <= 32; m *= 4)
       measure_all(&(grid_case){m, 2048, 0, 1, call_rows[k]}, repeats, entries);
   return 0;
