@@ -1,5 +1,5 @@
-/* Memory of fronts, and what they leave to others in parts: see front_teams.h, which defines the parts, and
- * numeric.h. */
+/* Memory of fronts, and the parts of their complements for other fronts: see front_teams.h, which defines the
+ * parts, and numeric.h. */
 #include "runtime/factor/numeric.h"
 
 tristar_status tsi_front_allocate(const tsi_numeric *numeric, tsi_count scalars, void **out) {
@@ -14,7 +14,8 @@ tsi_count tsi_numeric_complement_scalars(const tsi_numeric *numeric, tsi_index s
   return tsi_numeric_complement_size(numeric, s) + travels;
 }
 
-/* Where entry (i, j) of the complement of s is, of the rows of a strip; and rows that lie below it. */
+/* Address of entry (i, j) of the complement of s, in the rows of a strip. The rows of the strip below i
+ * follow. */
 static const char *entry_at(const tsi_numeric *numeric, const tsi_front_tiles *t, tsi_index s,
                             tsi_index strip, tsi_index i, tsi_index j) {
   const tsi_factorization *dag = numeric->dag;
@@ -45,13 +46,13 @@ static void fill_block(const tsi_numeric *numeric, const tsi_part_walk *walk, co
   }
 }
 
-/* The part of the complement of s that goes to a process, which may be this one. */
+/* Makes the part of the complement of s for process `to`, which may be this one. */
 static tristar_status make_part(const tsi_numeric *numeric, tsi_index s, tsi_index to, tsi_count scalars,
                                 void **out) {
   const tsi_factorization *dag = numeric->dag;
   tsi_part_walk walk = tsi_part_begin(dag->teams, s, dag->rank, to);
   tsi_part_block block;
-  TSI_TRY(tsi_front_allocate(numeric, scalars + 1, out)); /* with the failure mark */
+  TSI_TRY(tsi_front_allocate(numeric, scalars + 1, out)); /* With the failure mark. */
   while (!numeric->dry && tsi_part_next(&walk, &block))
     fill_block(numeric, &walk, &block, (char *)*out + (size_t)block.at * numeric->kernels->scalar_bytes);
   return TRISTAR_OK;
@@ -67,7 +68,7 @@ static void free_complement(tsi_numeric *numeric, tsi_index s, const tsi_front_s
     TSI_FREE(numeric->env, numeric->tiled[part->tiled].stripe[k].at.c);
 }
 
-/* Where, among what comes, the part is that a process has of the complement of a child. */
+/* Index, among the incoming parcels, of the part that process `from` has of the complement of a child. */
 static tsi_index parcel_from(const tsi_factorization *dag, tsi_index child, tsi_index from) {
   return dag->in_first[child] + from - dag->teams->begin[child];
 }

@@ -3,7 +3,7 @@
 
 #include "runtime/exec/starpu/devices.h"
 
-/* ---- Where things are on a device ---------------------------------------------------------------------- */
+/* ---- Layout of device memory --------------------------------------------------------------------------- */
 
 /* Pieces begin at multiples of this. */
 #define ALIGNMENT 256
@@ -40,25 +40,25 @@ tsi_device_front_size tsi_device_front_measure(const tsi_symbolic *symbolic, tri
   const layout l =
       layout_of(method, scalar_bytes, w, (tsi_index)(symbolic->row_ptr[s + 1] - symbolic->row_ptr[s]));
   const double both = (double)(l.p_bytes + l.c_bytes + (method == TRISTAR_METHOD_LU ? l.q_bytes : 0));
-  const double block = (double)w * TSI_PANEL_WIDTH_MAX * (double)scalar_bytes; /* diagonal blocks, at most */
+  const double block = (double)w * TSI_PANEL_WIDTH_MAX * (double)scalar_bytes; /* Largest diagonal blocks. */
   return (tsi_device_front_size){(double)l.end, both + block, both + block};
 }
 
-/* ---- A front that a device works on -------------------------------------------------------------------- */
+/* ---- A front on a device ------------------------------------------------------------------------------- */
 
 typedef struct device_front {
   tsi_numeric *numeric;
-  const tsi_front *front; /* in main memory */
+  const tsi_front *front; /* In main memory. */
   tsi_index s;
   layout at;
-  char *p, *q, *c, *pivots, *inverse; /* on the device */
+  char *p, *q, *c, *pivots, *inverse; /* On the device. */
   void *stream, *queue;
   const tsi_gpu_dense *dense;
-  bool full, upper; /* LU; LU or LDLT */
-  int error;        /* the first one; nothing is started any more */
+  bool full, upper; /* LU; LU or LDLT. */
+  int error;        /* The first error; after it nothing is started. */
 } device_front;
 
-/* Starts something unless something has failed. */
+/* Starts an operation unless one has failed. */
 #define START(d, call)                                                                                       \
   do                                                                                                         \
     if ((d)->error == 0) (d)->error = (call);                                                                \
@@ -81,8 +81,8 @@ static void multiply_self(device_front *d, int n, int k, const void *a, int lda,
   if (n > 0 && k > 0) START(d, d->dense->multiply_self(d->queue, n, k, a, lda, c, ldc));
 }
 
-/* All of the front between main memory and the device. LDLT: Q is made on the device, and not needed
- * elsewhere. */
+/* Copies the whole front between main memory and the device. LDLT: Q is made on the device and used only
+ * there. */
 static void transfer(device_front *d, bool up) {
   const tsi_front *front = d->front;
   char *const device[] = {d->p, d->c, d->q};
@@ -93,7 +93,7 @@ static void transfer(device_front *d, bool up) {
       START(d, tsi_devices.transfer(up ? device[k] : host[k], up ? host[k] : device[k], bytes[k], d->stream));
 }
 
-/* The diagonal block of a panel between main memory, where it has its place in P, and the device. */
+/* Copies the diagonal block of a panel between its place in P in main memory and the device. */
 static void transfer_block(device_front *d, tsi_index o, tsi_index b, bool up) {
   const size_t scalar = d->numeric->kernels->scalar_bytes, pitch = (size_t)d->front->f * scalar;
   char *device = in_p(d, o, o), *host = entry(d, d->front->p, d->front->f, o, o);
@@ -101,7 +101,8 @@ static void transfer_block(device_front *d, tsi_index o, tsi_index b, bool up) {
                                         (size_t)b, d->stream));
 }
 
-/* The block is updated on the device, factored here, and there again, with what goes with it. */
+/* Updates a diagonal block on the device, factors it on the host, and copies it back with its pivots and
+ * D^-1. */
 static void factor_block(device_front *d, tsi_index panel, tsi_index o, tsi_index b) {
   const int f = d->front->f;
   tsi_numeric *numeric = d->numeric;
@@ -113,7 +114,7 @@ static void factor_block(device_front *d, tsi_index panel, tsi_index o, tsi_inde
   transfer_block(d, o, b, false);
   START(d, tsi_devices.finish(d->stream));
   if (d->error != 0) return;
-  /* as the first block of what is left of the front: it has its updates */
+  /* It has its updates, and so is the first block of the remaining front. */
   tsi_front_stripe stripe = tsi_front_stripe_of(d->front, numeric->kernels->scalar_bytes, o, o + b);
   stripe.begin = 0;
   tsi_front_diagonal(numeric, &stripe, f - o, panel);
@@ -142,7 +143,7 @@ static void launch(device_front *d, tsi_gpu_front_kind kind, tsi_index lines, ts
   if (lines > 0) START(d, d->dense->front(&front, d->stream));
 }
 
-/* Rows below the diagonal block, all of them. */
+/* Computes all rows below the diagonal block. */
 static void below(device_front *d, tsi_index o, tsi_index b) {
   const tsi_index w = d->front->w, f = d->front->f, end = o + b, rows = f - end;
   const bool ldl = d->numeric->inverse != NULL;
@@ -166,7 +167,7 @@ static void below(device_front *d, tsi_index o, tsi_index b) {
   launch(d, TSI_GPU_DIVIDE, f - w, b, in_p(d, w, o), f, entry(d, d->q, w, o, 0), w); /* and in Q */
 }
 
-/* LU: columns to the right of the diagonal block, in P or in Q. */
+/* LU: computes columns to the right of the diagonal block, in P or in Q. */
 static void right(device_front *d, tsi_index o, tsi_index b, char *columns, tsi_index ld, tsi_index count) {
   const int f = d->front->f;
   char *x = entry(d, columns, ld, o, 0);
@@ -177,7 +178,7 @@ static void right(device_front *d, tsi_index o, tsi_index b, char *columns, tsi_
   START(d, d->dense->solve(d->queue, &triangle, b, count, x, ld));
 }
 
-/* C, a tile column at a time: its diagonal tile and what is below, or (LU) all of it. */
+/* Updates C, one tile column at a time: the diagonal tile and the tiles below or (LU) the whole column. */
 static void schur(device_front *d) {
   const tsi_index w = d->front->w, m = d->front->m, f = d->front->f;
   for (tsi_index c0 = 0; c0 < m; c0 += TSI_TILE) {
@@ -211,8 +212,8 @@ static void work(device_front *d) {
   transfer(d, false);
 }
 
-/* A task of the device's worker: tsi_task_on_device. memory: the room of the front. A failure is the
- * numeric's. */
+/* Task of the device's worker (tsi_task_on_device). memory: the device memory of the front. Failures are
+ * recorded in numeric. */
 static int run_on_device(void *context, const tsi_index argument[4], void *const memory[]) {
   tristar_status status = TRISTAR_OK;
   tsi_numeric *numeric = context;

@@ -10,16 +10,16 @@
 #include "runtime/exec/starpu/service.h"
 #include "runtime/exec/starpu/tasks.h"
 
-/* Of what a data sheet says: what products of the sizes of fronts reach, what transfers do; of a device's
- * memory, what a front may take: assumed. */
+/* Assumed shares: of the rates in a data sheet for products of the sizes of fronts and for transfers; of a
+ * device's memory for a front. */
 #define FLOPS_REACHED 0.5
 #define BUS_REACHED 0.8
 #define MEMORY_SHARE 0.9
-/* Seconds that a front takes a device beside, most of it to open its BLAS; that a panel does: its diagonal
- * block comes down, is factored on a core, and goes up, and a dozen calls are made. Assumed. */
+/* Assumed additional seconds of a device. Per front: most of it to open its BLAS. Per panel: its diagonal
+ * block is copied to a core, factored there and copied back, with a dozen calls. */
 #define FRONT_SECONDS 1e-3
 #define PANEL_SECONDS 5e-4
-#define ENTRY_WORK 4 /* flops: to assemble and pack an entry of a front, as factorization.c has it */
+#define ENTRY_WORK 4 /* Operations to assemble and pack an entry of a front, as in factorization.c. */
 
 /* ---- The schedule -------------------------------------------------------------------------------------- */
 
@@ -28,7 +28,7 @@ typedef struct ranked {
   tsi_index s;
 } ranked;
 
-/* The longest path first; children come before their parents, whose paths are shorter. */
+/* Longest path first. Children precede their parents, whose paths are shorter. */
 static int compare(const void *a, const void *b) {
   const ranked *x = a, *y = b;
   if (x->rank != y->rank) return x->rank > y->rank ? -1 : 1;
@@ -40,8 +40,8 @@ typedef struct schedule {
   const tsi_panels *panels;
   tristar_method method;
   const tsi_front_costs *costs;
-  double cores;                    /* when they are free */
-  double device[TSI_DEVICES_MOST]; /* when each is */
+  double cores;                    /* Time when they are free. */
+  double device[TSI_DEVICES_MOST]; /* Time when each is free. */
 } schedule;
 
 static double cores_seconds(const schedule *l, tsi_index s) {
@@ -63,7 +63,8 @@ static double later(double a, double b) {
   return a > b ? a : b;
 }
 
-/* Where the front of s goes, which may begin at `ready`; when it ends. */
+/* Chooses the processor for the front of s, which may begin at time `ready`. *end: time when the front
+ * ends. */
 static tsi_index put(schedule *l, tsi_index s, bool tiled, double ready, tsi_front_places *places,
                      double *end) {
   const tsi_front_costs *c = l->costs;
@@ -112,9 +113,9 @@ tristar_status tsi_fronts_place(tsi_env *env, const tsi_symbolic *symbolic, cons
   return TRISTAR_OK;
 }
 
-/* ---- What is there ------------------------------------------------------------------------------------- */
+/* ---- Devices ------------------------------------------------------------------------------------------ */
 
-/* Why fronts cannot be on devices; NULL: they can. */
+/* Returns why fronts cannot be on devices; NULL: they can. */
 static const char *obstacle(const tristar_factor_t *factor) {
   if (!factor->ts->workers.allowed) return "there are no tasks";
   if (tsi_devices_obstacle()) return tsi_devices_obstacle();
@@ -143,14 +144,14 @@ static tsi_front_costs costs_of(const tristar_factor_t *factor) {
                            .devices_first = o->place == TRISTAR_PLACE_GPU};
 }
 
-/* Fronts that are cut into tiles, and is there one? */
+/* Finds the fronts that are cut into tiles. *any: there is one. */
 static tristar_status find_tiled(const tristar_factor_t *factor, bool **tiled, bool *any) {
   tsi_env *env = &factor->ts->env;
   const tristar_analysis_t *an = factor->analysis;
   *any = false;
   TSI_TRY(TSI_ALLOC(env, *tiled, an->symbolic->count));
   TSI_TRY(tsi_factorization_find_tiled(env, an->symbolic, an->stats.method, &factor->ts->fronts, *tiled));
-  if (an->schur_count > 0) (*tiled)[an->schur_supernode] = false; /* there is nothing to compute */
+  if (an->schur_count > 0) (*tiled)[an->schur_supernode] = false; /* It has no operations. */
   for (tsi_index s = 0; s < an->symbolic->count; s++) *any |= (*tiled)[s];
   return TRISTAR_OK;
 }

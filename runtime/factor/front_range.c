@@ -1,22 +1,22 @@
-/* One front of a range after the other, in the same memory: see numeric.h.
+/* Factors the fronts of a range one after the other, in the same memory: see numeric.h.
  *
- * Small complements that are used inside the range are on two stacks, one for even depths and one for odd
- * ones. When a front is assembled, its own complement is on top of one stack, and its children's are on top
- * of the other one: all that was above them has been used. */
+ * Small complements that are used inside the range are on two stacks, one for even and one for odd depths in
+ * the tree. When a front is assembled, its own complement is on top of one stack, and the complements of its
+ * children are on top of the other one. All complements above these have been used. */
 #include "runtime/factor/numeric.h"
 
 typedef struct space {
   void *p, *q, *work;
   tsi_index *position;
-  tsi_index first, last; /* the range */
-  bool *odd;             /* last - first + 1: the stack of each front */
+  tsi_index first, last; /* The range. */
+  bool *odd;             /* last - first + 1: the stack of each front. */
   char *stack[2];
-  tsi_count top[2]; /* scalars in use */
+  tsi_count top[2]; /* Scalars in use. */
 } space;
 
-#define STACKED_MOST 32768 /* scalars of a complement on a stack */
+#define STACKED_MOST 32768 /* Largest number of scalars of a complement on a stack. */
 
-/* Scalars on a stack for the complement of s; 0: it has memory of its own. */
+/* Scalars on a stack for the complement of s; 0: it has separate memory. */
 static tsi_count stacked_scalars(const tsi_numeric *numeric, const space *room, tsi_index s) {
   const tsi_index parent = numeric->analysis->symbolic->parent[s];
   if (numeric->panel || s < room->first || parent == TSI_NONE || parent > room->last) return 0;
@@ -28,7 +28,7 @@ static bool *is_odd(const space *room, tsi_index s) {
   return &room->odd[s - room->first];
 }
 
-/* After the assembly of s. */
+/* Removes the children's complements from their stack after the assembly of s. */
 static void pop_children(tsi_numeric *numeric, space *room, tsi_index s) {
   for (tsi_index k = numeric->dag->child_ptr[s]; k < numeric->dag->child_ptr[s + 1]; k++) {
     const tsi_index child = numeric->dag->child[k];
@@ -51,7 +51,7 @@ static void raise_to(tsi_count *largest, tsi_count size) {
   if (size > *largest) *largest = size;
 }
 
-/* Finds out what is on which stack when, and how much at most. */
+/* Computes the largest size of each stack, and allocates them. */
 static tristar_status allocate_stacks(tsi_numeric *numeric, space *room) {
   const tsi_index *parent = numeric->analysis->symbolic->parent;
   tsi_count most[2] = {0, 0};
@@ -69,7 +69,7 @@ static tristar_status allocate_stacks(tsi_numeric *numeric, space *room) {
   return TRISTAR_OK;
 }
 
-/* Room for the largest front of supernodes first .. last. */
+/* Allocates memory for the largest front of supernodes first .. last. */
 static tristar_status allocate_space(tsi_numeric *numeric, tsi_index first, tsi_index last, space *room) {
   const tsi_panels *panels = numeric->analysis->panels;
   tsi_count p = 0, q = 0, work = 0, position = 0;

@@ -1,4 +1,4 @@
-/* Chooses the method, finds the matching: see method.h. */
+/* Chooses the method and finds the matching: see method.h. */
 #include "runtime/factor/method.h"
 
 #include <limits.h>
@@ -9,7 +9,7 @@
 #include "partition/order/pairs.h"
 #include "runtime/factor/scaling_work.h"
 
-/* Does every diagonal entry of this part exist and exceed 0? */
+/* Does every diagonal entry of this part exist, and is it positive? */
 static bool positive_diagonal(const tsi_entries *a) {
   const double *values = a->item;
   for (tsi_index j = 0; j < a->n; j++) {
@@ -28,9 +28,8 @@ tsi_likeness tsi_likeness_declared(tristar_symmetry symmetry, bool is_complex) {
                                          : TSI_HERMITIAN;
 }
 
-/* Is the matrix symmetric or Hermitian: as declared, or (values not NULL) as the values of a general matrix
- * are, but for rounding errors? Real symmetric counts as Hermitian. unlike: a pair that shows that it is
- * neither. */
+/* Finds whether the matrix is symmetric or Hermitian: as declared or, for a general matrix with values, but
+ * for rounding errors. Real symmetric counts as Hermitian. unlike: a pair that shows that it is neither. */
 static tristar_status find_structure(tsi_env *env, const tsi_pattern *pattern, const void *values,
                                      tsi_likeness *out, tsi_unlike *unlike) {
   const bool is_complex = tsi_sparse_kernels_select(pattern->scalar)->is_complex;
@@ -47,7 +46,7 @@ static tristar_status find_structure(tsi_env *env, const tsi_pattern *pattern, c
   return TRISTAR_OK;
 }
 
-/* Is every diagonal entry's real part positive? */
+/* Has every diagonal entry a positive real part? */
 static tristar_status looks_positive(tsi_env *env, const tsi_pattern *pattern, const void *values,
                                      bool *out) {
   TSI_CLEANUP(tsi_entries_finish) tsi_entries a = {0};
@@ -76,7 +75,7 @@ tristar_status tsi_fail_structure(const tsi_env *env, tsi_index n, tsi_index ran
                   "the matrix is structurally singular: structural rank %d of %d", rank, n);
 }
 
-/* LDLT: pairs from the cycles of the matching, and one scaling for rows and columns. */
+/* LDLT: finds the pairs in the cycles of the matching, and one scaling for rows and columns. */
 static tristar_status match_symmetric(tsi_env *env, const tsi_entries *a, const tsi_index *row_of_column,
                                       tsi_matched *out) {
   const double *values = a->item;
@@ -101,11 +100,11 @@ void tsi_matched_finish(tsi_matched *matched) {
   tsi_release(tsi_take(&matched->col_scale));
 }
 
-/* Binary orders of magnitude between the largest other entries of a row and of its column. */
+/* Limit for the binary orders of magnitude between the largest other entries of a row and of its column. */
 #define UNEVEN 10
-#define BALANCING_SWEEPS 8 /* each halves what is too much */
+#define BALANCING_SWEEPS 8 /* Each sweep halves the excess. */
 
-/* Without a branch, which no processor could predict. */
+/* Has no branch, which no processor could predict. */
 static inline void lift(int *largest, int e) {
   *largest = e > *largest ? e : *largest;
 }
@@ -115,8 +114,8 @@ typedef struct scale_exponents {
   int *row, *column; /* n */
 } scale_exponents;
 
-/* By matched column: how much the exponent of the largest other entry of the column exceeds that of the row.
- * excess: n; others: n of scratch. */
+/* Computes for each matched column by how much the exponent of its largest other entry exceeds that of its
+ * row. excess: n; others: n of scratch. */
 static void find_excess(const tsi_entries *a, const tsi_index *row_map, scale_exponents scale, int *excess,
                         int *others) {
   const double *values = a->item;
@@ -136,9 +135,9 @@ static void find_excess(const tsi_entries *a, const tsi_index *row_map, scale_ex
     excess[j] = excess[j] == INT_MIN || others[j] == INT_MIN ? 0 : excess[j] - others[j];
 }
 
-/* The scaling of a matching may make a row small and its column large, or the reverse. Then the small entries
- * are lost beside rounding errors, but A x = b or A^T x = b needs them. So a row and its column share that:
- * matched entries stay as they are, and no entry grows beyond one. */
+/* Balances the scaling of a matching, which may make a row small and its column large, or the reverse. Then
+ * rounding errors would swamp the small entries, but A x = b or A^T x = b needs them. So a row and its column
+ * share the difference: matched entries stay as they are, and no entry grows beyond one. */
 static tristar_status balance(tsi_env *env, const tsi_entries *a, const tsi_index *row_map,
                               scale_exponents scale) {
   TSI_SCRATCH(env, int, excess, a->n);
@@ -159,7 +158,7 @@ static tristar_status balance(tsi_env *env, const tsi_entries *a, const tsi_inde
   return TRISTAR_OK;
 }
 
-/* To powers of two, which are exact factors; no scaled entry grows. LU: balanced. */
+/* Rounds to powers of two, which are exact factors; no scaled entry grows. LU: balances, too. */
 static tristar_status round_scalings(tsi_env *env, const tsi_entries *a, tsi_matched *out) {
   TSI_SCRATCH(env, int, row, a->n);
   TSI_SCRATCH(env, int, column, a->n);
@@ -236,11 +235,11 @@ tristar_status tsi_choose_method(tsi_env *env, tristar_analysis_t *an, const voi
   const tristar_method method = an->options.method;
   tsi_likeness found;
   tsi_unlike unlike = {.found = false};
-  bool positive = true; /* hoped for, without values */
+  bool positive = true; /* Assumed, without values. */
   if (method == TRISTAR_METHOD_LU) return TRISTAR_OK;
   TSI_TRY(find_structure(env, an->pattern, values, &found, &unlike));
   an->stats.rounded = found != TSI_UNSYMMETRIC && unlike.rounded;
-  if (method != TRISTAR_METHOD_AUTO) { /* without values a general matrix may turn out to be what is held */
+  if (method != TRISTAR_METHOD_AUTO) { /* Without values, a general matrix may turn out to suit the method. */
     if (values != NULL || an->pattern->symmetry != TRISTAR_GENERAL)
       TSI_TRY(tsi_method_check(env, method, tsi_sparse_kernels_select(an->pattern->scalar)->is_complex, found,
                                &unlike));
@@ -265,8 +264,8 @@ tristar_status tsi_check_method(tsi_env *env, const tristar_analysis_t *an, cons
   return TRISTAR_OK;
 }
 
-/* Rows that are not eliminated become those of a unit matrix: of the others alone the matching and the
- * structural rank are found. Nobody uses the scaling of a matching for them. a: with items, or without. */
+/* Replaces the rows that are not eliminated by rows of a unit matrix: the matching and the structural rank
+ * are those of the other rows. The scaling of a matching is not used for them. a: with values, or without. */
 static tristar_status isolate_schur(tsi_env *env, const tristar_analysis_t *an, tsi_entries *a) {
   tsi_entries out;
   if (an->schur_count == 0) return TRISTAR_OK;

@@ -1,7 +1,8 @@
-/* What a factorization sends and receives: complements, parts of them, stripes, in pieces. See numeric.h.
+/* Messages of a factorization: complements, parts of them and stripes, sent and received in pieces. See
+ * numeric.h.
  *
- * With the last piece goes a failure mark, a scalar behind what the parcel has: what comes from a process
- * that has failed is worth nothing. */
+ * The last piece ends with a failure mark, one scalar after the data of the parcel. Data from a process that
+ * has failed are not used. */
 #include "runtime/factor/numeric.h"
 
 static void fail(tsi_numeric *numeric, tristar_status status) {
@@ -15,7 +16,7 @@ static const tsi_front_parcel *parcel_of(const tsi_numeric *numeric, bool receiv
   return (receive ? numeric->dag->in : numeric->dag->out) + message->parcel;
 }
 
-/* Without the mark. */
+/* Scalars of the parcel without the mark. */
 static tsi_count scalars_of(const tsi_numeric *numeric, const tsi_front_parcel *parcel) {
   return parcel->kind == TSI_PARCEL_WHOLE ? tsi_numeric_complement_size(numeric, parcel->supernode)
                                           : parcel->scalars;
@@ -25,7 +26,7 @@ static tsi_held_stripe *stripe_of(const tsi_numeric *numeric, const tsi_front_pa
   return &numeric->tiled[parcel->tiled].stripe[parcel->tile];
 }
 
-/* Where the parcel of a message is; NULL: it is not there. */
+/* Address of the parcel of a message; NULL: it has no memory. */
 static char *memory_of(const tsi_numeric *numeric, bool receive, const tsi_front_message *message) {
   const tsi_front_parcel *parcel = parcel_of(numeric, receive, message);
   if (parcel->kind == TSI_PARCEL_WHOLE) return numeric->complement[parcel->supernode];
@@ -36,7 +37,7 @@ static char *memory_of(const tsi_numeric *numeric, bool receive, const tsi_front
   return stripe->memory + (size_t)(parcel->skip - stripe->skip) * numeric->kernels->scalar_bytes;
 }
 
-/* Behind a parcel that is there. */
+/* Address of the failure mark of a parcel that has memory. */
 static bool *failure_mark(const tsi_numeric *numeric, bool receive, const tsi_front_message *message) {
   const tsi_count scalars = scalars_of(numeric, parcel_of(numeric, receive, message));
   return (bool *)(memory_of(numeric, receive, message) + (size_t)scalars * numeric->kernels->scalar_bytes);
@@ -46,7 +47,7 @@ static bool is_last_piece(const tsi_front_message *message) {
   return message->piece + 1 == message->pieces;
 }
 
-/* Scalars of all pieces of a parcel but the last. */
+/* Scalars of each piece of a parcel except the last. */
 static tsi_count piece_scalars(const tsi_numeric *numeric, bool receive, const tsi_front_message *message) {
   const tsi_count all = scalars_of(numeric, parcel_of(numeric, receive, message));
   return (all + message->pieces - 1) / message->pieces;
@@ -57,7 +58,7 @@ size_t tsi_numeric_piece_bytes(const tsi_numeric *numeric, bool receive, const t
   return (size_t)tsi_front_message_scalars(message, all) * numeric->kernels->scalar_bytes;
 }
 
-/* Where it is in its parcel, which is there. */
+/* Address of the piece in its parcel, which has memory. */
 static char *piece_of(const tsi_numeric *numeric, bool receive, const tsi_front_message *message) {
   return memory_of(numeric, receive, message) +
          (size_t)(message->piece * piece_scalars(numeric, receive, message)) * numeric->kernels->scalar_bytes;
@@ -100,8 +101,8 @@ void tsi_numeric_release_messages(tsi_numeric *numeric) {
 
 /* ---- Sending ------------------------------------------------------------------------------------------ */
 
-/* What messages first .. end - 1 that are yet to be sent say of this process: before any of them goes, as
- * several may take the same stripe. */
+/* Sets the failure marks of messages first .. end - 1 that are not sent yet. This happens before any of them
+ * is sent, as several may use the same stripe. */
 static void mark_pieces(tsi_numeric *numeric, tsi_index first, tsi_index end) {
   if (numeric->dry) return;
   for (tsi_index m = first; m < end; m++) {
@@ -141,7 +142,7 @@ void tsi_numeric_departed(tsi_numeric *numeric, tsi_index sent) {
 
 /* ---- Receiving ---------------------------------------------------------------------------------------- */
 
-/* Room for a parcel that comes. Until that is there it counts as one of a process that failed. */
+/* Allocates an incoming parcel. Until it is received, it counts as the parcel of a failed process. */
 static tristar_status make_room(tsi_numeric *numeric, const tsi_front_message *message) {
   const tsi_front_parcel *parcel = parcel_of(numeric, true, message);
   const tsi_count scalars = scalars_of(numeric, parcel) + 1;
@@ -155,7 +156,7 @@ static tristar_status make_room(tsi_numeric *numeric, const tsi_front_message *m
   return TRISTAR_OK;
 }
 
-/* After a failure nothing is made of what comes: it counts as there. */
+/* Posts the receive of a piece. After a failure without memory for it, it counts as received. */
 static void expect_piece(tsi_numeric *numeric, tsi_index received) {
   const tsi_front_message *message = &numeric->dag->receive[received];
   if (message->piece == 0 && !tsi_numeric_failed(numeric)) fail(numeric, make_room(numeric, message));
@@ -174,7 +175,7 @@ void tsi_numeric_expect_next(tsi_numeric *numeric, tsi_index step) {
     expect_piece(numeric, dag->part[k].message);
 }
 
-/* A failed process stops those that wait for it: what they have received is worth nothing. */
+/* The parcel of a failed process stops this one, whose other data are useless then. */
 void tsi_numeric_arrived(tsi_numeric *numeric, tsi_index received) {
   const tsi_front_message *message = &numeric->dag->receive[received];
   if (!numeric->expected[received]) return;
@@ -183,7 +184,7 @@ void tsi_numeric_arrived(tsi_numeric *numeric, tsi_index received) {
   if (numeric->tasks) fail(numeric, tsi_tasks_happen(numeric->tasks, message->step));
 }
 
-/* What nobody expects any more comes all the same, one after the other. */
+/* Receives all messages that were not expected, one after the other, and discards them. */
 static void waste(tsi_numeric *numeric) {
   const tsi_port *port = &numeric->port;
   for (tsi_index m = 0; m < numeric->dag->receives; m++) {

@@ -1,5 +1,5 @@
-/* Runs the steps of a factorization, alone or with other processes: a function for each kind of step, tasks.
- * See numeric.h. */
+/* Runs the steps of a factorization, alone or with other processes: a table of functions by kind of step, and
+ * tasks. See numeric.h. */
 #include <math.h>
 
 #include "runtime/factor/front_device.h"
@@ -65,7 +65,7 @@ static void (*const run_kind[TSI_STEP_KINDS])(tsi_numeric *numeric, const tsi_fr
     [TSI_STEP_FRONT_BELOW] = run_below,
     [TSI_STEP_FRONT_RIGHT] = run_right,
     [TSI_STEP_FRONT_SCHUR] = run_schur,
-    [TSI_STEP_FRONT_DEVICE] = run_device, /* on a core, as on simulated devices */
+    [TSI_STEP_FRONT_DEVICE] = run_device, /* On a core, as on simulated devices. */
     [TSI_STEP_FRONT_PACK] = run_pack,
     [TSI_STEP_FRONT_CLOSE] = run_close,
 };
@@ -74,12 +74,12 @@ static void fail(tsi_numeric *numeric, tristar_status status) {
   tsi_failure_keep(numeric->env, &numeric->failure, status);
 }
 
-/* On the calling thread. */
+/* Blocks the calling thread. */
 static void wait_for(tsi_numeric *numeric, tsi_index received) {
   if (!tsi_numeric_failed(numeric)) fail(numeric, numeric->port.wait(numeric->port.context, received));
 }
 
-/* Steps of shared fronts are their own but for one. */
+/* Shared fronts have their own steps, except ASSEMBLED. */
 static void run(tsi_numeric *numeric, tsi_step_kind kind, const tsi_front_step *part) {
   const bool shared = part->tiled != TSI_NONE && numeric->tiled[part->tiled].stripe != NULL;
   if (kind == TSI_STEP_ARRIVAL)
@@ -159,8 +159,8 @@ static tristar_status run_steps(tsi_numeric *numeric) {
   return TRISTAR_OK;
 }
 
-/* From tsi_port.begin to its end; the first failure is the numeric's. What the steps that did not run would
- * have sent and received is sent and received at the end, so that nobody waits. */
+/* Runs from tsi_port.begin to its end, and records the first failure in numeric. At the end, the messages of
+ * steps that did not run are sent and received, so that no process waits. */
 static void run_with_others(tsi_numeric *numeric) {
   const tsi_port *port = &numeric->port;
   if (numeric->tasks) fail(numeric, tsi_tasks_prepare(numeric->tasks));
@@ -183,7 +183,7 @@ static void warn_of_blas(tristar_t *ts) {
           took, better);
 }
 
-/* Without memory for OpenBLAS nothing runs, but other processes get what they wait for. */
+/* Without memory for OpenBLAS no step runs, but other processes receive the messages that they wait for. */
 tristar_status tsi_numeric_run(tsi_numeric *numeric) {
   warn_of_blas(numeric->factor->ts);
   tristar_status status = tsi_blas_reserve(numeric->env, numeric->tasks ? tsi_starpu_cpu_workers() : 1);
@@ -201,7 +201,7 @@ tristar_status tsi_numeric_run(tsi_numeric *numeric) {
 
 /* ---- Another run -------------------------------------------------------------------------------------- */
 
-/* The rows of a Schur complement are no pivots: their panels keep these figures. */
+/* The rows of a Schur complement have no pivots: their panels keep these initial statistics. */
 tristar_status tsi_numeric_stay(tsi_numeric *numeric) {
   static const tsi_panel_figures none = {
       .smallest = INFINITY, .weakest = INFINITY, .deciding = INFINITY, .dependent = TSI_NONE};
@@ -216,7 +216,7 @@ void tsi_numeric_forget_tasks(tsi_numeric *numeric) {
   TSI_FREE(numeric->env, numeric->list);
 }
 
-/* What pivots of order 2 leave out is to be zero. */
+/* Sets the shares to zero, as pivots of order 2 leave some unset. */
 static void clear_shares(tsi_numeric *numeric, const bool *touched) {
   const tsi_symbolic *symbolic = numeric->analysis->symbolic;
   for (tsi_index s = 0; s < symbolic->count; s++)

@@ -17,7 +17,8 @@ void tsi_residents_finish(tsi_env *env, tsi_residents *residents) {
   pthread_mutex_destroy(&residents->lock);
 }
 
-/* ---- One of them --------------------------------------------------------------------------------------- */
+/* ---- One resident
+ * --------------------------------------------------------------------------------------- */
 
 void tsi_resident_destroy(tsi_resident **resident) {
   tsi_resident *r = *resident;
@@ -32,7 +33,7 @@ void tsi_resident_destroy(tsi_resident **resident) {
   tsi_release(tsi_take(resident));
 }
 
-/* Main memory has all of it. */
+/* Registers its data, all of which main memory has. */
 static tristar_status register_data(tsi_env *env, const tsi_resident_source *source, tsi_resident *r) {
   const size_t scalar = source->scalar_bytes;
   const size_t columns = (size_t)r->cut[0]->subtree->columns;
@@ -54,7 +55,7 @@ static tristar_status register_data(tsi_env *env, const tsi_resident_source *sou
   return TRISTAR_OK;
 }
 
-/* The times of its sweeps. */
+/* Forecasts the times of its sweeps. */
 static tristar_status forecast(tsi_env *env, size_t scalar_bytes, tsi_resident *r) {
   tsi_sweep_prediction sweep;
   for (int backward = 0; backward < 2; backward++) {

@@ -1,13 +1,12 @@
-/* The steps of a front that a team of processes shares, on one of them: see factorization.h and
- * front_teams.h.
+/* Steps of a front that a team of processes shares, on one of them: see factorization.h and front_teams.h.
  *
- * A stripe of this process has memory from the opening of the front on, one that comes from when it may come,
- * each until its last use: the steps that have to do with it and the parcels that take it are counted before
- * the first step. What is left of L and U when a front is closed was packed, or sent. After a failure nothing
- * is freed before the end, as messages may still be on their way.
+ * A stripe of this process has memory from the opening of the front, a received one from when it may be
+ * received, each until its last use. The uses, steps and parcels, are counted before the first step. When a
+ * front is closed, L and U have been packed or sent. After a failure nothing is freed before the end, as
+ * messages may still be under way.
  *
- * All products are those of a front of one process, tile by tile: the bits are the same. No layout has
- * TSI_INVERSE_PARTITIONED, which would take diagonal blocks to pack rows. */
+ * All products are the products of a front of one process, tile by tile, so the bits are the same. No layout
+ * has TSI_INVERSE_PARTITIONED, which would need diagonal blocks to pack rows. */
 #include "runtime/factor/numeric.h"
 
 static void fail(tsi_numeric *numeric, tristar_status status) {
@@ -25,7 +24,7 @@ void tsi_stripe_use_up(tsi_numeric *numeric, tsi_held_stripe *stripe) {
   use(numeric, stripe, -1);
 }
 
-/* The stripes that a step has to do with get more uses, or less. */
+/* Adds `more` uses, which may be negative, to the stripes that a step reads or writes. */
 static void use_all(tsi_numeric *numeric, tsi_step_kind kind, const tsi_front_step *part, int more) {
   const tsi_front_tiles t = tsi_factorization_tiles(numeric->dag, part->first);
   tsi_held_stripe *stripe = numeric->tiled[part->tiled].stripe;
@@ -91,7 +90,7 @@ void tsi_stripes_release(tsi_numeric *numeric) {
 
 /* ---- Memory ------------------------------------------------------------------------------------------- */
 
-/* Where scalar `at` of a stripe is. */
+/* Address of scalar `at` of a stripe. */
 static char *scalar_at(const tsi_numeric *numeric, const tsi_held_stripe *stripe, tsi_count at) {
   return stripe->memory + (size_t)(at - stripe->skip) * numeric->kernels->scalar_bytes;
 }
@@ -136,7 +135,8 @@ static tristar_status open_stripes(tsi_numeric *numeric, tsi_open_front *open) {
 
 /* ---- Assembly ----------------------------------------------------------------------------------------- */
 
-/* Final indices first .. last of the front's rows begin .. end - 1: those in between are of other fronts. */
+/* Final indices first .. last of the front's rows begin .. end - 1. Indices in between may belong to other
+ * fronts. */
 static void final_rows(const tsi_symbolic *symbolic, tsi_index s, const tsi_front_stripe *at,
                        tsi_index *first, tsi_index *last) {
   const tsi_index w = symbolic->start[s + 1] - symbolic->start[s];
@@ -189,7 +189,7 @@ static void assemble(tsi_numeric *numeric, tsi_open_front *open, const tsi_front
 
 /* ---- Factoring ---------------------------------------------------------------------------------------- */
 
-/* A stripe is complete: what a factorization with fixed pivots is judged by. */
+/* Records the terms of a complete stripe, by which a factorization with fixed pivots is judged. */
 static void keep_terms(tsi_numeric *numeric, const tsi_open_front *open, tsi_index k) {
   const tsi_front_stripe *at = &open->stripe[k].at;
   const tsi_index first = numeric->analysis->symbolic->start[open->s];
@@ -199,7 +199,7 @@ static void keep_terms(tsi_numeric *numeric, const tsi_open_front *open, tsi_ind
   for (tsi_index i = 0; i < at->rows; i++) tsi_numeric_raise_term(numeric, open->s, at->begin + i, term[i]);
 }
 
-/* Pivots go with the stripe. */
+/* Factors a diagonal block. Copies its pivots and D^-1 into the stripe. */
 static void diagonal(tsi_numeric *numeric, const tsi_open_front *open, const tsi_front_tiles *t,
                      tsi_index k) {
   tsi_held_stripe *stripe = &open->stripe[k];
@@ -248,7 +248,7 @@ static tristar_status begin_panel(tsi_numeric *numeric, const tsi_open_front *op
   return TRISTAR_OK;
 }
 
-/* After the last stripe panels are complete. */
+/* Checks the panels, which are complete after the last stripe. */
 static tristar_status check_panels(tsi_numeric *numeric, const tsi_front_tiles *t) {
   for (tsi_index panel = t->panel; panel < t->panel + t->inner; panel++)
     for (int side = 0; side < (numeric->full ? 2 : 1); side++)
@@ -292,7 +292,7 @@ static void run(tsi_numeric *numeric, tsi_step_kind kind, const tsi_front_step *
   else if (kind == TSI_STEP_FRONT_PACK)
     fail(numeric, pack(numeric, open, &t, row));
   else
-    tsi_numeric_report(numeric, 1); /* closed */
+    tsi_numeric_report(numeric, 1); /* Closed. */
 }
 
 void tsi_shared_front_run(tsi_numeric *numeric, tsi_step_kind kind, const tsi_front_step *part) {

@@ -79,31 +79,32 @@ static tristar_status add_block(tsi_env *env, tsi_storage_blocks *blocks, size_t
 
 /* ---- Values -------------------------------------------------------------------------------------------- */
 
-#define RUN_BYTES 16e6 /* of a block of several panels, where the factor is released meanwhile */
-#define TABLE_UNIT 64  /* bytes of tiles are rounded up to that */
+#define RUN_BYTES 16e6 /* Bytes of a block of several panels, if the factor is released meanwhile. */
+#define TABLE_UNIT 64  /* Bytes of tiles are rounded up to a multiple of this. */
 
-/* The copy of a stream, from the first panel to the last. */
+/* Copying of a stream, from the first panel to the last. */
 typedef struct copying {
   tsi_env *env;
   tsi_storage *storage;
-  int side; /* 0: lower stream, 1: upper */
+  int side; /* 0: lower stream, 1: upper. */
   const tsi_stored_kernels *kernels;
   const tsi_tiling_kernels *tiling;
   const tsi_tile_kernels *tiles;
   tsi_stored *stream;
   tsi_storage_blocks *blocks;
   const tsi_chunks *chunks;
-  tsi_index chunk; /* of the latest panel that was looked at */
+  tsi_index chunk; /* Chunk of the panel examined last. */
   void *from;
-  tsi_index run;    /* first panel that has no block yet; */
-  double run_bytes; /* of those panels, in the factor */
-  tsi_tile *tile;   /* of a panel, and their pieces */
+  tsi_index run;    /* First panel that has no block yet. */
+  double run_bytes; /* Bytes of the panels from there on, in the factor. */
+  tsi_tile *tile;   /* Tiles of a panel, and their pieces. */
   char *pieces;
   tsi_count tile_room, piece_room;
   void *work;
 } copying;
 
-/* Chooses formats, and lays panels out that share a block. Returns its bytes. */
+/* Chooses the formats of panels that share a block, and their places in it. Returns the bytes of the
+ * block. */
 static size_t lay_out(const copying *c, tsi_index first, tsi_index end) {
   const tsi_stored *s = c->stream;
   const tsi_stored_kernels *kernels = c->kernels;
@@ -147,7 +148,8 @@ static tristar_status copy_run(copying *c, tsi_index end) {
   return TRISTAR_OK;
 }
 
-/* Where slices of panel p begin; a slice is whole tiles, so that no product is made twice. */
+/* Finds where slices of panel p begin. A slice consists of whole tiles, so that no product is computed
+ * twice. */
 static tsi_tile_options tile_options(copying *c, tsi_index p) {
   static const tsi_index whole[] = {0};
   const tsi_chunks *chunks = c->chunks;
@@ -179,7 +181,7 @@ static tristar_status need_room(copying *c, tsi_count tiles, tsi_count bytes) {
   return TRISTAR_OK;
 }
 
-/* A block with the tiles of panel p, its triangle, and their pieces. */
+/* Allocates and fills a block with the tiles of panel p, its triangle, and their pieces. */
 static tristar_status copy_tiles(copying *c, tsi_index p, tsi_index tiles, size_t bytes) {
   const tsi_stored *s = c->stream;
   const tsi_stored_kernels *kernels = c->kernels;
@@ -210,7 +212,7 @@ static tristar_status copy_tiles(copying *c, tsi_index p, tsi_index tiles, size_
   return TRISTAR_OK;
 }
 
-/* Copies panel p, now or with those that follow. */
+/* Copies panel p, at once or together with the panels after it. */
 static tristar_status copy_panel(copying *c, tsi_index p) {
   const tsi_panel *panel = &c->stream->of[p];
   if (c->storage->options.tolerance > 0 && panel->width >= TSI_TILE_LEAST &&
@@ -262,7 +264,7 @@ static double rank_of(const tsi_tile *tile) {
   return rank;
 }
 
-/* Of a panel in tiles. Each piece counts without what fills its last cache line. */
+/* Adds the statistics of a panel in tiles. The padding of each piece to a cache line does not count. */
 static void describe_tiles(const tsi_stored *s, tsi_index p, const tsi_stored_kernels *kernels,
                            tsi_storage_figures *figures) {
   const double w = s->of[p].width;
@@ -308,7 +310,7 @@ static tsi_storage_figures figures_of(const tsi_storage *storage) {
   return figures;
 }
 
-/* Under the lock. */
+/* Copies the present values. The lock is held. */
 static tristar_status renew(tsi_storage *storage) {
   tristar_factor_t *factor = storage->factor;
   if (storage->generation == factor->generation) return TRISTAR_OK;
@@ -354,7 +356,7 @@ static tristar_status begin_stream(const tristar_factor_t *factor, int upper, co
   return TSI_ALLOC(env, s->panel, s->panels);
 }
 
-/* The narrowest format whose rounding is within the tolerance, of those that there are. */
+/* Returns the narrowest available format whose rounding is within the tolerance. */
 static tsi_format plain_format(const tristar_factor_t *factor, const tsi_storage_options *options) {
   const tsi_format allowed = kernels_of(factor)->entry_bytes[TSI_FORMAT_SINGLE] == 0 ? TSI_FORMAT_FULL
                              : options->tolerance >= 0x1p-7                          ? TSI_FORMAT_BFLOAT16
