@@ -1,5 +1,5 @@
-/* Small random matrices for the tests of the adapters, in the arrays that other solvers want, and the
- * comparison of TriStar's solves with those of the other solver. */
+/* Small random matrices for the tests of the adapters, in the arrays of other solvers. Compares TriStar's
+ * solves with solves of the other solver. */
 #pragma once
 
 #include <complex.h>

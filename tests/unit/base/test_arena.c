@@ -1,5 +1,4 @@
-/* Large arrays: they do not overlap, keep what is written, come at the right alignment, and regions go back.
- */
+/* Large arrays: they do not overlap, keep their contents and are aligned; unused regions are returned. */
 #include <pthread.h>
 
 #include "runtime/base/arena.h"

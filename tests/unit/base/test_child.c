@@ -1,6 +1,6 @@
-/* Programs that share memory with this one: what is written on one side is there on the other, ends are
- * noticed, a child that runs on is killed, and programs are found beside the library or where TRISTAR_HELPERS
- * is. */
+/* Programs that share memory with this one: writes of one side are visible on the other, the end of a program
+ * is noticed, and a child that does not end is killed. Programs are found beside the library or in the folder
+ * TRISTAR_HELPERS. */
 #include <errno.h>
 #include <time.h>
 

@@ -1,5 +1,5 @@
-/* Index lists of all lengths come out ascending with what they held, whatever order they were in; unique ones
- * once each; the range of an index is the one that has it. */
+/* Index lists of all lengths are sorted from any order and keep their elements; unique lists contain each
+ * index once. The range that is found for an index contains it. */
 #include "runtime/base/sort.h"
 #include "tests/support/random.h"
 #include "tests/support/subtests.h"

@@ -1,6 +1,6 @@
-/* Mutexes, conditions and threads that the system refuses are errors, or at least told, and leave nothing
- * behind; our threads leave signals to those of the program. Linked with --wrap, so that the k-th call of the
- * library fails. */
+/* If the system refuses mutexes, conditions or threads, the call fails, or at least logs a message, and
+ * nothing leaks. Threads of the library block signals, so that threads of the program receive them. Linked
+ * with --wrap, so that the k-th call of the library fails. */
 #include <errno.h>
 #include <pthread.h>
 #include <signal.h>

@@ -1,6 +1,6 @@
-/* Kernels of rectangles against a plain loop in double precision, for every instruction set that this
- * processor has: rows consecutive or listed, columns in 32 or 16 bits, entry by entry or in lanes, every
- * stride. What is no row of the rectangle stays as it was, and formats do not change a bit. */
+/* Kernels of rectangles against a plain loop in double precision, for every instruction set of this
+ * processor: rows consecutive or listed, columns in 32 or 16 bits, entry by entry or in lanes, every stride.
+ * Rows outside of the rectangle do not change, and all formats give the same bits. */
 #include "codelets/cpu/rows/block_choice.h"
 #include "codelets/cpu/rows/blocks.h"
 #include "codelets/cpu/base/scalar.h"

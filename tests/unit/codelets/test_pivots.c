@@ -1,6 +1,6 @@
-/* Pivots of a front's diagonal block, in all types: which are chosen, how small ones are perturbed, that L D
- * L^T is the block, that nothing grows. Then of a factorization: which count as small, the name of the row
- * whose pivot Cholesky refuses. */
+/* Pivots of a front's diagonal block, in all types: the choice of pivots and the perturbation of small ones.
+ * L D L^T equals the block, and entries do not grow. In a factorization: the pivots that count as small, and
+ * the row whose pivot Cholesky refuses. */
 #include <float.h>
 
 #include "codelets/cpu/front.h"

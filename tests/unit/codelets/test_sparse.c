@@ -1,6 +1,6 @@
-/* Kernels on the user's matrix, with numbers at the ends of the range: what is finite, the size of an entry,
- * the backward error of rows in which there is nothing but rounding errors. Residuals and bounds in one pass,
- * and backward errors of several solutions together, are those of one after the other. */
+/* Kernels on the user's matrix, with numbers at the ends of the range: finite numbers, the size of an entry,
+ * the backward error of rows that contain only rounding errors. Residuals and bounds in one pass, and
+ * backward errors of several solutions together, have the same bits as one after the other. */
 #include "codelets/cpu/rows/errors.h"
 #include "codelets/cpu/rows/sparse.h"
 #include "tests/support/random.h"

@@ -1,7 +1,7 @@
-/* Panels in narrow formats: sweeps, triangles and slices give what full panels with the same rounded entries
- * give, for every instruction set of this processor and every treatment of diagonal blocks, for panels of
- * several formats and exponents next to each other; rounding is within its bound, also at the ends of the
- * range, and entries that are not finite stay as they are. */
+/* Panels in narrow formats. Sweeps, triangles and slices give the results of full panels with the same
+ * rounded entries: for every instruction set of this processor, every treatment of diagonal blocks, and
+ * adjacent panels of several formats and exponents. Rounding is within its bound, also at the ends of the
+ * range. Entries that are not finite do not change. */
 #include <float.h>
 #include <math.h>
 

@@ -1,7 +1,7 @@
-/* Rectangles in tiles: what the tiles stand for differs from the rectangle by the tolerance at most, in the
- * Frobenius norm, for smooth blocks, random ones, blocks of zeros and of exact rank, of any size, cut, scale
- * and format; products, sweeps and slices are those of these entries; the same panel gives the same bits.
- * Entries that are not finite, or far from 1, stay as they are. */
+/* Rectangles in tiles. The product of the tiles differs from the rectangle by at most the tolerance in the
+ * Frobenius norm: for smooth blocks, random ones, zeros and blocks of exact rank, of any size, cut, scale and
+ * format. Products, sweeps and slices use these entries; the same panel gives the same bits. Entries that are
+ * not finite, or far from 1, do not change. */
 #include <float.h>
 #include <math.h>
 

@@ -1,8 +1,8 @@
-/* Work on blocks that several share: each block is called for once in each run, whoever takes it, and members
- * make one call at a time. Runs that the caller makes alone, with helpers that come, sleep or are late, and
- * in tasks; one right after the other, of different work, by two crews at a time; crews that end right after
- * a run. And the choice between help and none: both ways are tried, the faster one is taken, and changed for
- * the other when that has become faster. */
+/* Work on blocks that several threads share: each run calls each block once, and a member makes one call at a
+ * time. Runs are made by the caller alone, with helpers that arrive, sleep or are late, and in tasks; in
+ * direct succession, with different work, by two crews at a time. Crews may end right after a run. The choice
+ * between help and none tries both ways, takes the faster one, and changes when the other has become
+ * faster. */
 #include <pthread.h>
 
 #include "runtime/context/crew.h"

@@ -1,9 +1,9 @@
-/* What the steps of solves read and write: no DAG of any variant has a race, and without any edge of its
- * transitively reduced graph it has one. The library's proof agrees with looking at all pairs and all paths,
- * also for random lists of steps.
+/* Reads and writes of the steps of solves: no DAG of any variant has a race, and without any edge of its
+ * transitively reduced graph it has one. The library's proof agrees with a search through all pairs and all
+ * paths, also for random lists of steps.
  *
- * Where barriers between level sets take the place of edges, no level has a race, and a step that runs one
- * level too early makes one: also in the products of the partitioned inverse.
+ * If barriers between level sets replace edges, no level has a race, and a step that runs one level too early
+ * causes one, also in the products of the partitioned inverse.
  *
  * {grids, random patterns} x {pull, push} x {both sweeps, one} x {slices read x before or after the
  * triangle}; programs of all processes: test_layout. */

@@ -1,4 +1,4 @@
-/* Lists of edges by item on random graphs: they hold what is found by looking at every edge, every broken
+/* Lists of edges by item on random graphs: they equal the result of a search through all edges, every broken
  * invariant is found, and every allocation may fail. */
 #include "dag/adjacency.h"
 

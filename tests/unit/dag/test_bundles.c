@@ -1,5 +1,5 @@
-/* Bundles of steps on random trees, with slices and with edges that no tree has: the invariants hold whatever
- * the weight, few workers get few bundles, chains and subtrees come together. */
+/* Bundles of steps on random trees, with slices and with edges that no tree has: the invariants hold for any
+ * weight, few workers get few bundles, and chains and subtrees are bundled. */
 #include "dag/bundles.h"
 #include "tests/support/env_allocations.h"
 #include "tests/support/patterns.h"

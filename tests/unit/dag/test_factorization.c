@@ -1,8 +1,8 @@
-/* The DAG of a factorization, without numbers: for many patterns, granularities and methods its check passes,
- * all pairs of steps that touch the same rows of a buffer, one of them writing, are ordered by a path, and
- * without any edge of the transitively reduced graph some pair is not. So it is for each of several processes
- * that share the supernodes out, however they do; their messages meet. The check fails for each invariant
- * that is broken. */
+/* The DAG of a factorization, without numbers, for many patterns, granularities and methods. Its check
+ * passes. A path orders all pairs of steps that touch the same rows of a buffer if one of them writes;
+ * without any edge of the transitively reduced graph some pair has no path. The same holds for each of
+ * several processes that share the supernodes in any way, and each message that is sent is received. The
+ * check fails for each broken invariant. */
 #include "dag/factor/factorization.h"
 #include "tests/support/env_allocations.h"
 #include "tests/support/races.h"

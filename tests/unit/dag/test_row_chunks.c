@@ -1,6 +1,6 @@
-/* Cuts of triangular matrices without supernodes: orders that stay triangular, chunks whose off-rows are
- * those of the definition, whether rows or columns are given; sweeps over them are complete DAGs, and their
- * steps read what they wait for; lanes of these steps wait for all that they must, and for nothing else. */
+/* Cuts of triangular matrices without supernodes. Orders stay triangular, and the off-rows of chunks match
+ * the definition, from rows and from columns. Sweeps over chunks are complete DAGs. Their steps read only
+ * rows of steps that they wait for, and lanes have all necessary waits and no others. */
 #include "dag/dag.h"
 #include "dag/lanes.h"
 #include "dag/steps.h"

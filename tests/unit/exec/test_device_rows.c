@@ -1,6 +1,6 @@
 /* Device tables of triangles by rows: their check passes on every partition, pattern and sweep, and finds
- * faults that are planted into any array; they move as one block; a failed allocation leaves nothing behind;
- * which kernels are chosen. */
+ * faults that are planted into any array. Tables are copied as one block; a failed allocation leaks nothing;
+ * the choice of kernels. */
 #include "tests/support/env_allocations.h"
 #include "tests/support/device_rows.h"
 #include "tests/support/subtests.h"

@@ -1,8 +1,8 @@
-/* test_helper_threads CORES: helpers on a machine with more cores than StarPU has workers, as Debian's StarPU
- * has 4. hwloc makes the machine up, so that the test runs anywhere. All cores but the caller's help, each
- * with a slot of its own, whether their threads are awake, asleep or new: with raw offers, with lanes, and
- * with the vectors and products of a Krylov method, whose results keep the bits of one thread. A number of
- * workers that the user chose bounds all helpers together. A child of fork() destroys the context without
+/* test_helper_threads CORES: helpers on a machine with more cores than StarPU has workers, since Debian's
+ * StarPU has 4. hwloc simulates the machine, so the test runs anywhere. All cores but the caller's help, each
+ * with its own slot, with threads that are awake, asleep or new. This is tested with raw offers, with lanes,
+ * and with the vectors and products of a Krylov method, whose results have the bits of one thread. A number
+ * of workers chosen by the user limits all helpers together. A child of fork() destroys the context without
  * them. */
 #include <sched.h>
 #include <starpu.h>

@@ -1,9 +1,8 @@
-/* Workers that help: offers are taken up, by workers that poll or sleep, and nobody is inside of work that
- * was taken back and left. Solves of a triangle with help, from one to three threads at a time and from
- * inside a StarPU task, where StarPU is owned or borrowed, its workers sleep or poll: results have the bits
- * of a serial solve, plans and contexts can be destroyed right after a solve, and all memory comes back.
- * Helpers keep nobody waiting: neither tasks of the program, nor other contexts. Linked with --wrap, to count
- * the offers of solves. */
+/* Workers that help: workers that poll or sleep accept offers, and no worker is inside work that was
+ * withdrawn. Solves of a triangle have the bits of a serial solve: with help, from one to three threads at a
+ * time and from inside a StarPU task, with an owned or borrowed StarPU whose workers sleep or poll. Plans and
+ * contexts can be destroyed right after a solve, and all memory is freed. Helpers delay neither tasks of the
+ * program nor other contexts. Linked with --wrap, to count the offers of solves. */
 #include <pthread.h>
 #include <sched.h>
 #include <starpu.h>
@@ -27,7 +26,7 @@ enum {
   OFFERS = TSI_TESTS_SANITIZED ? 100 : 1000
 };
 
-static atomic_int offers; /* of solves, that stood */
+static atomic_int offers; /* offers of solves that were not refused */
 
 bool __real_tsi_helpers_offer(tsi_helpers *helpers, int most, tsi_help help, void *arg);
 bool __wrap_tsi_helpers_offer(tsi_helpers *helpers, int most, tsi_help help, void *arg);
@@ -45,7 +44,7 @@ static void create(int idle_sleep, tristar_t **ts) {
 
 /* ---- Offers -------------------------------------------------------------------------------------------- */
 
-/* On the heap of whoever offers, and freed as soon as the offer is left. */
+/* Allocated by the thread that offers, and freed as soon as the offer is withdrawn. */
 typedef struct job {
   atomic_int entered, stay; /* stay: helpers are not to return yet */
 } job;
@@ -57,7 +56,7 @@ static void work(void *arg, int number, int worker) {
   while (atomic_load(&j->stay)) sched_yield();
 }
 
-/* A worker comes, whether it sleeps or not. Hangs, to the time limit of the test, if none does. */
+/* A worker helps, awake or asleep. If none does, the test hangs until its time limit. */
 static void check_offer_taken_up(tsi_helpers *helpers) {
   job j = {0};
   atomic_store(&j.stay, 1);
@@ -69,7 +68,7 @@ static void check_offer_taken_up(tsi_helpers *helpers) {
   tsi_helpers_leave(helpers, &j);
 }
 
-/* Offers come and go at any speed; what was offered is freed at once. */
+/* Offers are made and withdrawn at any speed; their data are freed at once. */
 static void check_offers_left(tsi_helpers *helpers) {
   uint64_t seed = 1;
   for (int k = 0; k < OFFERS; k++) {
@@ -264,7 +263,7 @@ static void check_solves(const system_t *s) {
   CHECK(atomic_load(&offers) > first);
 }
 
-/* Nothing is waited for between a solve and the end of its plan, its context, its StarPU. */
+/* There is no wait between a solve and the end of its plan, its context, its StarPU. */
 static void check_ends(int idle_sleep) {
   for (int k = 0; k < 2; k++) {
     CLEANUP(system_destroy) system_t s;
@@ -324,8 +323,7 @@ static void *solve_endlessly(void *arg) {
   return NULL;
 }
 
-/* While one context solves all the time the workers run other tasks too, and other contexts come to an end.
- */
+/* While one context solves all the time, the workers also run other tasks, and other contexts end. */
 static void check_nobody_starves(void) {
   endless e = {.thread = 0};
   system_create(1, &e.s);
@@ -346,8 +344,7 @@ static void wait_for_release(void *buffers[], void *arg) {
 }
 static struct starpu_codelet foreign = {.cpu_funcs = {wait_for_release}, .nbuffers = 0};
 
-/* All workers have tasks of the program that run all the time: they help nobody, and nobody waits for them.
- */
+/* All workers run tasks of the program all the time: they do not help, and no solve waits for them. */
 static void check_busy_workers(void) {
   enum { MOST = 64 };
   struct starpu_task *task[MOST];

@@ -1,7 +1,6 @@
-/* Idle workers fall asleep where TriStar has started StarPU, and only there; solves, tasks of the program,
- * other contexts and the end of StarPU wake them up; results have the same bits. Nothing here depends on how
- * fast: linked with --wrap, so that the looks of the thread that puts workers to sleep, and naps, are
- * counted. */
+/* Idle workers sleep if TriStar has started StarPU, and only then. Solves, tasks of the program, other
+ * contexts and the end of StarPU wake them up; results have the same bits. The test does not depend on speed:
+ * linked with --wrap, it counts the checks of the thread that puts workers to sleep, and naps. */
 #include <pthread.h>
 #include <starpu.h>
 
@@ -75,7 +74,7 @@ static void check_pauses(const system_t *s) {
   }
 }
 
-/* A request in flight keeps nobody from sleep once its tasks are through, and can be waited for then. */
+/* A request in flight does not keep workers awake after its tasks have ended, and can be waited for then. */
 static void check_request(const system_t *s) {
   tristar_request_t *request;
   OWNED double *x = xmalloc((size_t)s->n * sizeof *x);
@@ -85,7 +84,7 @@ static void check_request(const system_t *s) {
   CHECK(memcmp(x, s->expected, (size_t)s->n * sizeof *x) == 0);
 }
 
-/* Two hold: the workers stay awake until both have let go. */
+/* With two holds the workers stay awake until both are released. */
 static void check_hold(const system_t *s) {
   wait_until_asleep();
   tsi_idle_hold();
@@ -99,7 +98,7 @@ static void check_hold(const system_t *s) {
   wait_until_asleep();
 }
 
-/* Those who hold the workers do not need them for a while: two dismiss them, until both have called them
+/* Threads that hold the workers may dismiss them for a while: two dismiss them, until both have called them
  * back. */
 static void check_dismissed(const system_t *s) {
   tsi_idle_hold();
@@ -166,7 +165,7 @@ static void check_asleep(void) {
   CHECK(!tsi_idle_asleep() && !starpu_is_initialized());
 }
 
-/* Nobody looks, so nobody is put to sleep. */
+/* No thread checks for idle workers, so none is put to sleep. */
 static void check_awake(int idle_sleep) {
   tristar_t *ts;
   system_t s;

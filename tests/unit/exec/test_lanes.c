@@ -1,7 +1,7 @@
-/* Lanes of random DAGs: they imply every edge, and each of their waits is needed for that; what is broken is
- * told. Runs of them on one to four threads, which come and go as they like: each step runs once in each
- * run, alone in its lane, after what it waits for, and values have the bits of a serial run. Steps touch
- * their values without atomics, so that the thread sanitizer sees a wait that is missing. */
+/* Lanes of random DAGs: they imply every edge, each of their waits is necessary for that, and checks report
+ * broken lanes. In runs on one to four threads, which enter and leave at any time, each step runs once, alone
+ * in its lane, after all steps that it waits for. Values have the bits of a serial run. Steps touch their
+ * values without atomics, so the thread sanitizer reports a missing wait. */
 #include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>
@@ -71,7 +71,7 @@ static tristar_status check(const graph *g, const tsi_lanes *lanes) {
   return tsi_lanes_check(&env, lanes, g->steps, g->edges, g->edge);
 }
 
-/* Each wait in turn says less by one, or is missing: then an edge is not implied. */
+/* Each wait in turn is reduced by one, or is missing: then an edge is not implied. */
 static void check_needed(const graph *g, tsi_lanes *lanes) {
   const tsi_count waits = lanes->wait_ptr[g->steps];
   OWNED tsi_lane_wait *wait = xmalloc((size_t)waits * sizeof *wait + 1);
@@ -92,7 +92,7 @@ static void check_needed(const graph *g, tsi_lanes *lanes) {
   CHECK_OK(check(g, lanes));
 }
 
-/* Steps that are missing, listed twice, or unknown; waits for what is not there, and for what never comes. */
+/* Steps that are missing, listed twice, or unknown; waits for steps that do not exist or never run. */
 static void check_broken(const graph *g, tsi_lanes *lanes) {
   BROKEN(lanes->first[g->lanes], g->steps - 1, check(g, lanes));
   if (g->lanes > 1) BROKEN(lanes->first[1], g->steps + 1, check(g, lanes));
@@ -166,7 +166,7 @@ static void run_step(const tsi_solve_data *data, const tsi_solve_call *call, tsi
   atomic_store_explicit(busy, 0, memory_order_relaxed);
 }
 
-/* A member that neither knows when a run begins nor when it has ended. */
+/* A member that enters at any time, before a run begins or after it has ended. */
 typedef struct guest {
   pthread_t thread;
   work *w;

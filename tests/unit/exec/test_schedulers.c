@@ -1,7 +1,7 @@
-/* What StarPU's schedulers are told of tasks. Priorities: with one worker the ready tasks of a set run in
- * their order. Performance models: dmda measures each kind of task, keeps what it found, and finds it again;
- * results have the same bits; lws leaves nothing behind. Every kind of step has a model and a colour of its
- * own. */
+/* Priorities and performance models of tasks for StarPU's schedulers. Priorities: with one worker the ready
+ * tasks of a set run in their order. Performance models: dmda measures each kind of task, stores the model,
+ * and finds it again; results have the same bits; lws stores nothing. Every kind of step has its own model
+ * and colour. */
 #include <starpu.h>
 
 #include "codelets/host_task.h"

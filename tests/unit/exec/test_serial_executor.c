@@ -1,7 +1,7 @@
-/* A solve from partition/ to the serial executor, with nothing of StarPU and no context: a Poisson matrix is
- * factored by plain loops and its panels are packed; the steps of a solve give the right x, and the same bits
- * in any legal order, however they are grouped into tasks, with updates pulled or pushed, in place or not.
- * The workspace is spoiled before each run: NaN would be in x. And what steps say that they read and write is
+/* A solve from partition/ to the serial executor, without StarPU and without a context. Plain loops factor a
+ * Poisson matrix, whose panels are packed. The steps of a solve give the right x, and the same bits in any
+ * legal order, for any grouping into tasks, with updates pulled or pushed, in place or not. The workspace is
+ * filled with NaN before each run, which would appear in x. The declared reads and writes of steps are
  * true. */
 #include <cblas.h>
 #include <math.h>
@@ -182,7 +182,7 @@ static void solve_destroy(solve *s) {
   free(s->x);
 }
 
-/* Nothing is left of an earlier run. */
+/* Overwrites all data of an earlier run. */
 static void spoil(solve *s) {
   memset(s->execution.call.workspace, 0xff, s->workspace_size);
   if (s->execution.call.b == s->x)
@@ -207,7 +207,7 @@ static void check_orders(solve *s, const double *expected) {
   }
 }
 
-/* ---- What steps say that they read and write ----------------------------------------------------------- */
+/* ---- Declared reads and writes ------------------------------------------------------------------------- */
 
 /* All that steps write, or read of the caller. */
 typedef struct memory {
@@ -276,8 +276,8 @@ static void memory_poison(const solve *s, memory *m) {
   memset(m->x, 0xff, s->size);
 }
 
-/* Each step finds NaN in all rows but those that it says it reads, and leaves all rows alone but those that
- * it says it writes: what it is given there is not of use to anybody. */
+/* Each step finds NaN in all rows that it does not declare to read, and must not change rows that it does not
+ * declare to write. */
 static void check_declared(solve *s, const double *expected) {
   tsi_solve_call *call = &s->execution.call;
   const bool in_place = call->b == s->x;

@@ -1,5 +1,5 @@
-/* The nested dissection of a matrix alone: a permutation, the one that a symbolic analysis takes as well,
- * which separates a grid; and each of its allocations fails once. */
+/* The nested dissection of a matrix alone: a permutation that separates a grid, the same one as in a symbolic
+ * analysis. Each of its allocations fails once. */
 #include "partition/order/symbolic.h"
 #include "runtime/factor/analysis.h"
 #include "tests/support/env_allocations.h"

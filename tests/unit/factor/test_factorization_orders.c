@@ -1,6 +1,6 @@
-/* The steps of a factorization with numbers, on one thread: in any legal order they give the same bits, for
- * each method; and each step reads and writes only what it declares. For that, all that a step may not read
- * is spoiled before it runs: NaN would be in the factor. */
+/* The steps of a factorization with numbers, on one thread. In any legal order they give the same bits, for
+ * each method, and each step reads and writes only the data that it declares. For that, all data that a step
+ * must not read are set to NaN before it runs, which would appear in the factor. */
 #include "runtime/factor/factor.h"
 #include "runtime/factor/numeric.h"
 #include "runtime/exec/starpu/blas.h"

@@ -1,6 +1,7 @@
-/* Owners of fronts: every front is on a process that has its node, a whole subtree where the layout has it;
- * a team has a front that is cut into tiles, and its node; the arithmetic until the last front is factored is
- * within its bounds; the same each time. What a process takes of all this has the same steps and messages. */
+/* Owners of fronts: every front is on a process of its node in the tree, and a whole subtree if the layout
+ * has it there. A front in tiles has a team that contains its node. The arithmetic on the path to the last
+ * front is within its bounds. The results are the same each time. The part of a process has the same steps
+ * and messages. */
 #include "dag/factor/front_part.h"
 #include "runtime/factor/analysis.h"
 #include "tests/support/context.h"

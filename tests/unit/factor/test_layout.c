@@ -1,6 +1,6 @@
-/* Layouts, shares and programs of all processes together: every entry of the factor is held as often as there
- * are copies, every message that is sent is received, the steps of all processes can run, and the messages
- * that are counted without programs are theirs. */
+/* Layouts, shares and programs of all processes together: every entry of the factor is stored once for each
+ * copy, every message that is sent is received, and the steps of all processes can run. Messages counted
+ * without programs are the messages of the programs. */
 #include "dag/program.h"
 #include "dag/traffic.h"
 #include "runtime/context/context.h"

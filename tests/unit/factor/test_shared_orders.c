@@ -1,7 +1,7 @@
-/* The steps of a factorization by several processes with numbers, on one thread: whoever owns the fronts,
- * whichever teams share those that are cut into tiles, and in whichever legal order the steps of all
- * processes run, messages between them, the factor has the bits that one process gives it, for each method.
- * No process waits for ever, and nothing is left in memory. */
+/* The steps of a factorization by several processes with numbers, on one thread. The factor has the bits of
+ * one process, for each method: with any owners of fronts, any teams that share fronts in tiles, and any
+ * legal order of the steps of all processes, with messages between them. No process waits for ever, and
+ * nothing leaks. */
 #include "runtime/factor/factor.h"
 #include "runtime/factor/numeric.h"
 #include "runtime/exec/starpu/blas.h"

@@ -1,5 +1,5 @@
 /* Changes of few entries: factors, statistics and solutions have the bits of a factorization of all fronts
- * with the same values, and failures are those that it has. */
+ * with the same values, and it fails in the same cases. */
 #include "tests/support/allocations.h"
 #include "tests/support/context.h"
 #include "tests/support/factor_bits.h"

@@ -1,7 +1,7 @@
-/* Triangles by rows whose vectors are longer than a core's cache, on several lanes: b and x are moved, or a
- * core alone goes through the rows as they are given. Both give the bits of the rows in one chunk, whatever
- * is permuted, scaled, combined, transposed, in place, or has new values. Steps that move rows around a sweep
- * are checked, and what is wrong with them is found. */
+/* Triangles by rows with vectors longer than a core's cache, on several lanes. Either b and x are moved, or
+ * one core processes the rows in the given order. Both give the bits of the rows in one chunk, with any
+ * permutation, scaling, combination, transposition, in place, and with new values. Checks of the steps that
+ * move rows find planted faults. */
 #include <string.h>
 
 #include "dag/moved_steps.h"

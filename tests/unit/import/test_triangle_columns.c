@@ -1,7 +1,7 @@
-/* Triangles by columns that several cores are to share. Where entries are scattered they are copied as
- * columns, and the cut is found from these; where they are near, or columns are out of order, they are made
- * rows. All give the bits of the rows in one chunk, lower and upper, of each scalar type, with T and with its
- * transpose, and with new values; what is wrong with a matrix is told, and each allocation may fail. */
+/* Triangles by columns that several cores share. If entries are scattered they are copied as columns, and the
+ * cut is made from these. If entries are near the diagonal, or columns are out of order, they are converted
+ * to rows. All give the bits of the rows in one chunk, lower and upper, of each scalar type, with T and with
+ * its transpose, and with new values. Errors of a matrix are reported, and each allocation may fail. */
 #include "runtime/context/context.h"
 #include "runtime/factor/factor.h"
 #include "runtime/import/import.h"
