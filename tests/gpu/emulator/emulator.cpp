@@ -86,10 +86,10 @@ struct mood {
 mood draw_mood() {
   mood m;
   auto &random = now->random;
-  m.blocks = (decltype(m.blocks))(random() % 3);
-  m.threads = (decltype(m.threads))(random() % 4);
-  m.block = random() % now->resident.size();
-  m.left = 1u << random() % (now->shape.longest + 1);
+  m.blocks = (decltype(m.blocks))random.below(3);
+  m.threads = (decltype(m.threads))random.below(4);
+  m.block = random.below(now->resident.size());
+  m.left = 1u << random.below(now->shape.longest + 1);
   return m;
 }
 
@@ -110,17 +110,17 @@ thread *pick_of(block &b, const mood &m) {
   if (m.threads == mood::FIRST) return first_ready(b);
   if (m.threads == mood::LAST) return last_ready(b);
   if (m.threads == mood::SAME && self && self->of == &b && self->is == READY) return self;
-  return b.ready[now->random() % b.ready.size()];
+  return b.ready[now->random.below(b.ready.size())];
 }
 
 /* NULL: nobody can go on. */
 thread *pick(const mood &m) {
-  const size_t count = now->resident.size(), from = now->random() % count;
+  const size_t count = now->resident.size();
   block *second = nullptr; /* against the mood: if there is no other */
   if (m.blocks == mood::ONLY && m.block < count && !now->resident[m.block]->ready.empty())
     return pick_of(*now->resident[m.block], m);
-  for (size_t i = 0; i < count; i++) {
-    const size_t k = (from + i) % count;
+  size_t k = count > 1 ? now->random.below(count) : 0;
+  for (size_t i = 0; i < count; i++, k = k + 1 < count ? k + 1 : 0) {
     block *b = now->resident[k].get();
     if (b->ready.empty()) continue;
     if (m.blocks != mood::BUT || k != m.block) return pick_of(*b, m);
@@ -172,7 +172,7 @@ outcome run(const grid &shape, const std::function<void()> &kernel) {
   machine here;
   here.shape = shape;
   here.kernel = &kernel;
-  here.random.seed(shape.seed);
+  here.random.state = shape.seed;
   now = &here;
   if (shape.threads == 0 || shape.threads % shape.warp != 0 || (shape.warp != 32 && shape.warp != 64)) {
     tell("a block has " + std::to_string(shape.threads) + " threads, a warp " + std::to_string(shape.warp));

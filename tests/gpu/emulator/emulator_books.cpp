@@ -98,7 +98,7 @@ void name_flags(const char *name, const int32_t *first, size_t count) {
 void before_atomic(const void *address, scope reach) {
   give_way();
   quiet books;
-  use &u = now->atomics.insert({address, {self->of->index, false, false}}).first->second;
+  use &u = now->atomics.try_emplace(address, use{self->of->index, false, false}).first->second;
   u.many |= u.block != self->of->index;
   u.narrow |= reach == BLOCK;
   if (u.many && u.narrow)

@@ -6,7 +6,6 @@
 #include <deque>
 #include <map>
 #include <memory>
-#include <random>
 #include <unordered_map>
 #include <vector>
 
@@ -85,6 +84,23 @@ struct use {
   bool many, narrow;
 };
 
+/* Random numbers of Steele, Lea and Flood's SplitMix64: a launch seeds them, and each switch takes one or
+ * two. */
+struct random_numbers {
+  typedef uint64_t result_type;
+  uint64_t state;
+  static constexpr uint64_t min() { return 0; }
+  static constexpr uint64_t max() { return UINT64_MAX; }
+  uint64_t operator()() {
+    uint64_t z = state += 0x9e3779b97f4a7c15;
+    z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9;
+    z = (z ^ z >> 27) * 0x94d049bb133111eb;
+    return z ^ z >> 31;
+  }
+  /* One of 0 .. n - 1; n < 2^32. */
+  size_t below(size_t n) { return (size_t)(((*this)() >> 32) * n >> 32); }
+};
+
 struct machine {
   grid shape;
   const std::function<void()> *kernel;
@@ -92,7 +108,7 @@ struct machine {
   std::vector<unsigned> waiting; /* blocks that have not begun, the next one last */
   std::vector<thread *> asleep;
   std::unordered_map<const void *, use> atomics;
-  std::mt19937_64 random;
+  random_numbers random;
   outcome result;
   size_t polls = 0; /* since the process last gave its core away */
   size_t idle = 0;  /* polls since the latest store */

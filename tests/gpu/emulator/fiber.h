@@ -3,10 +3,78 @@
 #pragma once
 
 #include <stddef.h>
+#include <stdint.h>
 
 #include <memory>
 
-struct fiber_context; /* where a fiber goes on */
+#if defined __has_feature
+#define FIBER_FEATURE(name) __has_feature(name)
+#else
+#define FIBER_FEATURE(name) 0
+#endif
+#if defined __SANITIZE_ADDRESS__ || FIBER_FEATURE(address_sanitizer)
+#define FIBER_ASAN 1
+#include <sanitizer/common_interface_defs.h>
+#else
+#define FIBER_ASAN 0
+#endif
+/* Files that include this one are compiled without the thread sanitizer, whose runtime is linked where
+ * TSI_FIBER_TSAN says so. */
+#ifdef TSI_FIBER_TSAN
+#include <sanitizer/tsan_interface.h>
+#define FIBER_TSAN 1
+#else
+#define FIBER_TSAN 0
+#endif
+#if !defined TSI_FIBER_UCONTEXT && !(defined __x86_64__ || defined __aarch64__)
+#define TSI_FIBER_UCONTEXT
+#endif
+
+#ifdef TSI_FIBER_UCONTEXT
+#include <ucontext.h>
+typedef ucontext_t machine_context;
+static inline void switch_context(machine_context *from, machine_context *to) {
+  swapcontext(from, to);
+}
+#elif defined __x86_64__
+/* Where the top of the stack is, which holds the address to go on at. No call and no return: the processor
+ * would foresee the place of the fiber before. Below the stack pointer the caller may have 128 bytes. */
+typedef void *machine_context;
+__attribute__((always_inline)) static inline void switch_context(machine_context *from, machine_context *to) {
+  void *next = *to;
+  asm volatile("leaq -128(%%rsp), %%rsp\n\t"
+               "pushq %%rbp\n\t"
+               "leaq 1f(%%rip), %%rax\n\t"
+               "pushq %%rax\n\t"
+               "movq %%rsp, (%0)\n\t"
+               "movq %1, %%rsp\n\t"
+               "popq %%rax\n\t"
+               "jmp *%%rax\n"
+               "1:\n\t"
+               "popq %%rbp\n\t"
+               "leaq 128(%%rsp), %%rsp"
+               : "+D"(from), "+S"(next)
+               :
+               : "rax", "rbx", "rcx", "rdx", "r8", "r9", "r10", "r11", "r12", "r13", "r14", "r15", "xmm0",
+                 "xmm1", "xmm2", "xmm3", "xmm4", "xmm5", "xmm6", "xmm7", "xmm8", "xmm9", "xmm10", "xmm11",
+                 "xmm12", "xmm13", "xmm14", "xmm15", "memory", "cc");
+}
+#else
+/* The registers that a call keeps are on the stack; the context is where its top is. */
+typedef void *machine_context;
+extern "C" void tsi_fiber_switch(void **from, void *to);
+static inline void switch_context(machine_context *from, machine_context *to) {
+  tsi_fiber_switch(from, *to);
+}
+#endif
+
+/* What a fiber that ended leaves to the next one: most blocks of a grid come after others, and the thread
+ * sanitizer is slow to make a thread. */
+struct fiber_remains {
+  std::unique_ptr<char[]> stack;
+  size_t size = 0;      /* bytes of the stack that are used */
+  void *tsan = nullptr; /* the thread sanitizer's name of the fiber */
+};
 
 class fiber {
 public:
@@ -19,11 +87,60 @@ public:
   void enter();                /* from the thread that made the fiber: runs it until it comes back */
   void back();                 /* from the fiber: to where enter was called */
   void leave();                /* the same for ever */
-  bool stack_is_whole() const; /* nothing was written at the far end of the stack */
+  bool stack_is_whole() const; /* the stack pointer is inside, and nothing was written at the far end */
 
 private:
   static void begin();
-  std::unique_ptr<fiber_context> context;
+  bool end_is_whole() const;
+  static fiber *starting; /* the one that enter switches to: a new one has no other way to know itself */
+  static constexpr size_t CANARIES = 8; /* words at the far end of the stack */
+  machine_context here{}, caller{};
+  fiber_remains own;
+  bool left = false;
+#if FIBER_TSAN
+  void *tsan_caller = nullptr;
+#endif
+#if FIBER_ASAN
+  void *fake = nullptr, *fake_caller = nullptr; /* the address sanitizer's stacks of locals */
+  const void *caller_stack = nullptr;           /* the caller of enter has this stack */
+  size_t caller_size = 0;
+#endif
   void (*entry)(void *);
   void *arg;
 };
+
+inline void fiber::enter() {
+  starting = this;
+#if FIBER_TSAN
+  tsan_caller = __tsan_get_current_fiber();
+  __tsan_switch_to_fiber(own.tsan, __tsan_switch_to_fiber_no_sync);
+#endif
+#if FIBER_ASAN
+  __sanitizer_start_switch_fiber(&fake_caller, own.stack.get(), own.size);
+#endif
+  switch_context(&caller, &here);
+#if FIBER_ASAN
+  __sanitizer_finish_switch_fiber(fake_caller, nullptr, nullptr);
+#endif
+}
+
+inline void fiber::back() {
+#if FIBER_TSAN
+  __tsan_switch_to_fiber(tsan_caller, __tsan_switch_to_fiber_no_sync);
+#endif
+#if FIBER_ASAN
+  __sanitizer_start_switch_fiber(&fake, caller_stack, caller_size);
+#endif
+  switch_context(&here, &caller);
+#if FIBER_ASAN
+  __sanitizer_finish_switch_fiber(fake, &caller_stack, &caller_size);
+#endif
+}
+
+/* While it runs only the stack pointer is looked at: the far end is in no cache. */
+inline bool fiber::stack_is_whole() const {
+#ifndef TSI_FIBER_UCONTEXT
+  if (!left) return (uintptr_t)here >= (uintptr_t)(own.stack.get() + CANARIES * sizeof(uint64_t));
+#endif
+  return end_is_whole();
+}
