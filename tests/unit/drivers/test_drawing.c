@@ -1,5 +1,5 @@
-/* Axes, labels and texts of pictures: ticks are 1, 2 or 5 times powers of ten, integers where the axis has
- * integers, told as they are, and clear of each other; labels meet nothing; any bytes become XML. */
+/* Axes, labels and texts of pictures. Ticks are 1, 2 or 5 times powers of ten, integers if the axis has
+ * integers, printed exactly, and do not overlap. Labels do not overlap anything. Any bytes become XML. */
 #include "drivers/draw/axes.h"
 #include "drivers/draw/labels.h"
 #include "drivers/draw/svg.h"

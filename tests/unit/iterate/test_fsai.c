@@ -2,8 +2,8 @@
  * arithmetic: every scalar type and storage.
  *
  *   rows         (G A)_ij = 0 at places (i, j) of the pattern left of the diagonal, (G A G^H)_ii = 1
- *   patterns     those of a textbook implementation, which solves the system of each step anew; ties
- *   long rows    which are computed alone, beside others
+ *   patterns     equal to a textbook implementation, which solves a new system in each step; ties
+ *   long rows    which are computed alone, in the same matrix as others
  *   application  G^H G, for N, T and C, one right-hand side and several
  *   workers      the same bits for 1 to 4, and without tasks */
 #include "tests/support/context.h"
@@ -37,7 +37,7 @@ static void take_step(const square *s, int i, int per_step, const number g[MOST_
   }
 }
 
-/* Columns left of i that `power` entries lead to, which are larger than the share of the filter. */
+/* Columns left of i within `power` entries, counting entries larger than the filter's share. */
 static pattern reach(const square *s, int i, const tristar_precond_options *o) {
   bool reached[MOST_ROWS] = {false}, next[MOST_ROWS];
   pattern p = {.count = 0};
@@ -115,7 +115,7 @@ static void check_cases(tristar_t *ts, const square *s, const storage *how) {
   }
 }
 
-/* Of equal entries of the gradient the smaller columns join. */
+/* If entries of the gradient are equal, the smaller columns join. */
 static void check_ties(tristar_t *ts) {
   square s = {.n = 6, .t = &typed_double, .symmetry = TRISTAR_SYMMETRIC};
   const tristar_precond_options options = options_of(1, 2, 0);
@@ -135,7 +135,7 @@ static void check_ties(tristar_t *ts) {
 
 enum { ARROW = 2100 };
 
-/* Column 0 has entries in odd rows, all different; what stands besides is the diagonal. */
+/* Column 0 has entries in odd rows, all different; all other entries are on the diagonal. */
 static double arrow(int i, int j) {
   const int k = i > j ? i : j;
   if (i == j) return 10;
@@ -165,7 +165,7 @@ static void check_arrow_row(const tsi_entries *g, int i, int most) {
   CHECK(g->index[begin] == 0);
 }
 
-/* Rows that reach more than those side by side have room for, beside others that do not. */
+/* Rows that reach too many columns to be computed side by side, among others that do not. */
 static void check_arrow(tristar_t *ts) {
   static int32_t ptr[ARROW + 1], column[2 * ARROW];
   static double values[2 * ARROW];
@@ -198,7 +198,8 @@ static void check_refused(tristar_t *ts) {
 
 /* ---- Workers ------------------------------------------------------------------------------------------- */
 
-/* X of three right-hand sides, to be freed; twice, once by way of an update. */
+/* Applies the preconditioner to three right-hand sides, twice, once after an update. Returns X, which the
+ * caller frees. */
 static double *apply_with(const char *workers, tristar_engine engine, int64_t *size) {
   tristar_precond_options options = options_of(4, 2, 1e-2);
   CHECK(setenv("STARPU_NCPU", workers, 1) == 0);

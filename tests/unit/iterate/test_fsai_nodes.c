@@ -1,12 +1,11 @@
 /* Sparse approximate inverses whose rows share patterns, node by node, against their definition in dense
  * arithmetic: every scalar type, storage, and size of nodes.
  *
- *   rows         the equations of the rows on the patterns that they have; (G A G^H)_ii = 1
- *   patterns     those of a textbook implementation: rows of a node share all but their triangle
- *   nodes        by number, also where the last is smaller, and by equal columns; of one row: no other bits
- *   new values   on the same pattern
- *   failures     rows that are not positive definite are named; no memory
- *   workers      the same bits for 1 to 4, and without tasks */
+ *   rows         the equations of the rows on their patterns; (G A G^H)_ii = 1
+ *   patterns     equal to a textbook implementation: rows of a node share all columns but their triangle
+ *   nodes        by number, also with a smaller last node, and by equal columns; nodes of one row change no
+ * bit new values   on the same pattern failures     the message names a row that is not positive definite; no
+ * memory workers      the same bits for 1 to 4, and without tasks */
 #include "runtime/context/context.h"
 #include "tests/support/allocations.h"
 #include "tests/support/context.h"
@@ -35,7 +34,7 @@ static nodes nodes_of(const square *s, int block) {
 
 /* ---- The textbook -------------------------------------------------------------------------------------- */
 
-/* Which nodes are in P, and what follows from that: the node's rows of G, and the product of psi / psi_0. */
+/* The nodes in P, the resulting rows of G of the node, and the product of psi / psi_0. */
 typedef struct progress {
   bool in[MOST_ROWS];
   number g[8][MOST_ROWS];
@@ -105,7 +104,7 @@ static void take_step(const square *a, const nodes *all, int node, int per_step,
   }
 }
 
-/* Nodes that `power` entries lead to, which are larger than the share of the filter. */
+/* Nodes within `power` entries, counting entries larger than the filter's share. */
 static void reach(const square *a, const nodes *all, int node, const tristar_precond_options *o,
                   progress *p) {
   bool reached[MOST_ROWS] = {false}, next[MOST_ROWS];
@@ -185,7 +184,7 @@ static void check_cases(tristar_t *ts, const square *s, const storage *how, int 
   }
 }
 
-/* Rows of a node get the same columns: zeros are stored. */
+/* Gives rows of a node the same columns, by storing zeros. */
 static square with_nodes(const square *s, int block) {
   const nodes all = nodes_of(s, block);
   square out = *s;
@@ -196,7 +195,7 @@ static square with_nodes(const square *s, int block) {
   return out;
 }
 
-/* G of two options has the same bits. */
+/* G has the same bits with both options. */
 static void check_same(tristar_t *ts, const tristar_view *view, int block, int other) {
   tristar_precond_options options = options_of(5, 3, 0);
   tristar_precond_t *p[2];
@@ -225,7 +224,7 @@ static void check_bits(tristar_t *ts) {
 
 /* ---- Failures ------------------------------------------------------------------------------------------ */
 
-/* The matrix is refused, for that row. */
+/* The matrix is refused, and the message names that row. */
 static void must_fail(tristar_t *ts, const square *s, int block, int row) {
   CLEANUP(free_stored) tristar_view view = store(s, &storages[1]);
   tristar_precond_options options = options_of(5, 3, 0);

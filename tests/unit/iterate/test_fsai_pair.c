@@ -3,10 +3,10 @@
  *
  *   rows         (G_L A)_ij = 0 = (A G_U)_ji at places (i, j) of the pattern left of the diagonal,
  *                (G_L A G_U)_ii = 1, the same places in both
- *   patterns     those of the one factor of the Hermitian matrix that they adapt to, where it is definite
- *   Hermitian    the factors are G and G^H then
- *   application  G_U G_L, for N, T and C, one right-hand side and several, of several threads at a time
- *   nodes        there are none: `block` changes no bit
+ *   patterns     equal to the pattern of G for the Hermitian matrix near A, if that is definite
+ *   Hermitian    the factors are G and G^H
+ *   application  G_U G_L, for N, T and C, one right-hand side and several, by several threads at a time
+ *   nodes        none: `block` changes no bit
  *   choice       one factor or two, by the matrix
  *   workers      the same bits for 1 to 4, and without tasks */
 #include <pthread.h>
@@ -67,7 +67,8 @@ static void check_row(const square *a, const square *lower, const square *upper,
 
 /* ---- Cases --------------------------------------------------------------------------------------------- */
 
-/* Entries outside the pattern of A + A^H are zero; rows times numbers that make the diagonal positive. */
+/* The Hermitian matrix near A: zero outside the pattern of A + A^H; rows are first multiplied by numbers that
+ * make the diagonal positive. */
 static square hermitian_part(const square *a) {
   square h = *a;
   h.symmetry = a->t->is_complex ? TRISTAR_HERMITIAN : TRISTAR_SYMMETRIC;
@@ -142,7 +143,7 @@ static void check_cases(tristar_t *ts, const square *s, const storage *how) {
   }
 }
 
-/* Numbers of magnitude 1 times the rows, other ones for each: the places are the same. */
+/* Multiplies the rows by different numbers of magnitude 1: the places are the same. */
 static void check_phases(tristar_t *ts, const typed *t) {
   square s = square_random(t, N, 3, TRISTAR_GENERAL, 2, 6);
   const tristar_precond_options options = pair_of(4, 2, 0);
@@ -182,7 +183,7 @@ static void check_hermitian(tristar_t *ts, const typed *t) {
 
 /* ---- The choice ---------------------------------------------------------------------------------------- */
 
-/* One factor or two? Those of a complex symmetric matrix are transposes of each other. */
+/* One factor or two? The factors of a complex symmetric matrix are transposes of each other. */
 static void check_choice(tristar_t *ts) {
   const square any = square_random(&typed_double, N, 3, TRISTAR_GENERAL, 1.5, 8);
   const square symmetric = square_random(&typed_complex_double, N, 3, TRISTAR_SYMMETRIC, 1.1, 8);
@@ -213,7 +214,7 @@ static void check_choice(tristar_t *ts) {
   }
 }
 
-/* New values: the places stay, the equations hold for them; two factors stay two. */
+/* With new values the places stay, the equations hold, and a pair stays a pair. */
 static void check_pair_update(tristar_t *ts, const typed *t) {
   const square s = square_random(t, N, 3, TRISTAR_GENERAL, 0.8, 8);
   square other = s;
@@ -247,7 +248,8 @@ static square three(const double values[9]) {
   return s;
 }
 
-/* On a given pattern the row is told; one that grows takes other columns, or what it had before. */
+/* With a given pattern the message names the singular row. A growing pattern takes other columns, or its
+ * previous ones. */
 static void check_singular(tristar_t *ts) {
   static const double equal[9] = {1, 1, 0, 4, 4, 1, 0, 1, 2}, zero[9] = {2, 1, 0, 3, 0, 1, 0, 4, 0};
   static const double none[9] = {2, 1, 0, 0, 0, 1, 0, 3, 1};
@@ -278,8 +280,8 @@ static void check_singular(tristar_t *ts) {
   }
 }
 
-/* Where the Hermitian part is indefinite patterns grow on: with room for all columns G_U G_L is the inverse.
- */
+/* If the Hermitian part is indefinite, patterns continue to grow: with space for all columns G_U G_L is the
+ * inverse. */
 static void check_indefinite(tristar_t *ts, const typed *t) {
   const square s = square_random(t, N, 6, TRISTAR_GENERAL, 0.3, 21), h = hermitian_part(&s);
   const tristar_precond_options options = pair_of(N, 3, 0);
@@ -332,7 +334,7 @@ static void *call(void *arg) {
   return NULL;
 }
 
-/* The first that need the transposes come at the same time. */
+/* The first threads that need the transposes arrive at the same time. */
 static void check_threads(tristar_t *ts) {
   enum { CALLERS = 4 };
   const square s = square_random(&typed_double, N, 3, TRISTAR_GENERAL, 1.5, 8);

@@ -1,4 +1,4 @@
-/* The estimator of 1-norms by itself, on matrices that it only knows by their products. */
+/* The estimator of 1-norms, on matrices that are given only by products. */
 #include "runtime/iterate/refine/norm_estimate.h"
 
 #include "runtime/context/context.h"

@@ -3,7 +3,7 @@
  *
  *   ILU, IC of level k   the pattern of the textbook's levels, and the factors on it; level 0: L U = A there;
  *                        level n: L U = A; modified: the same row sums as A
- *   ILUT, ICT            the factors that the documented rules give; drop 0, fill n: L U = A
+ *   ILUT, ICT            the factors defined by the documented rules; drop 0, fill n: L U = A
  *   SSOR, Jacobi         the formula */
 #include "runtime/iterate/precond/level_fill.h"
 #include "tests/support/context.h"
@@ -24,7 +24,7 @@ typedef struct factored {
 
 /* ---- Definitions --------------------------------------------------------------------------------------- */
 
-/* Level of fill of every place: the least over all ways. */
+/* Level of fill of every place: the least over all paths. */
 static void find_levels(const square *s, int level[N][N]) {
   for (int i = 0; i < s->n; i++)
     for (int j = 0; j < s->n; j++) level[i][j] = s->there[i][j] ? 0 : FAR;
@@ -76,7 +76,7 @@ static void multiply_roots(factored *f, bool adjoint) {
     }
 }
 
-/* Elimination column by column, on the places that are there. */
+/* Elimination column by column, on the existing places. */
 static factored dense_ilu(const square *s, int most, double modified, double shift) {
   factored f = {.f = *s};
   int level[N][N];
@@ -133,7 +133,7 @@ static double row_norm(const square *s, int i) {
   return sqrt(sum);
 }
 
-/* Of row[begin..end-1] the `most` largest stay, the others become zero. */
+/* Keeps the `most` largest entries of row[begin..end-1]; the others become zero. */
 static void keep_largest(number *row, int begin, int end, int most) {
   for (;;) {
     int count = 0, least = -1;
@@ -216,8 +216,8 @@ static factored dense_ssor(const square *s, double w) {
 
 /* ---- Checks -------------------------------------------------------------------------------------------- */
 
-/* The library's preconditioner solves with the definition's M, and counts its entries; in each partition in
- * turn. */
+/* The library's preconditioner solves with the M of the definition, and counts its entries, in each
+ * partition. */
 static void check_kind(tristar_t *ts, const square *s, const storage *how, tristar_precond_options *options,
                        const factored *f, const char *what) {
   options->partition = (tristar_partition)((options->partition + 1) % (TRISTAR_PARTITION_RECURSIVE + 1));
@@ -287,7 +287,7 @@ static void check_relaxation(tristar_t *ts, const square *s, const storage *how)
   }
 }
 
-/* Row sums: L U e = A e, also where much is dropped. */
+/* Row sums: L U e = A e, even if many entries are dropped. */
 static void check_row_sums(const square *s) {
   const factored f = dense_ilu(s, 0, 1, 0);
   for (int i = 0; i < s->n; i++) {

@@ -1,9 +1,10 @@
 /* The first applications of a preconditioner make the streams of its triangular factors:
  *
- *   together     threads that begin at the same time get the same bits, after updates too
+ *   together     threads that begin at the same time get the same bits, also after updates
  *   failures     an allocation that fails gives MEMORY, and the next application succeeds
- *   memory       what they allocate counts, and later applications allocate nothing
- *   rows         applications by rows have the bits of those with plans, before and after these are made */
+ *   memory       the memory of the first applications is counted, and later ones allocate nothing
+ *   rows         applications by rows have the bits of applications with plans, before and after these are
+ *   made */
 #include <pthread.h>
 
 #include "tests/support/allocations.h"
@@ -39,7 +40,7 @@ static void *call(void *arg) {
   return NULL;
 }
 
-/* x: as one thread alone has it. */
+/* x: the result of one thread alone. */
 static void apply_together(tristar_precond_t *p, const double *b, double x[2][N]) {
   static caller callers[CALLERS];
   pthread_t thread[CALLERS];
@@ -74,7 +75,7 @@ static void check_together(tristar_precond_kind kind, tristar_partition partitio
   tristar_precond_destroy(&p);
 }
 
-/* Of two columns: a failure of the call that one column takes is made good by the next attempt. */
+/* With two columns: after a failure for one column, the next attempt succeeds. */
 static void check_failures(tristar_precond_kind kind) {
   enum { COLUMNS = 2 };
   CLEANUP(close_context) tristar_t *ts = open_without_starpu(false);

@@ -1,5 +1,5 @@
-/* The calibration: defaults as they always were, derived figures, the file there and back, broken files,
- * files that cannot be written, measuring, plans that follow it. Works in the current folder. */
+/* The calibration: unchanged defaults, derived figures, the file written and read, broken files, files that
+ * cannot be written, measurements, plans that use it. Works in the current folder. */
 #include <sys/stat.h>
 
 #include "partition/cut/chunks.h"

@@ -1,4 +1,4 @@
-/* The cost model: what it must say about a chain, about independent tasks and about small problems. */
+/* The cost model: its predictions for a chain, for independent tasks and for small problems. */
 #include "runtime/machine/predict.h"
 #include "tests/support/check.h"
 

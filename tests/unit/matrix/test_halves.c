@@ -1,7 +1,7 @@
 /* Products with the lower half of a Hermitian matrix against a plain loop in double precision, for every
- * instruction set that this processor has: pieces of each kind come up, stretches have the same bits in any
- * order, several columns have the bits of one, a NaN in x reaches the rows that meet it and no others, and
- * what is stored is about half. Compiled for each scalar type. */
+ * instruction set of this processor. Pieces of each kind occur. Stretches have the same bits in any order,
+ * and several columns have the bits of one. A NaN in x reaches exactly the rows that use it. The stored size
+ * is about half. Compiled for each scalar type. */
 #include "runtime/matrix/halves.h"
 
 #include "tests/support/random.h"

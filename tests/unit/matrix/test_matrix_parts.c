@@ -1,4 +1,4 @@
-/* Rows of generated matrices that are made part by part, as ranks make them. */
+/* Rows of generated matrices that are generated part by part, as on ranks. */
 #include "runtime/context/context.h"
 #include "runtime/matrix/matrix.h"
 #include "tests/api/matrix/generated.h"

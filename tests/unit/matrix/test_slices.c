@@ -1,8 +1,7 @@
-/* Products with rows in slices against a plain loop in double precision, for every instruction set that this
- * processor has: each shape of a slice comes up, a NaN in x reaches the rows that meet it and no others, what
- * is stored takes no more bytes than its shape says, the narrow form has the same bits, and so have several
- * columns at once. Compiled for each
- * scalar type. */
+/* Products with rows in slices against a plain loop in double precision, for every instruction set of this
+ * processor. Each shape of a slice occurs. A NaN in x reaches exactly the rows that use it. The stored size
+ * is within the limit of the shape. The narrow form has the same bits, and so have several columns at once.
+ * Compiled for each scalar type. */
 #include "runtime/matrix/slices.h"
 
 #include "tests/support/random.h"

@@ -1,7 +1,7 @@
-/* tsi_triangle_turn: rows and diagonals of random triangles, of each scalar type, lower and upper, with and
- * without diagonal entries and with empty columns, against a transposition; level sets against those of the
- * rows; values that are not finite are seen; columns that are out of order, or leave the matrix between their
- * ends, are left alone; memory runs out at every allocation. */
+/* tsi_triangle_turn on random triangles, of each scalar type, lower and upper, with and without diagonal
+ * entries, with empty columns. Rows and diagonals equal a transposition, level sets equal the level sets of
+ * the rows. Values that are not finite are found. Columns that are out of order, or out of range between
+ * their ends, are refused. Each allocation fails once. */
 #include "partition/cut/row_chunks.h"
 #include "runtime/matrix/triangle_turn.h"
 #include "tests/support/env_allocations.h"

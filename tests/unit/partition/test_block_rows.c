@@ -1,6 +1,6 @@
-/* Rows of block cuts in chunks for lanes: patterns in another order are those of the definition; chunks
- * worked through in any order that their waits allow make the x of the solve by rows, bit for bit the same;
- * lanes share what is worth it; checks find what is broken. */
+/* Rows of block cuts in chunks for lanes. Reordered patterns match the definition. Chunks in any order that
+ * their waits allow give the x of the solve by rows, bit for bit. Lanes share rows if that pays; checks find
+ * planted faults. */
 #include "partition/cut/block_features.h"
 #include "partition/cut/block_rows.h"
 #include "tests/support/env_allocations.h"

@@ -1,6 +1,6 @@
-/* Block cuts of triangles: the traffic of dense ones is that of the paper's tables; every entry lies in
- * one part, and checks find cuts of which that is not so; features are those of the definition; orders stay
- * triangular and in their blocks, and come level by level; a solve part by part makes x. */
+/* Block cuts of triangles. The traffic of dense ones equals the tables of the paper. Every entry is in one
+ * part, and checks find cuts that violate this. Features match the definition. Orders stay triangular and
+ * within their blocks, level by level. A solve part by part gives x. */
 #include "partition/cut/block_features.h"
 #include "tests/support/env_allocations.h"
 #include "tests/support/subtests.h"

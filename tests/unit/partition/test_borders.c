@@ -1,7 +1,7 @@
-/* Borders of subtrees, of factorizations and of two triangles of unrelated structures with a common tree, are
- * the rows that a plain search finds. Placings of such structures pass their check: what a device keeps and
- * needs for its subtrees, tables, rows and borders beside the factor, has room there; the less room, the less
- * of the factor. Every allocation may fail. */
+/* Borders of subtrees equal the rows found by a plain search: for factorizations, and for two triangles of
+ * unrelated structures with a common tree. Placings of such structures pass their check. A device has space
+ * for its share of the factor, and for the tables, rows and borders of its subtrees. With less memory its
+ * share is smaller. Every allocation may fail. */
 #include "partition/order/borders.h"
 #include "partition/order/imported_structure.h"
 #include "partition/device/device_split.h"

@@ -1,9 +1,9 @@
-/* Subtrees on devices: the schedule's times of the cores alone, and of one device alone, are those of its
- * model; a placing passes its check and is the same each time; it never takes longer than the cores alone;
- * devices without room, or none, leave all to the cores, fast ones with room take all, and with less room the
- * time grows step by step; where devices come first they get what they have room for, however slow; its
- * subtrees are cut with borders, each column once; a subtree on a device is one chunk. A part of the tree is
- * a tree with the same rows, and nothing of what is shared in it is placed. */
+/* Subtrees on devices. The schedule's times for the cores alone, and for one device alone, equal the model. A
+ * placing passes its check, is the same each time, and never takes longer than the cores alone. Devices
+ * without memory, or none, leave all subtrees to the cores; fast devices with enough memory take all. With
+ * less memory the time grows step by step. If devices have priority they fill their memory, even if they are
+ * slow. The subtrees of a device are cut with borders, each column once; a subtree on a device is one chunk.
+ * A part of the tree is a tree with the same rows; its shared nodes are not placed. */
 #include "partition/device/device_subtree.h"
 #include "partition/device/device_split.h"
 #include "partition/cut/tree_part.h"

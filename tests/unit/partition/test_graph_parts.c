@@ -1,5 +1,5 @@
-/* tsi_graph_parts leaves no part empty where there are as many vertices as parts, and numbers parts within
- * bounds. METIS's k-way method alone leaves parts of some of these graphs empty, without an error. */
+/* tsi_graph_parts makes no empty part if there are at least as many vertices as parts, and numbers parts
+ * within bounds. METIS's k-way method alone makes empty parts of some of these graphs, without an error. */
 #include "partition/order/graph.h"
 #include "partition/order/parts.h"
 #include "tests/support/patterns.h"

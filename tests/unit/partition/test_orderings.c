@@ -1,9 +1,6 @@
-/* Without Scotch its ordering is refused; here it takes part where it is there.
- *
- * Every ordering is a permutation, the same in each run. AMD and dissection fill less than the natural order;
- * ORDER_AUTO takes the one with less predicted time and gives a reason; the measured factor is the symbolic
- * one.
- */
+/* Every ordering is a permutation, the same in each run. Scotch is tested if it is available; otherwise its
+ * ordering is refused. AMD and dissection cause less fill than the natural order. ORDER_AUTO takes the one
+ * with less predicted time and returns a reason. The factor has the size of the symbolic factor. */
 #include "partition/order/ordering.h"
 #include "partition/order/symbolic.h"
 #include "tests/support/patterns.h"

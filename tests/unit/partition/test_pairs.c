@@ -1,6 +1,6 @@
-/* Pairs from a matching: partner is an involution, odd cycles leave their largest diagonal alone, the joined
- * graph gives both vertices of a pair the same neighbours, and the ordering keeps them next to each other. No
- * supernode and no node of a separator tree parts them. */
+/* Pairs from a matching: partner is an involution, odd cycles leave their largest diagonal entry unpaired.
+ * The joined graph gives both vertices of a pair the same neighbours, and the ordering keeps them adjacent.
+ * No supernode and no node of a separator tree separates them. */
 #include "partition/order/pairs.h"
 #include "tests/support/random.h"
 #include "tests/support/subtests.h"

@@ -1,5 +1,5 @@
-/* A dissection by helpers is that of one process, bit for bit: with any number of cores, without the helper
- * program, and where helpers fail or are killed. No process and no file is left. */
+/* A dissection by helpers equals a dissection by one process, bit for bit: with any number of cores, without
+ * the helper program, and if helpers fail or are killed. No process and no file remains. */
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/stat.h>

@@ -1,4 +1,4 @@
-/* tsi_symbolic_check accepts a good structure and notices each broken invariant. */
+/* tsi_symbolic_check accepts a good structure and finds each broken invariant. */
 #include <string.h>
 
 #include "partition/order/symbolic.h"
