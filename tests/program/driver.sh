@@ -1,13 +1,13 @@
 # shellcheck shell=bash
-# Shared by driver_*.sh: sourced by them with their own arguments, not run. Gives
+# Shared by driver_*.sh, which source it with their own arguments. Defines
 #   $tristar                         the program
-#   fail MESSAGE...                  tells a failure, also from a subshell; the script goes on
-#   expect STATUS REGEX ARGUMENT...  runs the program: exit status, and a line of the output that matches
+#   fail MESSAGE...                  reports a failure, also from a subshell; the script continues
+#   expect STATUS REGEX ARGUMENT...  runs the program; checks its exit status, and that a line of the output matches
 #   row REGEX, no_row REGEX          the output of the latest expect, both streams, has such a line, or none
-#   value KEY FILE                   a number or string in the JSON of the program
+#   value KEY FILE                   prints a number or string in the JSON of the program
 #   matrix FILE KIND SIZES ENTRY...  writes a Matrix Market file by coordinates
-#   script FILE LINE...              writes a program of the shell
-#   finish                           ends the script: exit status 1 if anything failed
+#   script FILE LINE...              writes a shell script
+#   finish                           ends the script; exit status 1 if anything failed
 set -u
 tristar=$1
 name=$(basename "$0" .sh)

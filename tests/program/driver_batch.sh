@@ -1,6 +1,5 @@
 #!/usr/bin/env bash
-# driver_batch.sh PROGRAM: tristar batch: solutions that are known, systems that fail, and what is refused. Works in
-# the current folder.
+# driver_batch.sh PROGRAM: tristar batch: known solutions, systems that fail, invalid calls. Works in the current folder.
 . "$(dirname "$0")/driver.sh"
 
 values() { grep -v '^%' "$1" | awk '{ for (k = 1; k <= NF; k++) printf "%.6g ", $k }'; }

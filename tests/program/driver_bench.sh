@@ -1,7 +1,6 @@
 #!/usr/bin/env bash
 # driver_bench.sh PROGRAM: `tristar bench` on tiny problems: rows of the table, keys of the JSON, the picture, peers that
-# fail or are not there, wrong lists. Peers are scripts here, so that none needs to be installed. Works in the current
-# folder.
+# fail or are missing, wrong lists. Peers are scripts here, so that none needs to be installed. Works in the current folder.
 . "$(dirname "$0")/driver.sh"
 rm -rf -- *.json *.svg *.txt *.mtx peers slow rounds quick quick.sh temporary # of an earlier run
 
@@ -21,8 +20,8 @@ figures='"n": 81, "status": 0, "method": "LLT", "perturbed_pivots": 0, "refineme
 mkdir peers
 export TRISTAR_PEERS=$PWD/peers
 unset STARPU_NCPU
-# They know nothing of --on-demand, which comes first: they start again in each round. CHOLMOD takes 4 s for one right-hand
-# side and 8 s for several, half as much with 2 threads; it prints a line first.
+# These peers do not support --on-demand, the first option: they start again in each round. CHOLMOD takes 4 s for one
+# right-hand side and 8 s for several, half as much with 2 threads; it prints a line first.
 peer cholmod 'echo "a banner with {braces}"' 'seconds=4' '[ $# -lt 4 ] || seconds=8' \
   '[ "$OPENBLAS_NUM_THREADS" = 1 ] || seconds=$((seconds / 2))' \
   "echo '{\"peer\": \"a script\", $figures, '\"\\\"solve_s\\\": \$seconds, \\\"solve_min_s\\\": 1}\""

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # driver_bench_fsai.sh PROGRAM: `tristar bench --fsai` on tiny matrices: rows of the tables, ratios, keys of the JSON, the
-# picture, peers that fail or are not there, wrong words. Peers are scripts here, so that none needs to be installed; those that
-# are built with the program solve, too. Works in the current folder.
+# picture, peers that fail or are missing, wrong words. Peers are scripts here, so that none needs to be installed; peers
+# built with the program run, too. Works in the current folder.
 . "$(dirname "$0")/driver.sh"
 rm -rf -- *.json *.svg *.txt *.mtx peers # of an earlier run
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # driver_bench_triangular.sh PROGRAM: `tristar bench --triangular` on tiny matrices: rows of the tables, keys of the JSON,
-# the picture, peers that fail, are wrong or are not there, matrices that cannot be measured, wrong words. Peers are scripts
-# here, so that none needs to be installed; those that are built with the program solve, too. Works in the current folder.
+# the picture, peers that fail, are wrong or are missing, matrices that cannot be measured, wrong words. Peers are scripts
+# here, so that none needs to be installed; peers built with the program run, too. Works in the current folder.
 . "$(dirname "$0")/driver.sh"
 rm -rf -- *.json *.svg *.txt *.mtx peers # of an earlier run
 
@@ -18,7 +18,7 @@ figures='"n": 81, "status": 0, "method": "rows", "analyze_s": 0, "factor_s": 6, 
 mkdir peers
 export TRISTAR_PEERS=$PWD/peers
 unset STARPU_NCPU
-# The words that it is called with; the second is a file that has the triangle alone.
+# The words of its call; the second one is a file with only the triangle.
 peer plain 'echo "$@" >>plain.txt' 'cat "$4" >"triangle-$(wc -l <plain.txt).txt"' \
   "echo '{$figures, \"backward_error\": 1e-16, \"solve_s\": 2}'"
 peer cxsparse "echo '{$figures, \"backward_error\": 1e-3, \"solve_s\": 1}'"

@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
-# driver_bits.sh PROGRAM: the same bits from every scheduler, number of workers and legal order; a written X as
-# right-hand side; the keys of the JSON. Works in the current folder.
+# driver_bits.sh PROGRAM: all schedulers, numbers of workers and legal orders give the same bits; a written X as right-hand
+# side; the keys of the JSON. Works in the current folder.
 . "$(dirname "$0")/driver.sh"
 rm -f -- *.json *.mtx *.mtx.gz # of an earlier run
 problem=(gen:convdiff3d:12 --chunk-bytes 30000)
 
-# bits ARGUMENT...: the checksum.
+# bits ARGUMENT...: prints the checksum.
 bits() {
   rm -f bits.json
   "$tristar" solve "${problem[@]}" "$@" --json bits.json >/dev/null || fail "tristar solve ${problem[*]} $*"
@@ -36,7 +36,7 @@ done
 [ "$(value in_flight bits.json)" -eq 3 ] && [ -n "$(value solves_per_s bits.json)" ] || fail "in_flight, solves_per_s"
 [ "$(bits --nrhs 2)" != "$reference" ] || fail "the checksum does not see the right-hand sides"
 
-# ---- Bits of fused solves: those of one by itself
+# ---- Bits of fused solves: the same as of separate solves
 reference=$(STARPU_NCPU=1 bits --engine tasks --fuse 8)
 for run in '--in-flight 8 --repeat 24' '--in-flight 8 --repeat 8 --engine serial'; do
   found=$(bits --fuse 8 $run) # several words

@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
-# driver_blas_memory.sh PROGRAM: with any limit of address space (ulimit -v), a factorization solves or reports that memory is
-# short. OpenBLAS 0.3.21 asks for its buffers for ever where there is none. Works in the current folder.
+# driver_blas_memory.sh PROGRAM: with any limit of address space (ulimit -v), a factorization succeeds or reports that
+# memory is short. OpenBLAS 0.3.21 requests its buffers forever if there is none. Works in the current folder.
 tristar=$1
 failed=0
 export OPENBLAS_NUM_THREADS=1 # more threads take buffers before main
 
-# run MB ENGINE: prints its exit status, 137 where it does not end.
+# run MB ENGINE: prints its exit status; 137 if it does not end.
 run() (
   ulimit -v $(($1 * 1024)) || exit 1
   timeout --signal=KILL 20 "$tristar" solve gen:s2d9pt:30 --engine "$2" --workers 2 >output.txt 2>&1 </dev/null

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# driver_calibrate.sh PROGRAM: `tristar calibrate`, what `tristar info` says about the calibration, and the line about
-# StarPU in `tristar solve --report`. Works in the current folder.
+# driver_calibrate.sh PROGRAM: `tristar calibrate`, the calibration in `tristar info`, and the line about StarPU in `tristar
+# solve --report`. Works in the current folder.
 . "$(dirname "$0")/driver.sh"
 rm -rf -- *.txt *.json file.calibration blocked home # of an earlier run
 unset XDG_CACHE_HOME TRISTAR_CALIBRATION

@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
-# driver_env.sh PROGRAM: `tristar env` lists every variable with its value or default, tells what StarPU has here, warns
-# of settings that StarPU would not survive or that surprise, and fails where there is no worker. Works in the current
+# driver_env.sh PROGRAM: `tristar env` lists each variable with its value or default and the resources of StarPU here. It
+# warns of settings that crash StarPU or have surprising effects, and fails if there is no worker. Works in the current
 # folder.
 . "$(dirname "$0")/driver.sh"
 rm -rf -- *.json file temporary cache .starpu # of an earlier run
 unset STARPU_SCHED TRISTAR_CHECK TRISTAR_IDLE TRISTAR_ISA TRISTAR_TRANSPORT
 
-# Where OpenBLAS is older than the processor, the report says what to set; tristar sets it for itself.
+# If OpenBLAS is older than the processor, the report recommends a setting; tristar uses it for itself.
 if "$tristar" env | grep -q 'OpenBLAS takes this processor'; then
   expect 0 '^  OpenBLAS takes this processor for a [A-Za-z0-9]+, .* OPENBLAS_CORETYPE=[A-Za-z]+ for itself' env
   expect 0 '^accuracy' solve gen:s2d9pt:20

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# driver_examples.sh PROGRAM ARGUMENT...: an example that submits tasks, under four schedulers with one and two workers. It
-# compares its results with those of synchronous calls itself, and ends with status 1 where they differ.
+# driver_examples.sh PROGRAM ARGUMENT...: an example that submits tasks, with four schedulers and one and two workers. It
+# compares its results with those of synchronous calls, and ends with status 1 if they differ.
 failed=0
 for workers in 1 2; do
   for scheduler in eager lws prio dmdas; do

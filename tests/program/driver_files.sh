@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
-# driver_files.sh PROGRAM: files of the program `tristar`: standard input and output, plain text, outputs that cannot be
-# written are told before the work, and outputs of an earlier run outlive a failure. Works in the current folder.
+# driver_files.sh PROGRAM: files of the program `tristar`: standard input and output, plain text. Outputs that cannot be
+# written are reported before the computation; outputs of an earlier run survive a failure. Works in the current folder.
 . "$(dirname "$0")/driver.sh"
 rm -rf -- *.mtx *.mtx.gz *.txt *.svg *.dot *.json *.rua folder # of an earlier run
 
-# piped FILE STATUS REGEX ARGUMENT...: expect, with a file as standard input through a pipe.
+# piped FILE STATUS REGEX ARGUMENT...: expect with a file as standard input, through a pipe.
 piped() {
   local file=$1 expected=$2 regex=$3 status
   shift 3
@@ -16,9 +16,9 @@ piped() {
     cat output.txt >&2
   fi
 }
-# alone FILE: what came out of the latest run is this file and nothing else.
+# alone FILE: the latest run wrote only this file.
 alone() { cmp -s "$1" stdout.txt || fail "standard output is not $1 alone"; }
-# out ARGUMENT...: runs the program; its standard output goes to stdout.txt.
+# out ARGUMENT...: runs the program with its standard output in stdout.txt.
 out() { "$tristar" "$@" >stdout.txt 2>stderr.txt || { fail "tristar $*"; cat stderr.txt >&2; }; }
 
 # ---- An output takes its place when it is complete

@@ -1,6 +1,5 @@
 #!/usr/bin/env bash
-# driver_inverse.sh PROGRAM: tristar inverse: entries of inverses that are known, and what is refused. Works in
-# the current folder.
+# driver_inverse.sh PROGRAM: tristar inverse: entries of known inverses, and invalid calls. Works in the current folder.
 . "$(dirname "$0")/driver.sh"
 
 values() { grep -v '^%' "$1" | awk '{ for (k = 1; k <= NF; k++) printf "%.6g ", $k }'; }

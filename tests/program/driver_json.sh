@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# driver_json.sh PROGRAM [MPIEXEC FLAG... --]: every key that the program writes as JSON is in the guide
-# (tools/doc/guide/json.md), and every key there is written. Works in the current folder.
+# driver_json.sh PROGRAM [MPIEXEC FLAG... --]: the guide (tools/doc/guide/json.md) has exactly the keys that the program
+# writes as JSON. Works in the current folder.
 program=$1
 shift
 mpiexec=()
@@ -25,7 +25,7 @@ import json, sys
 r = json.load(open(sys.argv[1]))
 assert r["initial_backward_error"] > 1e-10 and r["backward_error"] < 1e-14 and r["refinement_steps"] > 0, r
 END
-# Entries (1,2) and (2,1): of different last digits, alone, equal.
+# Entries (1,2) and (2,1): with different last digits, only one of them, equal.
 for pair in '1 2 1|2 1 1.0000000000000002' '1 2 1|2 2 0' '1 2 1|2 1 1'; do
   entries=('1 1 4' '1 3 1' '3 1 1' '2 2 4' '2 3 1' '3 2 1' '3 3 4' "${pair%|*}" "${pair#*|}")
   printf '%s\n' '%%MatrixMarket matrix coordinate real general' '3 3 9' "${entries[@]}" >pair.mtx

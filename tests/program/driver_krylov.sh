@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# driver_krylov.sh PROGRAM: `tristar krylov` with each method and each word of --precond: convergence, figures that agree
-# with each other, the picture, the same bits on any number of workers, and failures that are told.
+# driver_krylov.sh PROGRAM: `tristar krylov` with each method and each word of --precond: convergence, consistent results,
+# the picture, the same bits for any number of workers, and messages of failures.
 . "$(dirname "$0")/driver.sh"
 rm -f -- *.mtx *.json *.svg *.txt # of an earlier run
 

@@ -1,10 +1,11 @@
 #!/usr/bin/env bash
-# driver_krylov_mpi.sh PROGRAM MPIEXEC [FLAG...] -- : `tristar krylov` under mpiexec: iterations and X of one process, figures of
-# all, more processes than rows, failures told once, a process that is killed. Works in the current folder.
+# driver_krylov_mpi.sh PROGRAM MPIEXEC [FLAG...] -- : `tristar krylov` under mpiexec: iterations and X of one process,
+# statistics of all processes, more processes than rows, failures that are reported once, a process that is killed. Works in
+# the current folder.
 . "$(dirname "$0")/driver_ranks.sh"
 rm -f -- *.json *.svg *.mtx *.txt # of an earlier run
 
-# ---- The same iterations as on one process, and X, with a preconditioner that is the same there
+# ---- The same iterations and X as on one process, with a preconditioner that is the same there
 "$tristar" gen poisson3d7 7 --out A.mtx >output.txt 2>&1 || fail "tristar gen"
 for count in 2 4; do
   ranks $count 0 '^accuracy +converged' krylov A.mtx --precond jacobi --nrhs 2 --repeat 2 --json k$count.json --out x$count.mtx --svg norms.svg
@@ -35,7 +36,7 @@ for method in cg block-cg bicgstab gmres; do
   ranks 3 0 '^accuracy +converged' krylov tiny.mtx --method $method --precond jacobi --nrhs 2
 done
 
-# ---- Sparse approximate inverses: of all rows, or of the blocks alone
+# ---- Sparse approximate inverses: of all rows, or only of the blocks
 expect 0 '^accuracy +converged' krylov gen:diffusion3d:10 --precond fsai --json f1.json
 for count in 2 4; do
   ranks $count 0 '^precond +fsai, .* density' krylov gen:diffusion3d:10 --precond fsai --json f$count.json

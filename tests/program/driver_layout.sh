@@ -1,6 +1,5 @@
 #!/usr/bin/env bash
-# driver_layout.sh PROGRAM: `tristar info --layout`: figures that belong together, JSON, wrong usage. Works in the
-# current folder.
+# driver_layout.sh PROGRAM: `tristar info --layout`: consistent results, JSON, wrong usage. Works in the current folder.
 . "$(dirname "$0")/driver.sh"
 rm -f -- *.txt *.json # of an earlier run
 layout() { expect 0 "$1" info gen:s2d9pt:60 --layout "${@:2}"; }

@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
-# driver_memory.sh PROGRAM MPIEXEC [FLAG...] --: a problem that does not fit into one process is solved by four, each with
-# no more memory than that one had (ulimit -v). Works in the current folder.
+# driver_memory.sh PROGRAM MPIEXEC [FLAG...] --: a problem that is too large for one process is solved by four, each with
+# the same limit of memory (ulimit -v). Works in the current folder.
 . "$(dirname "$0")/driver_ranks.sh"
 rm -f -- *.json # of an earlier run
 problem=gen:poisson3d7:48
 needs=290 # MB beside the libraries: most of a process of four needs 220, one process 420
 
-# fits SECONDS MB RANKS LAYOUT REGEX STATUS MATRIX: with so much memory for each process. MPI may hang without enough.
+# fits SECONDS MB RANKS LAYOUT REGEX STATUS MATRIX: with a limit of MB for each process. MPI may hang if memory is short.
 fits() (
   ulimit -v $(($2 * 1024)) || exit 1
   timeout --signal=KILL "$1" "${mpiexec[@]}" -n "$3" "$(dirname "$0")/../mpi/mpi_rank.sh" "$tristar" solve "$7" --layout "$4" \
@@ -16,7 +16,7 @@ fits() (
   [ "$status" = "$6" ] && grep -qE -e "$5" output.txt
 )
 
-# ---- What the libraries take: the least limit with which four processes solve something small
+# ---- Memory of the libraries: the smallest limit with which four processes solve a small problem
 low=256 high=2048
 if ! fits 60 $high 4 1x1x4 '^accuracy ' 0 gen:s2d9pt:10; then
   echo "skipped: four processes do not start with a limit of $high MB (ulimit -v)"

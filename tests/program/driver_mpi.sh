@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# driver_mpi.sh PROGRAM MPIEXEC [FLAG...] -- : `tristar solve --layout` under mpiexec: results, bits, wrong usage told
-# once, failures on rank 0, many processes on few cores, a process that is killed. Works in the current folder.
+# driver_mpi.sh PROGRAM MPIEXEC [FLAG...] -- : `tristar solve --layout` under mpiexec: results, bits, wrong usage that is
+# reported once, failures on rank 0, many processes on few cores, a process that is killed. Works in the current folder.
 . "$(dirname "$0")/driver_ranks.sh"
 rm -f -- *.json *.svg *.mtx # of an earlier run
 

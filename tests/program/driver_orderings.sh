@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# driver_orderings.sh PROGRAM: --ordering and --solves: what reports and JSON tell of the order of elimination, and
-# that cores and helper processes do not change a bit. Works in the current folder.
+# driver_orderings.sh PROGRAM: --ordering and --solves: the ordering in reports and JSON. Numbers of cores and of helper
+# processes do not change a bit. Works in the current folder.
 . "$(dirname "$0")/driver.sh"
 rm -f -- *.json # of an earlier run
 
@@ -27,7 +27,7 @@ fi
 expect 2 'ordering random: ' solve gen:s2d9pt:9 --ordering random
 expect 2 'solves 0: ' solve gen:s2d9pt:9 --solves 0
 
-# ---- tristar bench compares with METIS, unless another order is wanted
+# ---- tristar bench compares with METIS, unless an option selects another ordering
 bench_ordering() { grep -o '"ordering":[^,]*' bench.json | sort -u | tr -d '\t '; }
 bench=(bench gen:s2d9pt:25 --rounds 1 --repeat 2 --workers 1 --peers none --json bench.json)
 expect 0 '^  solver' "${bench[@]}"

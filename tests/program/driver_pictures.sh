@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# driver_pictures.sh PROGRAM: the pictures of `tristar plot` that measure or count: rhs, reuse, refinement,
-# communication, memory, scaling. Each is well-formed, has names of axes and as many marks as its JSON has figures, and
-# its texts lie on the canvas; the figures belong together. Works in the current folder.
+# driver_pictures.sh PROGRAM: the pictures of `tristar plot` that measure or count: rhs, reuse, refinement, communication,
+# memory, scaling. Each is well-formed, has names of axes and one mark for each number in its JSON; its texts are inside the
+# canvas; the numbers are consistent. Works in the current folder.
 here=$(cd "$(dirname "$0")" && pwd)
 . "$here/driver.sh"
 rm -f -- *.svg *.html *.mtx *.json # of an earlier run
@@ -15,13 +15,13 @@ picture() {
   expect 0 "^$1.svg: written\$" plot "${@:2}" --what "$1" --out "$1.svg" --json "$1.json"
 }
 looks() { [ $have_python = no ] || "$here/check_picture" "$@" || fail "$1 is no good picture"; }
-# items WHAT [EXPRESSION]: how many figures there are, or a sum over them: i.
+# items WHAT [EXPRESSION]: the number of items, or a sum over them: i.
 items() {
   [ $have_python = no ] || python3 -c '
 import json, sys
 print(sum(eval(sys.argv[2]) for i in json.load(open(sys.argv[1] + ".json"))["picture"]["items"]))' "$1" "${2-1}"
 }
-# holds WHAT CODE: assertions about p, the figures, and items.
+# holds WHAT CODE: assertions about p, the JSON, and its items.
 holds() {
   [ $have_python = no ] || python3 -c '
 import json, sys
@@ -37,7 +37,7 @@ for i in $(seq 40); do echo "$i $i $i"; done >>diagonal.mtx
 matrix empty.mtx 'real general' '0 0 0'
 small=(one.mtx 'a "<two>" & more.mtx' diagonal.mtx)
 
-# ---- Right-hand sides: each number twice, for a solve and for each right-hand side
+# ---- Right-hand sides: each number twice, per solve and per right-hand side
 for matrix in gen:s2d9pt:40 one.mtx 'a "<two>" & more.mtx'; do
   picture rhs "$matrix" --repeat 3
   looks rhs.svg 4 point 16

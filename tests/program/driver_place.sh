@@ -1,7 +1,6 @@
 #!/usr/bin/env bash
-# driver_place.sh EMULATED PROGRAM: --place and --device-bytes with a program whose devices are emulated: where subtrees
-# are solved, and what reports and JSON tell; and with the program itself, which finds no device here. Works in the
-# current folder.
+# driver_place.sh EMULATED PROGRAM: --place and --device-bytes with a program whose devices are emulated: the assignment of
+# subtrees, in reports and JSON; and with the program itself, which has no device here. Works in the current folder.
 . "$(dirname "$0")/driver.sh"
 program=$2
 rm -rf -- *.json slow # of an earlier run

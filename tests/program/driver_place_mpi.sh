@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
-# driver_place_mpi.sh EMULATED MPIEXEC [FLAG...] --: `tristar solve --layout --place` with a program whose devices are emulated:
-# which processes have subtrees there, what the report and JSON tell, what is refused. Works in the current folder.
+# driver_place_mpi.sh EMULATED MPIEXEC [FLAG...] --: `tristar solve --layout --place` with a program whose devices are
+# emulated: the processes with subtrees on devices, the report and JSON, invalid calls. Works in the current folder.
 . "$(dirname "$0")/driver_ranks.sh"
 rm -f -- *.json *.svg # of an earlier run
 
-# A machine whose cores read a megabyte a second: small chunks are large enough to be another process's.
+# A machine whose cores read a megabyte per second: small chunks are large enough for another process.
 printf '%s\n' 'tristar-calibration 1' 'task_ns 2000' 'barrier_ns 9000' 'read_one_core_mb_per_s 1' 'read_all_cores_mb_per_s 0' \
   'workers 2' 'cores 2' 'numa_nodes 1' 'l2_bytes 0' 'l3_bytes 0' 'l3_cores 0' >slow
 export TRISTAR_CALIBRATION=slow
@@ -35,7 +35,7 @@ ranks 2 0 '^accuracy ' solve gen:convdiff3d:6 --layout 2x1x1 --place auto --op T
 ranks 2 - 'PLACE_GPU: no rank has subtrees of its own' solve gen:s2d9pt:24 --layout 2x1x1 --map cyclic --place gpu
 ranks 2 - 'PLACE_GPU: there are no tasks' solve gen:s2d9pt:24 --layout 1x1x2 --engine serial --place gpu
 
-# Solves that the devices of four processes run with each other, with sums of both kinds.
+# Solves in which the devices of four processes cooperate, with both kinds of sums.
 for sums in slots atomic; do
   ranks 4 0 '^accuracy +backward error' solve gen:s2d9pt:24 --layout 1x4x1 --map cyclic --message-tree flat --transport one_sided --place gpu \
     --sums $sums --repeat 3 --json $sums.json

@@ -1,8 +1,7 @@
 #!/usr/bin/env bash
-# driver_plot.sh PROGRAM CONVERTS: `tristar plot`: every picture is well-formed XML with as many shapes as it should
-# have, its axes have names, and its texts lie on the canvas, none on another; a page needs nothing from elsewhere; .png
-# and .pdf, which the program can write if CONVERTS is TRUE; timelines for viewers; wrong usage. Works in the current
-# folder.
+# driver_plot.sh PROGRAM CONVERTS: `tristar plot`: each picture is well-formed XML with the right number of shapes; its axes
+# have names; its texts are inside the canvas and do not overlap. Pages contain no external references. Also .png and .pdf,
+# which the program can write if CONVERTS is TRUE; timelines for viewers; wrong usage. Works in the current folder.
 here=$(cd "$(dirname "$0")" && pwd)
 . "$here/driver.sh"
 converts=$2
@@ -17,7 +16,7 @@ else
   is_xml() { true; }
 fi
 
-# check FILE: XML, one <svg> for each </svg>, numbers only, nothing from elsewhere, less than 2 MB.
+# check FILE: XML, one <svg> for each </svg>, no NaN or infinity, no external references, less than 2 MB.
 check() {
   is_xml "$1" || fail "$1 is not XML"
   ! grep -niE '[" ]-?(nan|inf)' "$1" || fail "$1 has a number that is none"
@@ -29,10 +28,10 @@ picture() {
   expect 0 "^$1: written\$" plot "${@:2}" --out "$1"
   check "$1"
 }
-# looks FILE AXES [CLASS COUNT]...: as a reader sees it: names of axes, marks of a class.
+# looks FILE AXES [CLASS COUNT]...: names of axes and marks of a class, as a reader sees them.
 looks() { ! command -v python3 >/dev/null || "$here/check_picture" "$@" || fail "$1 is no good picture"; }
 count() { grep -c "class=\"$1\"" "$2"; }
-# tasks FILE: what the line below the title says, thousands with commas.
+# tasks FILE: the number of tasks in the line below the title, with commas for thousands.
 tasks() { sed -n 's/.*nnz(L) = [0-9,]*; \([0-9,]*\) tasks\{0,1\} of \([0-9,]*\) steps\{0,1\} on.*/\1 \2/p' "$1" | tr -d ,; }
 
 # ---- A solve

@@ -1,9 +1,9 @@
 # shellcheck shell=bash
-# Shared by driver_*.sh that run the program under mpiexec: sourced with PROGRAM MPIEXEC [FLAG...] --, not run. Gives, beside
-# what driver.sh gives,
-#   ranks N STATUS REGEX ARGUMENT...  N processes of the program; status: 0, or - for any other one. $input: the file that is
+# Shared by driver_*.sh that run the program under mpiexec, which source it with PROGRAM MPIEXEC [FLAG...] --. Defines, in
+# addition to driver.sh,
+#   ranks N STATUS REGEX ARGUMENT...  N processes of the program; status: 0, or - for any nonzero one. $input: the file for
 #                                     standard input, if not empty
-#   killed ARGUMENT...                two processes, which would run for very long, of which one is killed: the other ends
+#   killed ARGUMENT...                two processes with a very long run; one of them is killed: the other one ends
 program=$1
 shift
 mpiexec=()

@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
-# driver_rows.sh PROGRAM: sparse right-hand sides and chosen rows of `tristar solve`: the rows written are those of the
-# whole X, less of the factor is read, bad lists are told with file and line. Works in the current folder.
+# driver_rows.sh PROGRAM: sparse right-hand sides and chosen rows of `tristar solve`: the written rows equal those of the
+# whole X, and less of the factor is read. Errors in lists are reported with file and line. Works in the current folder.
 . "$(dirname "$0")/driver.sh"
 rm -f -- *.mtx *.txt *.json # of an earlier run
 
-# bad REGEX LINE...: a file of rows that is not accepted.
+# bad REGEX LINE...: a file of rows that gives an error.
 bad() {
   local regex=$1
   shift

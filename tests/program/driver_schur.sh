@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# driver_schur.sh PROGRAM: tristar schur: complements of a small matrix, whose entries are known, and what is
-# refused. Works in the current folder.
+# driver_schur.sh PROGRAM: tristar schur: known complements of a small matrix, and invalid calls. Works in the current
+# folder.
 . "$(dirname "$0")/driver.sh"
 
 values() { grep -v '^%' "$1" | awk '{ for (k = 1; k <= NF; k++) printf "%.6g ", $k }'; }
@@ -33,7 +33,7 @@ expect 1 'b.txt: the right-hand side has 3 rows, but the Schur complement has 2'
 printf '1\n2\n' >column.txt
 expect 1 'column.txt: 1 columns, but there are 2 right-hand sides' schur path.mtx --unknowns ends.txt --rhs b.txt --interface column.txt --solution x.mtx
 
-# ---- Singular: the matrix may be, the rows that are eliminated may not
+# ---- Singular: the matrix may be singular, the eliminated rows may not
 matrix neumann.mtx 'real symmetric' '3 3 5' '1 1 1' '2 1 -1' '2 2 2' '3 2 -1' '3 3 1'
 expect 0 '^schur ' schur neumann.mtx --unknowns second.txt --out s.mtx
 [ "$(values s.mtx)" = '1 1 0 ' ] || fail "$(cat s.mtx)"

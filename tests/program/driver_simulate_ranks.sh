@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# driver_simulate_ranks.sh PROGRAM: `tristar simulate --ranks`: messages are those of `tristar info --layout`, figures repeat,
-# wrong usage and broken files of machines. Works in the current folder.
+# driver_simulate_ranks.sh PROGRAM: `tristar simulate --ranks`: messages equal those of `tristar info --layout`, results
+# repeat, wrong usage, invalid files of machines. Works in the current folder.
 machines=$(cd "$(dirname "$0")/../../tools/machines" && pwd)
 . "$(dirname "$0")/driver.sh"
 rm -f -- *.txt *.json # of an earlier run

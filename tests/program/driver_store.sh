@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# driver_store.sh PROGRAM: --store, --compress and --accuracy: the same bits from all engines, bytes and errors by format, the choice
-# of AUTO, and what is refused. Works in the current folder.
+# driver_store.sh PROGRAM: --store, --compress and --accuracy: the same bits from all engines, bytes and errors by format,
+# the choice of AUTO, and invalid calls. Works in the current folder.
 . "$(dirname "$0")/driver.sh"
 rm -f -- *.json *.tristar # of an earlier run
 problem=gen:convdiff3d:12
@@ -11,7 +11,7 @@ solve() {
   "$tristar" solve "$@" --json store.json >report.txt || fail "tristar solve $*"
 }
 
-# holds CONDITION: awk's, of numbers.
+# holds CONDITION: an awk condition of numbers.
 holds() {
   awk "BEGIN { exit !($1) }" || fail "not $1"
 }

@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
-# driver_trisolve.sh PROGRAM: `tristar trisolve` with small triangles whose solutions are known, stored alone, in a general
-# and in a symmetric matrix; with one and two sweeps, transposed, in every precision; what is wrong is told. Works in the
-# current folder.
+# driver_trisolve.sh PROGRAM: `tristar trisolve` with small triangles with known solutions, stored alone, in a general and
+# in a symmetric matrix; with one and two sweeps, transposed, in each precision; messages of errors. Works in the current
+# folder.
 . "$(dirname "$0")/driver.sh"
 rm -f -- *.mtx *.txt *.json # of an earlier run
 
-# solves "B..." "X..." ARGUMENT...: the solution is X, to the digits that are written.
+# solves "B..." "X..." ARGUMENT...: the solution is X, to the written digits.
 solves() {
   local b=$1 x=$2
   shift 2

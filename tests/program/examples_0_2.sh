@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# examples_0_2.sh COMPILER FLAG...: the examples of version 0.2, from the history of the repository, compile with the headers
-# of today. Skipped (77) where there is no history, or no such commit in it. Examples whose solver or MPI is not
-# installed are left out; at least one must be there.
+# examples_0_2.sh COMPILER FLAG...: the examples of version 0.2, from the history of the repository, compile with the
+# present headers. Skipped (77) if there is no history, or it lacks the commit. Examples whose solver or MPI is not
+# installed are omitted; at least one must compile.
 set -eu
 cd "$(dirname "$0")/../.."
 work=$(mktemp -d)

@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
-# simulate_placing.sh PROGRAM: `tristar simulate` on the six families of SC 2023, with 1, 2 and 4 GPUs: results are right, what
-# is placed is never slower than the cores alone or GPUs as far as they have room, panels cross each bus once, and StarPU
-# counts the bytes that the plan says, to the byte; a run repeats to the last digit; with memory for half of the panels all is right and takes a time in between. Keys of the JSON are those of the guide.
-# Works in the current folder.
+# simulate_placing.sh PROGRAM: `tristar simulate` on the six families of SC 2023, with 1, 2 and 4 GPUs. Results are right. A
+# placed solve is never slower than the cores alone, or than GPUs with as much as fits into their memory. Panels cross each
+# bus once, and StarPU counts exactly the bytes of the plan. A run repeats to the last digit. With memory for half of the
+# panels results are right, and the time is between the other two. Keys of the JSON are those of the guide. Works in the
+# current folder.
 guide=$(cd "$(dirname "$0")/../../tools/doc/guide" && pwd)
 . "$(dirname "$0")/driver.sh"
 rm -f -- *.json # of an earlier run

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# simulate_schedulers.sh PROGRAM: on a simulated node with two GPUs all schedulers give the same bits and move the same bytes:
-# the plan says where a subtree is solved, whatever they choose for the rest. Works in the current folder.
+# simulate_schedulers.sh PROGRAM: on a simulated node with two GPUs all schedulers give the same bits and move the same
+# bytes: the plan assigns subtrees to devices; schedulers choose only for the other tasks. Works in the current folder.
 . "$(dirname "$0")/driver.sh"
 rm -f -- *.json # of an earlier run
 command -v python3 >/dev/null || { echo "skipped: no python3"; exit 77; }

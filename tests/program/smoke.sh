@@ -1,8 +1,9 @@
 #!/bin/sh
-# smoke.sh PREFIX: uses the TriStar that is installed in PREFIX as an ordinary user does: the program, its manual page and the
-# documents; programs in C (pkg-config and CMake), C++ and Fortran; Python; PETSc. It works in the current folder, builds the
-# installed examples there, and runs them. A line "-- NAME" begins each part. A part is left out if its package of TriStar, or its
-# compiler, is not installed. PREFIX is /usr, or a folder that pkg-config, CMake, Python and the loader are told by variables.
+# smoke.sh PREFIX: uses the TriStar installed in PREFIX as an ordinary user does: the program, its manual page and the
+# documents; programs in C (pkg-config and CMake), C++ and Fortran; Python; PETSc. It works in the current folder, builds
+# the installed examples there, and runs them. A line "-- NAME" begins each part. A part is omitted if its package of
+# TriStar, or its compiler, is not installed. PREFIX is /usr, or a folder that variables add to the paths of pkg-config,
+# CMake, Python and the loader.
 set -eu
 prefix=$1
 documents=$prefix/share/doc/tristar examples=$prefix/share/doc/tristar/examples
@@ -17,7 +18,7 @@ if [ "$prefix" != /usr ]; then
   export CMAKE_PREFIX_PATH="$prefix" LD_LIBRARY_PATH="$libraries"
   PYTHONPATH=$(dirname "$(dirname "$(installed _place.py)")") && export PYTHONPATH
 fi
-# loaded PROGRAM: the program loads the library of PREFIX, and no other one.
+# loaded PROGRAM: the program loads the library of PREFIX and no other one.
 loaded() {
   [ "$prefix" = /usr ] || ldd "$1" | grep -q "libtristar.*=> $prefix/" || { ldd "$1"; fail "$1 loads no library of $prefix"; }
 }

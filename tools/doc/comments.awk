@@ -1,17 +1,17 @@
-# The public headers as Doxygen wants them: awk -f comments.awk HEADER, Doxygen's INPUT_FILTER.
+# Converts the comments of public headers for Doxygen: awk -f comments.awk HEADER, Doxygen's INPUT_FILTER.
 #
-# The headers have plain comments, to be read as they are. What such a comment is about follows from its place:
+# The headers have plain comments, for readers of the headers. The place of a comment determines its subject:
 #
 #   at the top of a file                the file
-#   /* ---- Title ---- */               begins a group of what follows, up to the next such line
+#   /* ---- Title ---- */               begins a group of declarations, up to the next such line
 #   on lines of its own                 the declaration below
 #   behind code on the same line        that member, enumerator or macro
 #
-# Lines of a comment that are indented by three blanks or more are shown as they are. Members that are declared on
-# one line, int a, b;, share the comment behind them. A line that is added takes the place of the next empty one, so
-# that the lines that Doxygen names are those of the header, or next to them.
+# Lines of a comment that are indented by three blanks or more are shown verbatim. Members that are declared on one line,
+# int a, b;, share the comment behind them. An added line replaces the next empty one, so that the lines that Doxygen names
+# are those of the header, or next to them.
 
-# Text that Doxygen would take for HTML or for a command of its own.
+# Text that Doxygen would read as HTML or as a command.
 function plain(text) {
   gsub(/[\\@<>#&]/, "\\\\&", text)
   return text

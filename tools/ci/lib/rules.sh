@@ -1,10 +1,10 @@
 # shellcheck shell=bash
-# Shared by tools/ci/check_*: sourced, not run. Goes to the repository root and gives
+# Shared by tools/ci/check_*, which source it. Changes to the repository root and defines
 #   c_files DIR...        the .c, .h and .cu files of the folders (DIR/ itself and below), one a line
 #   is_adapter_header H   whether H is runtime/include/tristar_NAME.h of an adapter in runtime/adapters/
-#   code [-s] FILE...     their lines as FILE:LINE:TEXT without comments (-s: without string contents either)
-#   broken MESSAGE        tells a violation
-#   finish NAME           ends the check: exit status 1 if anything was told
+#   code [-s] FILE...     their lines as FILE:LINE:TEXT without comments (-s: also without contents of strings)
+#   broken MESSAGE        reports a violation
+#   finish NAME           ends the check: exit status 1 after a violation
 set -u
 export LC_ALL=C
 cd "$(dirname "${BASH_SOURCE[0]}")/../../.." || exit 1

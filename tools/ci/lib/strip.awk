@@ -1,5 +1,5 @@
-# Blanks the comments of C files, and with -v strings=1 the text inside string and character literals too.
-# Prints FILE:LINE:TEXT for every line, so that whatever is found in it can be told with its place.
+# Blanks the comments of C files, and with -v strings=1 also the text in string and character literals. Prints
+# FILE:LINE:TEXT for every line, so that a message about it can name its place.
 FNR == 1 { comment = 0 }
 {
   out = ""
