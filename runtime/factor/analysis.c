@@ -1,5 +1,5 @@
-/* tristar_analyze: orders and prepares the assembly, after method.h has looked at the values. See analysis.h.
- */
+/* tristar_analyze: orders the matrix and prepares the assembly, after method.h has examined the values. See
+ * analysis.h. */
 #include "runtime/factor/analysis.h"
 
 #include <inttypes.h>
@@ -22,7 +22,7 @@ _Static_assert((int)TRISTAR_INVERSE_NONE == (int)TSI_INVERSE_NONE &&
                "tsi_analysis_inverse converts one to the other");
 #define LU_THRESHOLD 0.1
 #define LDLT_THRESHOLD 0.01
-#define UNMERGED_WIDTH 8 /* columns of a panel with MERGE_NONE */
+#define UNMERGED_WIDTH 8 /* Columns of a panel with MERGE_NONE. */
 
 void tristar_analysis_options_init_sized(tristar_analysis_options *options, size_t size) {
   const tristar_analysis_options defaults = {
@@ -41,7 +41,7 @@ tristar_status tsi_place_panels(tsi_env *env, const tsi_panels *panels, tsi_coun
   return TRISTAR_OK;
 }
 
-/* place: the inverse of the map `row`. */
+/* Computes place, the inverse of the map `row`. */
 static tristar_status place_rows(tsi_env *env, const tristar_analysis_t *an, const tsi_index *row,
                                  tsi_index **place) {
   if (row == an->symbolic->perm) {
@@ -61,7 +61,7 @@ tristar_status tsi_analysis_place_rows(tsi_env *env, tristar_analysis_t *an) {
   return TRISTAR_OK;
 }
 
-/* But for what are the arrays of symbolic. */
+/* Frees a map and its inverse, unless they are the arrays of symbolic. */
 static void release_map(tsi_env *env, const tristar_analysis_t *an, tsi_index *row, tsi_index *place) {
   if (an->symbolic && row == an->symbolic->perm) return;
   TSI_FREE(env, row);
@@ -85,7 +85,7 @@ void tsi_analysis_fill_stats(tristar_analysis_t *an, bool symmetric_pattern) {
   stats->tree_height = symbolic->tree_height;
   stats->elimination_tree_height = symbolic->etree_height;
   if (stats->ordering_reason != NULL) return;
-  stats->ordering = TRISTAR_ORDERING_USER; /* imported factors come in their order */
+  stats->ordering = TRISTAR_ORDERING_USER; /* Imported factors have their own order. */
   stats->ordering_reason = "";
 }
 
@@ -103,7 +103,7 @@ static tristar_status given_order(tsi_env *env, const tristar_analysis_options *
   return TRISTAR_OK;
 }
 
-/* The rows of the option `schur`. */
+/* Reads the rows of the option `schur`. */
 static tristar_status take_schur(tsi_env *env, tristar_analysis_t *an,
                                  const tristar_analysis_options *options) {
   const tsi_index n = an->pattern->n;
@@ -151,7 +151,7 @@ static const struct {
     {TRISTAR_ORDERING_CALLBACK, TSI_ORDER_CALLBACK}, {TRISTAR_ORDERING_AUTO, TSI_ORDER_AUTO},
     {TRISTAR_ORDERING_SCOTCH, TSI_ORDER_SCOTCH}};
 
-/* The options of the symbolic analysis. given: the permutation of USER or PTSCOTCH. */
+/* Options of the symbolic analysis. given: the permutation of USER or PTSCOTCH. */
 static tsi_symbolic_options symbolic_options(const tristar_analysis_t *an, const tsi_index *given,
                                              tsi_order_choice *choice) {
   const tristar_analysis_options *from = &an->options;
@@ -177,7 +177,7 @@ static tsi_symbolic_options symbolic_options(const tristar_analysis_t *an, const
   return options;
 }
 
-/* What has become of the option `ordering`. */
+/* Records which ordering the option `ordering` led to. */
 static void note_choice(tristar_analysis_t *an, const tsi_order_choice *choice) {
   an->stats.ordering = an->options.ordering;
   an->stats.ordering_reason = choice->reason;
@@ -191,8 +191,9 @@ static tsi_index panel_width(const tristar_analysis_t *an) {
   return an->options.merge == TRISTAR_MERGE_NONE ? UNMERGED_WIDTH : TSI_PANEL_WIDTH_MAX;
 }
 
-/* Supernodes in which a panel ends between the two columns of a pair are to be cut into pieces of one panel
- * each, which have groups of their own. Returns whether there are any. groups: so many are in use. */
+/* Finds supernodes in which a panel ends between the two columns of a pair. They must be cut into pieces of
+ * one panel each, and each piece gets its own group. Returns whether there are any. groups: number of groups
+ * in use. */
 static bool cut_beside_pairs(const tristar_analysis_t *an, const tsi_index *partner, tsi_index *groups,
                              tsi_index *group) {
   const tsi_symbolic *symbolic = an->symbolic;
@@ -214,7 +215,7 @@ static bool cut_beside_pairs(const tristar_analysis_t *an, const tsi_index *part
   return any;
 }
 
-/* Supernodes and panels; if the matching keeps pairs, no panel ends inside a pair. */
+/* Makes supernodes and panels. If the matching keeps pairs, no panel ends inside a pair. */
 static tristar_status make_structure(tsi_env *env, tristar_analysis_t *an, const tsi_graph *graph,
                                      const tsi_matched *found, tsi_symbolic_options *options) {
   TSI_OWNED tsi_index *group = NULL;
@@ -237,9 +238,8 @@ static tristar_status note_seconds(tsi_env *env, tristar_analysis_t *an, const t
   return TRISTAR_OK;
 }
 
-/* Ordering and supernodes of the row-permuted matrix. lean: the entries of the pattern are not needed any
- * more.
- */
+/* Computes the ordering and supernodes of the row-permuted matrix. lean: the entries of the pattern are freed
+ * afterwards. */
 static tristar_status order(tsi_env *env, tristar_analysis_t *an, const tsi_matched *found,
                             const tsi_index *given, bool lean, tsi_watch *watch) {
   const tsi_index *row_map = found->row_map;
@@ -251,7 +251,7 @@ static tristar_status order(tsi_env *env, tristar_analysis_t *an, const tsi_matc
   tsi_order_choice choice = {TSI_ORDER_GIVEN, ""};
   tsi_symbolic_options options = symbolic_options(an, given, &choice);
   options.watch = watch;
-  if (row_map != NULL && !tsi_pattern_is_columns(pattern)) { /* needs columns, in full */
+  if (row_map != NULL && !tsi_pattern_is_columns(pattern)) { /* Needs full columns. */
     TSI_TRY(tsi_full_columns(env, pattern, NULL, TSI_PART_REAL, &a));
     TSI_TRY(tsi_graph_create(env, n, a.ptr, a.index, row_map, false, &graph));
   } else
@@ -260,7 +260,7 @@ static tristar_status order(tsi_env *env, tristar_analysis_t *an, const tsi_matc
   tsi_entries_finish(&a);
   if (lean) tsi_analysis_forget_entries(an);
   TSI_TRY(tsi_watch_look(env, watch, "joining the pattern"));
-  if (found->partner != NULL && /* METIS's separator tree comes before pairs */
+  if (found->partner != NULL && /* METIS's separator tree takes precedence over pairs. */
       (options.leaf_parts == 1 || found->keeps_pairs)) {
     TSI_TRY(TSI_ALLOC(env, paired, n));
     TSI_TRY(tsi_pairs_order(env, graph, found->partner, &options, paired));
@@ -288,7 +288,7 @@ char tsi_factor_scalar(char scalar, bool single) {
   return scalar == 'd' ? 's' : scalar == 'z' ? 'c' : scalar;
 }
 
-/* What the values, or the pattern, decide on. */
+/* Makes the choices that depend on the values or the pattern. */
 static tristar_status choose(tsi_env *env, tristar_analysis_t *an, const void *values, tsi_matched *found,
                              tsi_watch *watch) {
   if (values != NULL) TSI_TRY(tsi_pattern_check_values(env, an->pattern, values));
@@ -300,7 +300,7 @@ static tristar_status choose(tsi_env *env, tristar_analysis_t *an, const void *v
   return TRISTAR_OK;
 }
 
-/* The scalings of a matching become those of the analysis. */
+/* Moves the scalings of a matching into the analysis. */
 static void take_scalings(tristar_analysis_t *an, tsi_matched *found) {
   if (found->row_scale == NULL) return;
   an->row_scale = found->row_scale;
@@ -310,8 +310,8 @@ static void take_scalings(tristar_analysis_t *an, tsi_matched *found) {
   found->row_scale = found->col_scale = NULL;
 }
 
-/* Takes over pattern (also on failure). values: of the pattern's entries; may be NULL. chosen: see
- * analysis.h; NULL: it is to be found out. */
+/* Takes over pattern, also after a failure. values: of the pattern's entries; may be NULL. chosen: see
+ * analysis.h; NULL: the choices are made here. */
 static tristar_status analyze(tristar_t *ts, tsi_pattern *pattern, const void *values,
                               const tristar_analysis_options *options, const tsi_chosen_method *chosen,
                               tristar_analysis_t **out) {
@@ -331,7 +331,7 @@ static tristar_status analyze(tristar_t *ts, tsi_pattern *pattern, const void *v
   an->pattern = tsi_take(&pattern);
   an->options = *options;
   an->options.permutation = NULL;
-  an->options.progress = NULL; /* an analysis by tristar_factor does not call it */
+  an->options.progress = NULL; /* An analysis by tristar_factor does not call it. */
   TSI_TRY_OUT(take_schur(env, an, options));
   an->stats.method = options->method;
   an->factor_scalar = tsi_factor_scalar(an->pattern->scalar, options->single_factors != 0);
@@ -359,7 +359,7 @@ static tristar_status analyze(tristar_t *ts, tsi_pattern *pattern, const void *v
   if (chosen == NULL || chosen->order == NULL) TSI_TRY_OUT(given_order(env, options, an->pattern->n, &given));
   TSI_TRY_OUT(order(env, an, &found, given ? given : chosen ? chosen->order : NULL, !whole, watch));
   watching.share = 1;
-  watching.next = 0; /* the function always sees that */
+  watching.next = 0; /* The last call always reaches the function. */
   TSI_TRY_OUT(tsi_watch_look(env, watch, "preparing the factorization"));
   TSI_TRY_OUT(tsi_analysis_place_rows(env, an));
   TSI_TRY_OUT(tsi_place_panels(env, an->panels, &an->panel_values));
@@ -442,7 +442,7 @@ tristar_status tristar_analyze(tristar_t *ts, const tristar_view *view,
   tristar_status status = TRISTAR_OK;
   tristar_analysis_options full;
   tsi_pattern *pattern = NULL, *handed_over;
-  void *values = NULL; /* summed */
+  void *values = NULL; /* Summed. */
   if (out != NULL) *out = NULL;
   TSI_ENTER(ts, ts);
   tsi_env *env = &ts->env;
@@ -463,7 +463,7 @@ out:
   return tsi_answer(env, status);
 }
 
-/* options: those of the analysis, but for what the caller has changed. */
+/* options: of the analysis, as changed by the caller. */
 static tristar_status analyze_again(const tristar_analysis_t *analysis, tristar_analysis_options options,
                                     const void *values, tristar_analysis_t **out) {
   tsi_env *env = &analysis->ts->env;
@@ -477,7 +477,7 @@ static tristar_status analyze_again(const tristar_analysis_t *analysis, tristar_
     options.schur = schur;
   }
   if (options.ordering == TRISTAR_ORDERING_USER || options.ordering == TRISTAR_ORDERING_CALLBACK) {
-    /* the order found is the given one, postordered */
+    /* The ordering is the given one, postordered. */
     options.ordering = TRISTAR_ORDERING_USER;
     TSI_TRY(TSI_ALLOC(env, permutation, from->n));
     for (tsi_index j = 0; j < from->n; j++) permutation[j] = analysis->symbolic->perm[j];

@@ -3,19 +3,18 @@
 
 #include "dag/factor/front_teams.h"
 
-/* A pass over the entries, line by line in their final order: one of the lists is filled from front to end.
- */
+/* A pass over the entries, line by line in their final order. It fills one of the lists from front to end. */
 typedef struct walk {
   const tsi_pattern *pattern;
-  const tsi_index *line_at;         /* final number to the user's line */
-  const tsi_index *row_of, *col_of; /* user's row and column to final numbers */
-  tsi_assembly *list[2];            /* lower, upper; upper: NULL unless LU */
+  const tsi_index *line_at;         /* The user's line of each final number. */
+  const tsi_index *row_of, *col_of; /* Final numbers of the user's rows and columns. */
+  tsi_assembly *list[2];            /* Lower, upper; upper: NULL unless LU. */
 } walk;
 
-/* Entry (i, j) of the factored matrix: to column j of the lower list, or to row i of the upper one. */
+/* Adds entry (i, j) of the factored matrix to column j of the lower list, or to row i of the upper one. */
 static inline void put(const walk *w, bool fill, tsi_index i, tsi_index j, tsi_count source) {
   const tsi_index line = tsi_index_min(i, j);
-  tsi_assembly *list = w->list[i < j]; /* without a branch, which no processor could predict */
+  tsi_assembly *list = w->list[i < j]; /* Has no branch, which no processor could predict. */
   if (list == NULL) return;
   if (!fill) {
     list->ptr[line + 1]++;
@@ -26,7 +25,7 @@ static inline void put(const walk *w, bool fill, tsi_index i, tsi_index j, tsi_c
   list->source[q] = source;
 }
 
-/* fill: a constant; false: counts only. */
+/* fill: a constant; false: only counts. */
 static inline __attribute__((always_inline)) void walk_entries(const walk *w, const bool fill) {
   const tsi_pattern *pattern = w->pattern;
   const bool by_rows = pattern->by_rows, mirror = pattern->symmetry != TRISTAR_GENERAL,
@@ -43,12 +42,12 @@ static inline __attribute__((always_inline)) void walk_entries(const walk *w, co
   }
 }
 
-/* L U of a GENERAL matrix: an entry goes to its own line of one list, or crosses lines and goes to the other.
- */
+/* L U of a GENERAL matrix: an entry is added to its own line of one list, or crosses lines and is added to
+ * the other list. */
 typedef struct split {
   const tsi_pattern *pattern;
   const tsi_index *line_at,
-      *number; /* final number to the user's line; what crosses lines to final numbers */
+      *number; /* The user's line of each final number; final numbers of crossing entries. */
   tsi_assembly *own, *crossing;
 } split;
 
@@ -74,14 +73,14 @@ static void count_split(const split *s) {
     for (tsi_count p = pattern->ptr[j]; p < pattern->ptr[j + 1]; p++) {
       const tsi_index minor = s->number[pattern->index[p]];
       const bool away = crosses(s, line, minor);
-      s->crossing->ptr[minor + 1] += away; /* without a branch, which no processor could predict */
+      s->crossing->ptr[minor + 1] += away; /* Has no branch, which no processor could predict. */
       own += !away;
     }
     s->own->ptr[line + 1] = own;
   }
 }
 
-/* Moves the starts of the crossing list by one line, as walk_entries does. */
+/* Fills both lists. Moves the starts of the crossing list by one line, as walk_entries does. */
 static void fill_split(const split *s) {
   const tsi_pattern *pattern = s->pattern;
   tsi_index *const other[2] = {s->own->other, s->crossing->other};
@@ -105,7 +104,7 @@ static void sum_up(tsi_assembly *list, tsi_index n) {
   for (tsi_index j = 0; j < n; j++) list->ptr[j + 1] += list->ptr[j];
 }
 
-/* Places in fronts: at[i] is that of row i while its front is at hand. */
+/* Computes the places in fronts. at[i]: place of row i in the current front. */
 static void place_entries(const tsi_symbolic *symbolic, tsi_assembly *list, tsi_index *at) {
   for (tsi_index s = 0; s < symbolic->count; s++) {
     const tsi_index first = symbolic->start[s], end = symbolic->start[s + 1];
@@ -177,8 +176,8 @@ void tsi_assembly_finish(tsi_env *env, tristar_analysis_t *an) {
   TSI_FREE(env, an->upper.source);
 }
 
-/* How often each stored entry stands in the list, and that its line and other index are its row and column.
- */
+/* Counts how often the list has each stored entry, and checks that its line and other index are its row and
+ * column. */
 static tristar_status count_uses(tsi_env *env, const tristar_analysis_t *an, const tsi_assembly *list,
                                  bool lower, tsi_index *uses) {
   for (tsi_index j = 0; j < an->pattern->n; j++)

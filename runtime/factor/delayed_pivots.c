@@ -1,18 +1,18 @@
-/* PIVOTING_DELAYED: the order in which pivots pass a threshold test, found by a multifrontal elimination with
+/* PIVOTING_DELAYED: an order in which pivots pass a threshold test, found by a multifrontal elimination with
  * delayed pivots, and factorizations in that order.
  *
  * Job. The static factorization takes pivots from the diagonal block of a panel. In the search, a column of a
- * front is eliminated only if it passes the test of threshold.h, with candidates in all columns of the front;
- * one that fails is delayed: it becomes a column of the parent's front, with its row (Duff and Reid 1983).
- * Nothing is kept but the order of the pivots. An analysis in this order (tsi_analysis_reorder) has a
+ * front is eliminated only if it passes the test of threshold.h, with candidates in all columns of the front.
+ * A column that fails is delayed: it becomes a column of the parent's front, with its row (Duff and Reid
+ * 1983). Only the order of the pivots is kept. An analysis in this order (tsi_analysis_reorder) has a
  * structure in which the static factorization finds these pivots.
  *
- * Of a factor that many processes make one of them searches, for all (runtime/mpi/factor).
+ * If many processes make a factor, one of them searches for all (runtime/mpi/factor).
  *
  * Reads   a factor: its analysis, values and scalings.
  * Writes  another analysis of the factor, its streams, and its statistics.
  * Invariants: row and column of an order are permutations; LDLT: they are the same, and partner[partner[v]] =
- * v. The result does not depend on the number of workers: one thread makes the search. */
+ * v. The result does not depend on the number of workers, because one thread makes the search. */
 #include "runtime/exec/starpu/blas.h"
 #include "runtime/factor/factor.h"
 #include "runtime/factor/factor_forecast.h"
@@ -20,13 +20,13 @@
 #include "runtime/base/progress.h"
 #include "codelets/cpu/threshold.h"
 
-#define NOISE 4 /* epsilons of a column's largest entry: what rounding errors leave */
+#define NOISE 4 /* Limit of rounding errors, in epsilons of a column's largest entry. */
 
 typedef struct pivot_order {
-  tsi_index *row, *column; /* n: the user's row and column of pivot k */
-  tsi_index *partner;      /* LDLT, by the user's row: the other one of a pivot of order 2, or itself */
-  tsi_index pairs;         /* LDLT: pivots of order 2 */
-  tsi_index delayed;       /* columns that were eliminated in another front than theirs */
+  tsi_index *row, *column; /* n: the user's row and column of pivot k. */
+  tsi_index *partner;      /* LDLT, by the user's row: the other row of a pivot of order 2, or itself. */
+  tsi_index pairs;         /* LDLT: pivots of order 2. */
+  tsi_index delayed;       /* Columns eliminated in the front of another supernode. */
 } pivot_order;
 
 /* The contribution block of a front, with its delayed columns. */
@@ -42,14 +42,14 @@ typedef struct search {
   const tsi_symbolic *symbolic;
   const tsi_front_kernels *kernels;
   const tsi_threshold_kernels *threshold;
-  tsi_numeric entries; /* what tsi_entry_batch_put reads */
+  tsi_numeric entries; /* State for tsi_entry_batch_put. */
   tsi_threshold_front front;
   double *row_scale, *col_scale;       /* n, by final index; NULL: ones */
-  contribution *child;                 /* by supernode: for its parent */
-  tristar_status status;               /* of the function that follows the progress */
+  contribution *child;                 /* By supernode: its contribution block, for the parent. */
+  tristar_status status;               /* Returned by the function that follows the progress. */
   tsi_index *first_child, *next;       /* by supernode: lists of children, ascending */
-  tsi_index *final_row, *final_column; /* n: of the pivots so far, by final index */
-  bool *second;                        /* n: the second column of a pivot of order 2 */
+  tsi_index *final_row, *final_column; /* n: pivots found so far, by final index. */
+  bool *second;                        /* n: the second column of a pivot of order 2. */
   tsi_index pivots, delayed;
 } search;
 
@@ -111,11 +111,11 @@ static tristar_status begin(search *s, const tristar_factor_t *factor, const tsi
 
 /* ---- Assembly ------------------------------------------------------------------------------------------ */
 
-/* Entry q of a list at (i, j); of L D L^T also its image. */
+/* Adds entry q of a list at (i, j); for L D L^T also its image. */
 static void put(const search *s, tsi_entry_batch *batch, const tsi_assembly *list, tsi_count q, tsi_index row,
                 tsi_index column, tsi_index i, tsi_index j) {
   const tsi_count most = (tsi_count)(sizeof batch->entry / sizeof *batch->entry);
-  if (batch->count + 2 >= most) tsi_entry_batch_flush(batch); /* both are in one batch */
+  if (batch->count + 2 >= most) tsi_entry_batch_flush(batch); /* Both entries are in one batch. */
   tsi_entry_batch_put(batch, list, q, row, column, i, j);
   if (s->front.row != NULL || i == j) return;
   tsi_front_entry image = batch->entry[batch->count - 1];
@@ -125,7 +125,7 @@ static void put(const search *s, tsi_entry_batch *batch, const tsi_assembly *lis
   batch->entry[batch->count++] = image;
 }
 
-/* The entries of supernode k, whose columns begin with column `at` of the front. */
+/* Adds the entries of supernode k. Its first column is column `at` of the front. */
 static void add_entries(const search *s, tsi_index k, tsi_index at, const tsi_front *to) {
   const tristar_analysis_t *an = s->factor->analysis;
   const tsi_index first = s->symbolic->start[k], end = s->symbolic->start[k + 1];
@@ -156,7 +156,8 @@ static void free_contribution(const search *s, tsi_index k) {
   TSI_FREE(env, child->column);
 }
 
-/* The children of supernode k: their delayed columns come first in the front, then its own. */
+/* Adds the contribution blocks of the children of supernode k. Their delayed columns are the first ones of
+ * the front, followed by its own. */
 static tristar_status add_children(search *s, tsi_index k, tsi_index delayed, const tsi_front *to) {
   tsi_index at = 0;
   for (tsi_index c = s->first_child[k]; c != TSI_NONE; c = s->next[c]) {
@@ -178,7 +179,7 @@ static tristar_status add_children(search *s, tsi_index k, tsi_index delayed, co
 
 /* ---- A front ------------------------------------------------------------------------------------------- */
 
-/* The pivots of the front, and, at a root, the columns without one, as they come. */
+/* Records the pivots of the front. At a root, the columns without a pivot follow in their order. */
 static tsi_index keep_pivots(search *s, tsi_index k, bool root) {
   const tsi_threshold_front *front = &s->front;
   const tsi_index count = root ? front->candidates : front->eliminated;
@@ -192,7 +193,7 @@ static tsi_index keep_pivots(search *s, tsi_index k, bool root) {
   return count;
 }
 
-/* The contribution block of supernode k after its pivots. */
+/* Stores the contribution block of supernode k after its pivots. */
 static tristar_status keep_contribution(search *s, tsi_index k, tsi_index pivots) {
   const tsi_threshold_front *front = &s->front;
   contribution *child = &s->child[k];
@@ -241,7 +242,7 @@ static tristar_status search_front(search *s, tsi_index k) {
   return keep_contribution(s, k, keep_pivots(s, k, symbolic->parent[k] == TSI_NONE));
 }
 
-/* In the user's numbering. */
+/* Translates the order to the user's numbering. */
 static tristar_status translate(const search *s, pivot_order **out) {
   const tristar_analysis_t *an = s->factor->analysis;
   const tsi_index n = an->pattern->n;
@@ -267,7 +268,7 @@ static tristar_status translate(const search *s, pivot_order **out) {
   return TRISTAR_OK;
 }
 
-/* sizes: of this factor's values. */
+/* sizes: of the values of this factor. */
 static tristar_status find_order(const tristar_factor_t *factor, const tsi_pivot_sizes *sizes,
                                  pivot_order **out) {
   tristar_status status = TRISTAR_OK;
@@ -284,10 +285,9 @@ static tristar_status find_order(const tristar_factor_t *factor, const tsi_pivot
   return translate(s, out);
 }
 
-/* ---- Bytes ----------------------------------------------------------------------------------------------
- */
+/* ---- Bytes --------------------------------------------------------------------------------------------- */
 
-/* Bytes of the fronts and contribution blocks that there are at a time, if no column is delayed. */
+/* Computes the largest bytes of fronts and contribution blocks at one time, if no column is delayed. */
 static tristar_status weigh_fronts(const tristar_analysis_t *an, double scalar, double *most) {
   const tsi_symbolic *symbolic = an->symbolic;
   double held = 0;
@@ -317,7 +317,7 @@ tristar_status tsi_factor_weigh_search(const tristar_analysis_t *an, double *byt
   const double lists = supernodes * (sizeof(contribution) + 2 * sizeof(tsi_index));
   const double sizes = sizeof(double) * n, scales = 2 * sizeof(double) * n;
   const double pivots = n * (2 * sizeof(tsi_index) + sizeof(bool));
-  /* then the order, with which the next analysis is made beside this one */
+  /* After the search: the order, from which the next analysis is made while this one exists. */
   *bytes = tsi_double_max(sizes + scales + lists + pivots + fronts, order + (double)tsi_analysis_bytes(an));
   return TRISTAR_OK;
 }
@@ -338,7 +338,7 @@ tristar_status tsi_factor_test_pivots(tristar_factor_t *factor, const tsi_index 
   return TRISTAR_OK;
 }
 
-/* Another order of pivots, and an analysis of its own for it. */
+/* Replaces the analysis of the factor by one with this order of pivots. */
 static tristar_status adopt_order(tristar_factor_t *factor, pivot_order *order) {
   tristar_factor_stats *stats = &factor->stats;
   tristar_analysis_t *again = NULL;

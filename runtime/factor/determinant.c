@@ -2,20 +2,20 @@
  *
  * The diagonal of a packed triangle holds the reciprocals of the diagonal of L (LLT) or of U (LU), whatever
  * the treatment of diagonal blocks (panel.h); `inverse` holds D^-1 (LDLT). With the scalings R and C of rows
- * and columns, and the permutations P and Q that bring them into the order of the factors,
+ * and columns, and the permutations P and Q of rows and columns into factor order,
  *
  *   det A = det P det Q det(L D U) / (det R det C).
  *
- * A perturbed pivot has an unknown sign, unless it is a null pivot: one of which only rounding errors were
- * left, of a singular matrix. Null pivots are at most eps^NULL_PIVOT of the largest entry of the scaled
- * matrix, perturbed or not; where units are far apart, a few epsilons of it. The pivots that were perturbed
- * elsewhere became eps^(1/2) of it. Where pivots have grown, rounding errors have, too: if they may exceed a
- * null pivot, no pivot of a singular matrix is known.
+ * A perturbed pivot has an unknown sign, unless it is a null pivot: a pivot of a singular matrix of which
+ * only rounding errors were left. Null pivots are at most eps^NULL_PIVOT of the largest entry of the scaled
+ * matrix, perturbed or not. Where units are far apart, the limit is a few epsilons of this entry. Other
+ * perturbed pivots were set to eps^(1/2) of it. If pivots have grown, so have rounding errors. If these may
+ * exceed a null pivot, no pivot of a singular matrix is certain.
  *
- * What the factors do not show, others may: the values are factored once more, with a matching of their own.
- * So are values whose scaling has units that are far apart. Where sizes of entries have no units at all, it
- * can make pivots of entries that are rounding errors beside others. The scaling of a matching brings the
- * entries of one permutation, whose product is the largest, to one, and all others below.
+ * If the factors leave doubt, the values are factored once more, with a matching of their own. So are values
+ * whose scaling has units that are far apart: where the sizes of entries follow no units, such a scaling can
+ * make pivots of entries that are only rounding errors beside others. The scaling of a matching makes the
+ * entries of one permutation, the one with the largest product, one, and all others smaller.
  *
  * Reads   a factor.   Writes  nothing else.
  * Source  Sylvester's law of inertia; Golub and Van Loan, Matrix Computations, section 8.1. */
@@ -27,10 +27,10 @@
 #include "tristar_stats.h"
 
 #define NULL_PIVOT 0.8
-#define FAR_NULL_PIVOT 4 /* epsilons of the largest entry: what cancellation leaves (front.c) */
-#define UNKNOWN 8        /* times eps^(1/2) of the largest entry: a pivot that may have been perturbed */
+#define FAR_NULL_PIVOT 4 /* Epsilons of the largest entry: limit of what cancellation leaves (front.c). */
+#define UNKNOWN 8        /* Times eps^(1/2) of the largest entry: pivots below may have been perturbed. */
 
-/* A product of many factors; its value is mantissa 2^exponent. */
+/* Product of many factors; its value is mantissa 2^exponent. */
 typedef struct product {
   double re, im;
   int64_t exponent;
@@ -53,7 +53,7 @@ static void multiply(product *p, product factor) {
   normalize(p);
 }
 
-/* Both parts are divided by the square of the mantissa, which lies between 1/4 and 2. */
+/* Both parts are divided by the square of the mantissa, which is between 1/4 and 2. */
 static product reciprocal(product p) {
   const double square = p.re * p.re + p.im * p.im;
   product result = {p.re / square, -p.im / square, -p.exponent};
@@ -67,15 +67,15 @@ static product scalar_at(char scalar, const void *array, tsi_count i) {
   return (product){part[0], part[1], 0};
 }
 
-/* What all pivots come to. */
+/* Summary of all pivots. */
 typedef struct pivots {
-  double null, unknown; /* limits of the absolute value */
-  bool far;             /* units are far apart, or a row of the scaled matrix is small */
-  product all;          /* the product of the reciprocals */
+  double null, unknown; /* Limits of the absolute value. */
+  bool far;             /* Units are far apart, or a row of the scaled matrix is small. */
+  product all;          /* Product of the reciprocals. */
   int64_t positive, negative, zero, uncertain;
 } pivots;
 
-/* One pivot. size: its absolute value; negative: its sign, of a real one. */
+/* Counts one pivot. size: its absolute value; negative: the sign of a real one. */
 static void count(pivots *p, double size, bool negative) {
   if (size <= p->null)
     p->zero++;
@@ -87,14 +87,14 @@ static void count(pivots *p, double size, bool negative) {
     p->positive++;
 }
 
-/* A pivot D of order 2. size: the square root of the absolute value of its determinant; inverse: D^-1, its
- * diagonal entries and the absolute value of the other one. It has one eigenvalue of each sign if its
- * determinant is negative, else two with the sign of its diagonal entries. D is singular if its smaller
- * eigenvalue, whose reciprocal is the larger one of D^-1, is zero but for rounding errors. If its
- * off-diagonal entry is nothing else, either, rounding errors have reached all later pivots. */
+/* Counts a pivot D of order 2. size: the square root of the absolute value of its determinant. The others are
+ * entries of D^-1: its diagonal entries, and the absolute value of the off-diagonal one. D has one eigenvalue
+ * of each sign if its determinant is negative, else two with the sign of its diagonal entries. D is singular
+ * if its smaller eigenvalue is zero but for rounding errors; its reciprocal is the larger eigenvalue of D^-1.
+ * If the off-diagonal entry is only rounding errors, too, they have reached all later pivots. */
 static void count_pair(pivots *p, double size, bool opposite, double first, double second, double off) {
   const double least = 1 / fmax(fabs(off), fmax(fabs(first), fabs(second)));
-  const bool down = first + second < 0; /* the sign of the smaller eigenvalue */
+  const bool down = first + second < 0; /* Sign of the smaller eigenvalue. */
   if (least <= p->null) {
     count(p, least, down);
     if (size <= p->null)
@@ -107,7 +107,7 @@ static void count_pair(pivots *p, double size, bool opposite, double first, doub
   count(p, size, !opposite && first < 0);
 }
 
-/* The pivots of L D L^T, of order 1 or 2. */
+/* Counts the pivots of L D L^T, of order 1 or 2. */
 static void add_blocks(const tristar_factor_t *factor, pivots *p) {
   const char scalar = factor->analysis->factor_scalar;
   for (tsi_index k = 0; k < factor->analysis->symbolic->n; k++) {
@@ -135,7 +135,7 @@ static void add_blocks(const tristar_factor_t *factor, pivots *p) {
   }
 }
 
-/* Those of L L^T, squares of the diagonal of L, or of LU. */
+/* Counts the pivots of L L^T, squares of the diagonal of L, or of LU. */
 static void add_diagonal(const tristar_factor_t *factor, pivots *p) {
   const tsi_panels *panels = factor->analysis->panels;
   const bool lu = tsi_analysis_is_lu(factor->analysis);
@@ -154,7 +154,7 @@ static void add_diagonal(const tristar_factor_t *factor, pivots *p) {
   }
 }
 
-/* The largest entry of the scaled matrix, which is symmetric. *far: a row has none near it. */
+/* Finds the largest entry of the scaled matrix, which is symmetric. *far: some row has no entry near it. */
 static tristar_status find_largest_entry(const tristar_factor_t *factor, double *largest, bool *far) {
   tsi_env *env = &factor->ts->env;
   const tsi_pattern *pattern = factor->analysis->pattern;
@@ -184,7 +184,7 @@ static double epsilon_of(const tristar_factor_t *factor) {
   return tsi_sparse_kernels_select(factor->analysis->factor_scalar)->epsilon;
 }
 
-/* singular: null pivots count as zeros. */
+/* Summarizes the pivots. singular: null pivots count as zeros. */
 static tristar_status read_pivots(const tristar_factor_t *factor, bool singular, pivots *p) {
   const double epsilon = epsilon_of(factor);
   double largest = 0;
@@ -271,11 +271,11 @@ static tristar_status fail_perturbed(const tristar_factor_t *factor, const char 
            what, (long long)factor->stats.perturbed_pivots);
 }
 
-/* *other: factors of the same values with a matching and delayed pivots; NULL: there are none. */
+/* Factors the same values with a matching and delayed pivots. *other: these factors; NULL: none. */
 static tristar_status factor_again(const tristar_factor_t *factor, tristar_factor_t **other) {
   tristar_status status = tsi_factor_prepare_anew(factor, other);
   if (status == TRISTAR_OK) {
-    (*other)->analysis->options.pivoting = TRISTAR_PIVOTING_DELAYED; /* the analysis is this factor's alone */
+    (*other)->analysis->options.pivoting = TRISTAR_PIVOTING_DELAYED; /* No other factor has this analysis. */
     status = tsi_factor_run_stable(*other);
   }
   if (status != TRISTAR_OK) tristar_factor_destroy(other);
@@ -292,7 +292,7 @@ static tristar_status multiply_pivots(const tristar_factor_t *factor, tristar_de
   divide_by_scales(n, factor->row_scale, &d);
   divide_by_scales(n, factor->col_scale, &d);
   const double size = hypot(d.re, d.im);
-  /* adding 0 turns -0 into 0 */
+  /* Adding 0 turns -0 into 0. */
   *determinant = (tristar_determinant){.mantissa = {sign * d.re, sign * d.im + 0.0},
                                        .exponent = d.exponent,
                                        .sign = {sign * d.re / size, sign * d.im / size + 0.0},
@@ -300,14 +300,14 @@ static tristar_status multiply_pivots(const tristar_factor_t *factor, tristar_de
   return TRISTAR_OK;
 }
 
-/* Is the scaling one that can hide entries of the determinant? */
+/* Can the scaling hide entries of the determinant? */
 static bool is_scaled_apart(const tristar_factor_t *factor) {
   const tristar_analysis_t *an = factor->analysis;
   return an->stats.method != TRISTAR_METHOD_LLT && !an->keeps_scaling &&
          tsi_scaling_spread(factor) > tsi_apart_units(an->factor_scalar);
 }
 
-/* A pivot that may be nothing but rounding errors, of factors that nobody has judged. */
+/* May a pivot be only rounding errors, in factors without a verdict? */
 static bool has_tiny_pivot(const tristar_factor_t *factor) {
   const double epsilon = tsi_sparse_kernels_select(factor->analysis->factor_scalar)->epsilon;
   return factor->stats.smallest_pivot <= pow(epsilon, NULL_PIVOT) * factor->stats.largest_pivot;
@@ -328,10 +328,11 @@ static tristar_status find_determinant(const tristar_factor_t *factor, tristar_d
   return multiply_pivots(other, determinant);
 }
 
-/* What is known of the sign of every pivot. */
+/* Certainty of the signs of all pivots. */
 typedef enum certainty { UNKNOWN_SIGNS, LIKELY_SIGNS, KNOWN_SIGNS } certainty;
 
-/* Where units are far apart, a pivot can look like a null pivot because the scaling does not suit its row. */
+/* Counts the signs of the pivots. Where units are far apart, a pivot can look like a null pivot because the
+ * scaling does not suit its row. */
 static tristar_status count_pivots(const tristar_factor_t *factor, bool singular, tristar_inertia *inertia,
                                    certainty *known) {
   pivots p;
@@ -346,7 +347,8 @@ static tristar_status count_pivots(const tristar_factor_t *factor, bool singular
   return TRISTAR_OK;
 }
 
-/* LIKELY_SIGNS need a second factorization that finds the same. */
+/* Counts the signs again in a second factorization unless they are certain. LIKELY_SIGNS become certain if
+ * both agree. */
 static tristar_status count_twice(const tristar_factor_t *factor, tristar_inertia *inertia,
                                   certainty *known) {
   TSI_CLEANUP(tristar_factor_destroy) tristar_factor_t *other = NULL;

@@ -45,7 +45,7 @@ size_t tsi_factor_stream_bytes(const tristar_factor_t *factor) {
   return (stream * (tsi_analysis_is_lu(an) ? 2 : 1) + schur) * factor->scalar_bytes;
 }
 
-/* What the method of factor->analysis needs beside the streams. */
+/* Allocates the arrays that the method of factor->analysis needs in addition to the streams. */
 static tristar_status allocate_columns(tsi_env *env, tristar_factor_t *factor) {
   const tristar_analysis_t *an = factor->analysis;
   const tsi_index n = an->pattern->n;
@@ -57,7 +57,8 @@ static tristar_status allocate_columns(tsi_env *env, tristar_factor_t *factor) {
   return TSI_ALLOC(env, factor->position, n);
 }
 
-/* Factor order may be the given one, as the symbolic analysis has it (import_triangle.c). */
+/* Frees the factor order, unless it is the given order, an array of the symbolic analysis
+ * (import_triangle.c). */
 static void release_order(tsi_env *env, tristar_factor_t *factor) {
   const tristar_analysis_t *an = factor->analysis;
   if (an && an->symbolic && factor->pivot_order == an->symbolic->inverse) {
@@ -168,7 +169,7 @@ tristar_status tsi_factor_take_analysis(tristar_factor_t *factor, tristar_analys
   return allocate_columns(&factor->ts->env, factor);
 }
 
-/* An analysis of its own for that method, in an order that no search has found. */
+/* Replaces the analysis by a new one for that method, in an order that no search has found. */
 static tristar_status analyze_again(tristar_factor_t *factor, tristar_method method) {
   tristar_analysis_t *again = NULL;
   factor->stats.pivot_rounds = 0;
@@ -190,15 +191,14 @@ tristar_status tsi_factor_choose_method(tristar_factor_t *factor) {
   return tsi_factor_check_values(factor);
 }
 
-/* L D L^T where METHOD_AUTO has chosen Cholesky and a pivot is not positive. */
 tristar_status tsi_factor_fall_back(tristar_factor_t *factor) {
   tsi_log(&factor->ts->env, TRISTAR_LOG_WARNING,
           "the matrix is not positive definite: L D L^T instead of Cholesky");
   return analyze_again(factor, TRISTAR_METHOD_LDLT);
 }
 
-/* METHOD_AUTO goes on where the analysis' method fails: with the one that unsymmetric values call for, or,
- * after a pivot that is not positive, with L D L^T. */
+/* METHOD_AUTO tries another method if the method of the analysis fails: the one for unsymmetric values, or L
+ * D L^T after a pivot that is not positive. */
 static tristar_status run_any(tristar_factor_t *factor) {
   TSI_TRY(tsi_factor_choose_method(factor));
   tristar_status status = tsi_factor_run_stable(factor);
@@ -270,7 +270,7 @@ tristar_status tsi_factor_match_again(tristar_factor_t *factor) {
 }
 
 tristar_status tsi_factor_substitute(tristar_factor_t *factor) {
-  if (factor->analysis->extended) { /* it is this factor's alone */
+  if (factor->analysis->extended) { /* No other factor has this analysis. */
     factor->analysis->options.inverse = TRISTAR_INVERSE_NONE;
     return TRISTAR_OK;
   }
@@ -279,7 +279,7 @@ tristar_status tsi_factor_substitute(tristar_factor_t *factor) {
   return tsi_factor_check_values(factor);
 }
 
-/* Plans rely on the analysis, so it stays; METHOD_AUTO says what goes on where it does not fit. */
+/* The analysis stays, because plans rely on it. The message of METHOD_AUTO names the remedy. */
 tristar_status tsi_factor_explain(const tristar_factor_t *factor, tristar_status status) {
   const tristar_analysis_t *an = factor->analysis;
   const tsi_env *env = &factor->ts->env;
@@ -310,7 +310,7 @@ tristar_status tristar_factor_get_order(const tristar_factor_t *factor, int64_t 
                                         int64_t *column_order, double *row_scale, double *column_scale) {
   if (factor == NULL) return TSI_NULL(factor);
   const tristar_analysis_t *an = factor->analysis;
-  const bool both = an->imported || !tsi_analysis_is_lu(an); /* rows and columns alike */
+  const bool both = an->imported || !tsi_analysis_is_lu(an); /* Rows and columns have the same order. */
   for (tsi_index k = 0; k < an->symbolic->n; k++) {
     const tsi_index j = factor->pivot_order ? factor->pivot_order[k] : k;
     if (row_order) row_order[k] = an->in_row[j];
@@ -352,7 +352,7 @@ void tristar_factor_destroy(tristar_factor_t **factor) {
   tsi_env *env = &f->ts->env;
   *factor = NULL;
   if (tsi_env_abandon(env, f) || atomic_fetch_sub(&f->references, 1) > 1) return;
-  if (f->trial_plan != NULL) { /* which destroys the factor in its turn */
+  if (f->trial_plan != NULL) { /* Destroying the plan destroys the factor again. */
     tristar_plan_t *plan = tsi_take(&f->trial_plan);
     atomic_store(&f->references, 1);
     f->destroy_trial_plan(&plan);

@@ -12,12 +12,13 @@
 #include "runtime/machine/calibration.h"
 
 #define TASK_SECONDS 2e-6
-#define ENTRY_SECONDS 7e-9 /* to bring an entry of A to its place */
-#define DENSE_FLOPS 40e9   /* of large products of doubles, where no rate was measured */
+#define ENTRY_SECONDS 7e-9 /* Seconds to assemble an entry of A. */
+#define DENSE_FLOPS 40e9   /* Rate of large products of doubles, where none was measured. */
 
 /* ---- The steps --------------------------------------------------------------------------------------- */
 
-/* What a step adds while it runs, and what is left of that when it is over; negative: it frees. */
+/* Change of the bytes in use: the largest rise while a step runs, and the change after its end, negative if
+ * it frees. */
 typedef struct step_bytes {
   double rise, rest;
 } step_bytes;
@@ -30,7 +31,7 @@ static step_bytes run_step(tsi_numeric *numeric, tsi_index step) {
                       (double)atomic_load(&dry->memory.current) - before};
 }
 
-/* Seconds of steps on a core. */
+/* Rates of the steps on a core. */
 static tsi_front_rates rates_of(const tristar_factor_t *factor) {
   const tristar_calibration c = tsi_calibration_now(&factor->ts->machine);
   const double flops = c.multiply_gflops_one > 0 ? 1e9 * c.multiply_gflops_one : DENSE_FLOPS;
@@ -54,17 +55,17 @@ static void run_alone(tsi_numeric *numeric, const tsi_front_rates *rates, size_t
   *peak = atomic_load(&memory->peak);
 }
 
-/* For another run: tsi_numeric_destroy would forget it, too. */
+/* For another run: resets the pointers of tiled fronts to complements, which the first run has freed. */
 static void forget_fronts(tsi_numeric *numeric) {
   for (tsi_index k = 0; k < numeric->dag->tiled_count; k++) numeric->tiled[k].front.c = NULL;
 }
 
-/* Steps that run, and those that wait for a worker. */
+/* Running steps, and steps that are ready for a worker. */
 typedef struct schedule {
   tsi_numeric *numeric;
   const tsi_adjacency *after;
-  tsi_index *waits; /* by step: for so many others */
-  double *rest;     /* by step: bytes that its end gives back */
+  tsi_index *waits; /* By step: number of steps that it waits for. */
+  double *rest;     /* By step: bytes that its end gives back. */
   tsi_heap ready, running;
   const tsi_front_rates *rates;
   double now, bytes, most;
@@ -76,7 +77,7 @@ static void begin_step(schedule *s, tsi_index step) {
   s->bytes += bytes.rise;
   s->most = fmax(s->most, s->bytes);
   tsi_heap_push(&s->running, -(s->now + seconds_of(s->numeric, s->rates, step)),
-                step); /* the first end first */
+                step); /* The first to end is the first out. */
 }
 
 static void let_go(schedule *s, tsi_index step) {
@@ -131,7 +132,7 @@ static int expected_workers(const tristar_t *ts) {
   return ts->workers.allowed ? tsi_expected_cpu_workers(ts->workers.wishes.workers) : 1;
 }
 
-/* Bytes of the steps, and of what they allocate while they run. */
+/* Computes the bytes of the steps, and of their allocations while they run. */
 static tristar_status weigh_run(tristar_factor_t *factor, bool scaled, tsi_factor_forecast *f,
                                 size_t run[2]) {
   tsi_env *env = &factor->ts->env, dry;
@@ -160,7 +161,7 @@ static tristar_status weigh_run(tristar_factor_t *factor, bool scaled, tsi_facto
   if (status == TRISTAR_OK) status = tsi_failure_tell(env, &numeric->failure);
   run[TSI_FORECAST_ALONE] = steps + peak[TSI_FORECAST_ALONE];
   run[TSI_FORECAST_ALL] = steps + tasks + peak[TSI_FORECAST_ALL];
-  tsi_numeric_destroy(&numeric); /* before dry ends */
+  tsi_numeric_destroy(&numeric); /* Before dry ends. */
   return status;
 }
 

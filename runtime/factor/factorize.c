@@ -1,4 +1,4 @@
-/* A factorization from its scalings to its figures, and a second one where that helps. See numeric.h. */
+/* One factorization, from its scalings to its statistics, and a second one where it helps. See numeric.h. */
 #include <limits.h>
 #include <math.h>
 
@@ -10,13 +10,13 @@
 
 /* ---- Scaling and sizes -------------------------------------------------------------------------------- */
 
-/* a may be NaN, which raises nothing. */
+/* a may be NaN; then *largest stays. */
 static void raise_to(double *largest, double a) {
-  *largest = a > *largest ? a : *largest; /* without a branch, which no processor could predict */
+  *largest = a > *largest ? a : *largest; /* Has no branch, which no processor could predict. */
 }
 
-/* The largest entries of all columns of a GENERAL matrix, each of which L U assembles once; gives the largest
- * of all. */
+/* Computes the largest entries of all columns of a GENERAL matrix. L U assembles each entry once. Returns the
+ * largest of all. */
 static double gather_by_lines(const tristar_factor_t *factor, const double *magnitude, double *size) {
   const tristar_analysis_t *an = factor->analysis;
   const tsi_pattern *pattern = an->pattern;
@@ -38,7 +38,7 @@ static double gather_by_lines(const tristar_factor_t *factor, const double *magn
   return largest;
 }
 
-/* The entries of one list, those of U if upper: raises the sizes of their columns; gives the largest. */
+/* Raises the sizes of columns to the entries of one list; upper: the list of U. Returns the largest. */
 static double gather_sizes(const tristar_factor_t *factor, const tsi_assembly *list, const double *magnitude,
                            bool upper, double *size) {
   const tristar_analysis_t *an = factor->analysis;
@@ -58,8 +58,9 @@ static double gather_sizes(const tristar_factor_t *factor, const tsi_assembly *l
   return largest;
 }
 
-/* L L^T of values that are stored once and need no scaling, as most: finds the sizes of the diagonal entries,
- * and the largest of all, in one pass, and leaves the factor without scalings. False: there are others. */
+/* For L L^T of values that are stored once and need no scaling, the common case. Finds the sizes of the
+ * diagonal entries and the largest of all in one pass, and leaves the factor without scalings. Returns false
+ * in other cases. */
 static bool take_unscaled(tristar_factor_t *factor, const double *magnitude, double *size, double *largest) {
   const tristar_analysis_t *an = factor->analysis;
   const tsi_pattern *pattern = an->pattern;
@@ -103,7 +104,7 @@ tristar_status tsi_pivot_sizes_measure(tristar_factor_t *factor, tsi_pivot_sizes
   const tristar_analysis_t *an = factor->analysis;
   TSI_OWNED double *magnitude = NULL;
   double largest = 0;
-  bool known; /* sizes->column */
+  bool known; /* Are sizes->column computed? */
   *sizes = (tsi_pivot_sizes){.column = NULL};
   TSI_TRY(tsi_pattern_part(env, an->pattern, factor->values, TSI_PART_MAGNITUDE, &magnitude));
   TSI_TRY(TSI_ALLOC_ZERO(env, sizes->column, an->pattern->n));
@@ -120,7 +121,7 @@ tristar_status tsi_pivot_sizes_measure(tristar_factor_t *factor, tsi_pivot_sizes
     largest = gather_sizes(factor, &an->lower, magnitude, false, sizes->column);
   if (tsi_analysis_is_lu(an) && an->pattern->symmetry != TRISTAR_GENERAL)
     largest = fmax(largest, gather_sizes(factor, &an->upper, magnitude, true, sizes->column));
-  if (an->schur_count > 0) { /* pivots are not measured by the rows that have none */
+  if (an->schur_count > 0) { /* Rows without pivots do not count for the size of pivots. */
     largest = 0;
     const tsi_index first = tsi_analysis_schur_first(an), end = first + an->schur_count;
     for (tsi_index j = 0; j < an->pattern->n; j++)
@@ -151,7 +152,7 @@ tristar_status tsi_numeric_place_scales(tsi_numeric *numeric) {
   return TRISTAR_OK;
 }
 
-/* How small fronts are factored, if there is a way; fixed: as in tsi_numeric. */
+/* Selects the kernel for small fronts, if there is one. fixed: as in tsi_numeric. */
 static void choose_small(tsi_numeric *numeric, bool fixed) {
   const tristar_analysis_t *an = numeric->analysis;
   const tsi_small_kernels *kernels = tsi_small_kernels_select(an->factor_scalar, NULL);
@@ -214,7 +215,7 @@ tristar_status tsi_numeric_create(tristar_factor_t *factor, const tsi_pivot_size
   return TRISTAR_OK;
 }
 
-/* Frees also what a failed factorization left behind. */
+/* Also frees the arrays left by a failed factorization. */
 void tsi_numeric_destroy(tsi_numeric **out) {
   tsi_numeric *numeric = *out;
   if (numeric == NULL) return;
@@ -261,18 +262,18 @@ void tsi_numeric_set_figures(tsi_numeric *numeric, const tsi_pivot_figures *figu
   numeric->weakest_row = figures->weakest_row;
 }
 
-#define UNTOUCHED 0.9 /* share of its column's largest entry from which on a pivot has inherited nothing */
+#define UNTOUCHED 0.9 /* A pivot above this share of its column's largest entry has inherited no error. */
 
-/* A pivot that is the share p of its column's largest entry is what was left of that entry: 1 - p of it was
- * subtracted. If that has the relative error e, the pivot has the relative error
+/* Traces the errors that pivots inherit. If a pivot is the share p of its column's largest entry, 1 - p of
+ * that entry was subtracted. If the subtracted term has the relative error e, the pivot has the relative
+ * error
  *
  *   epsilon / p + (1 / p - 1) e.
  *
- * The part e comes from earlier pivots of its subtree: in full from the one before, and half as much with
- * each pivot between that has it, too. (One of which little was subtracted has not.) Where many pivots are a
- * tenth of their columns, one after the other, the last one can be nothing but error, though none of them is
- * small: a chain whose weights fall by a factor of ten. Writes the largest of these errors, in units of
- * epsilon. */
+ * The error e comes from earlier pivots of its subtree: in full from the previous pivot, and half as much
+ * with each pivot in between of which much was subtracted. If many successive pivots are a tenth of their
+ * columns, the last one can be only error, though none of them is small: a chain whose weights fall by a
+ * factor of ten. Writes the largest of these errors, in units of epsilon. */
 static tristar_status trace_errors(const tsi_numeric *numeric, double *largest) {
   const tsi_symbolic *symbolic = numeric->analysis->symbolic;
   TSI_OWNED double *inherited = NULL;
@@ -313,7 +314,7 @@ tristar_status tsi_numeric_finish(tsi_numeric *numeric, tristar_factor_t *factor
 
 /* ---- A factorization, and a second one ----------------------------------------------------------------- */
 
-/* On StarPU, or one after the other. */
+/* Factors once, on StarPU or on one thread. */
 static tristar_status run_once(tristar_factor_t *factor, const tsi_pivot_sizes *sizes, bool fixed,
                                tsi_front_places *places, tsi_numeric **out) {
   const tsi_front_owners owners = {.device = places->device};
@@ -327,14 +328,14 @@ static tristar_status run_once(tristar_factor_t *factor, const tsi_pivot_sizes *
   return tsi_numeric_run(*out);
 }
 
-/* Tasks may run in an order that takes more memory than was forecast. */
+/* Did tasks exceed the memory limit? They may run in an order that needs more memory than was forecast. */
 static bool exceeds_limit(const tsi_numeric *numeric) {
   return numeric->tasks != NULL && atomic_load(&numeric->env->memory.limit) > 0 &&
          atomic_load(&numeric->failure.status) == TRISTAR_ERR_MEMORY;
 }
 
-/* With the fronts on devices that are to be there; on the cores alone where a device has failed and need not
- * be used. */
+/* Factors with the chosen fronts on devices. If a device fails and is optional, factors again on the cores
+ * alone. */
 static tristar_status factor_once(tristar_factor_t *factor, const tsi_pivot_sizes *sizes, bool fixed,
                                   tsi_numeric **out) {
   tsi_env *env = &factor->ts->env;
@@ -386,12 +387,12 @@ static void prefer(tsi_numeric **numeric, tsi_numeric **fixed) {
   *fixed = refused;
 }
 
-/* A row of which nothing is left after interchanges need not depend on the others. Which rows are
- * interchanged, and what counts as nothing, depend on how rows and columns are scaled, and the scaling that
- * suits the largest entries may be far from one that suits the matrix: of D T D, say, T tridiagonal of order
- * 34 and condition 50, nothing can be left. The second opinion is that of the diagonal, which a matching has
- * made as large as can be: without interchanges, rounding errors do not depend on scalings by powers of two.
- * numeric becomes that factorization if it kept half of the digits of every pivot. */
+/* If interchanges leave nothing of a row, it need not depend on the others. The interchanges, and the limit
+ * of "nothing", depend on the scaling of rows and columns. The scaling that suits the largest entries may be
+ * far from one that suits the matrix: for example, D T D can lose a row, with T tridiagonal of order 34 and
+ * condition 50. The second opinion is a factorization with the pivots on the diagonal, which a matching has
+ * made as large as possible. Without interchanges, rounding errors do not depend on scalings by powers of
+ * two. numeric becomes that factorization if it kept half of the digits of every pivot. */
 static tristar_status try_fixed(tristar_factor_t *factor, const tsi_pivot_sizes *sizes,
                                 tsi_numeric **numeric) {
   TSI_CLEANUP(tsi_numeric_destroy) tsi_numeric *fixed = NULL;

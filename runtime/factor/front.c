@@ -5,7 +5,7 @@
 #include <limits.h>
 #include <math.h>
 
-/* Epsilons of a column's largest entry: what cancellation leaves of a row that depends on others. */
+/* Limit of what cancellation leaves of a dependent row, in epsilons of a column's largest entry. */
 #define DEPENDENT 4
 
 /* Keeps the first failure only. */
@@ -27,7 +27,7 @@ void tsi_front_place_child(const tsi_symbolic *symbolic, tsi_index s, tsi_index 
       *position++ = row - first;
       continue;
     }
-    while (symbolic->rows[q] < row) q++; /* it is there: containment */
+    while (symbolic->rows[q] < row) q++; /* It exists: containment. */
     *position++ = end - first + (tsi_index)(q - symbolic->row_ptr[parent]);
   }
 }
@@ -36,7 +36,6 @@ static tsi_index rows_below(const tsi_symbolic *symbolic, tsi_index s) {
   return (tsi_index)(symbolic->row_ptr[s + 1] - symbolic->row_ptr[s]);
 }
 
-/* Rows of all complements that s assembles. */
 tsi_count tsi_front_children_rows(const tsi_numeric *numeric, tsi_index s) {
   tsi_count rows = 0;
   for (tsi_index k = numeric->dag->child_ptr[s]; k < numeric->dag->child_ptr[s + 1]; k++)
@@ -52,7 +51,6 @@ void tsi_front_set_sizes(const tsi_numeric *numeric, tsi_index s, tsi_front *fro
   front->full = numeric->full;
 }
 
-/* Where the complements of the children of s go in its front. */
 void tsi_front_place_children(const tsi_numeric *numeric, tsi_index s, tsi_index *position) {
   for (tsi_index k = numeric->dag->child_ptr[s]; k < numeric->dag->child_ptr[s + 1]; k++) {
     tsi_front_place_child(numeric->analysis->symbolic, numeric->dag->child[k], position);
@@ -104,7 +102,7 @@ static tsi_index place_of(const tsi_symbolic *symbolic, tsi_index s, const tsi_a
   return list->place ? list->place[q] : tsi_front_row(symbolic, s, list->other[q]);
 }
 
-/* Entries of a list whose places and sources are stored. */
+/* Adds entries of a list whose places and sources are stored. */
 static void add_lines(const tsi_numeric *numeric, const tsi_open_front *open, bool upper, tsi_index c0,
                       tsi_index c1) {
   const tristar_analysis_t *an = numeric->analysis;
@@ -183,7 +181,8 @@ static void raise_atomic(_Atomic double *largest, double value) {
   while (value > before && !atomic_compare_exchange_weak(largest, &before, value)) continue;
 }
 
-/* Of equally weak pivots the one with the largest row, whatever the order of the steps. */
+/* Keeps the weakest pivot. Of equally weak pivots it is the one with the largest row, whatever the order of
+ * the steps. */
 static void keep_weakest(tsi_numeric *numeric, tsi_index column, double share) {
   const tsi_index row = numeric->analysis->out_row[column];
   pthread_mutex_lock(&numeric->lock);
@@ -228,7 +227,7 @@ static void keep_pivots(tsi_numeric *numeric, tsi_index panel, const tsi_pivotin
   add_figures(numeric, numeric->analysis->panels->start[panel], &figures);
 }
 
-/* After keep_pivots of the panel. */
+/* Called after keep_pivots of the panel. */
 static void keep_growth(tsi_numeric *numeric, tsi_index panel, double growth) {
   if (numeric->panel)
     numeric->panel[panel].inverse_growth = fmax(numeric->panel[panel].inverse_growth, growth);
@@ -252,10 +251,10 @@ void tsi_numeric_add_figures(tsi_numeric *numeric, tsi_index panel) {
 
 bool tsi_numeric_depends_on(const tsi_numeric *numeric, tsi_index panel, double tiny) {
   const tsi_panel_figures *figures = &numeric->panel[panel];
-  return figures->perturbed > 0 || figures->deciding <= tiny * (1 + 1e-6); /* tiny as a float, too */
+  return figures->perturbed > 0 || figures->deciding <= tiny * (1 + 1e-6); /* 1e-6: for tiny as a float. */
 }
 
-/* The pivot of a column, by final index, does not serve. */
+/* Reports an unusable pivot. column: final index. */
 static tristar_status fail_at(const tsi_numeric *numeric, tsi_index column, tsi_pivot_failure why) {
   const tsi_env *env = numeric->env;
   const tsi_index row = numeric->analysis->out_row[column];
@@ -300,7 +299,7 @@ static double largest_of(const double *size, tsi_index b) {
   return largest;
 }
 
-/* The upper triangle from the lower one. */
+/* Copies the lower triangle to the upper one. */
 static void mirror(char scalar, bool adjoint, size_t n, void *a) {
   for (size_t j = 0; j < n; j++)
     for (size_t i = j; i < n; i++) {
@@ -337,7 +336,7 @@ tristar_status tsi_front_keep_schur(tsi_numeric *numeric, const tsi_front *front
 }
 
 void tsi_front_assembled(tsi_numeric *numeric, tsi_open_front *open) {
-  if (tsi_numeric_failed(numeric)) return; /* some may still be coming */
+  if (tsi_numeric_failed(numeric)) return; /* Some may still be received. */
   tsi_front_free_children(numeric, open->s);
   if (!numeric->dry && tsi_analysis_is_schur(numeric->analysis, open->s))
     fail(numeric, tsi_front_keep_schur(numeric, &open->front));
@@ -345,8 +344,8 @@ void tsi_front_assembled(tsi_numeric *numeric, tsi_open_front *open) {
   TSI_FREE(numeric->env, open->assembled);
 }
 
-/* What b columns are to do. last: the last block of a root, in which all remaining rows are candidates:
- * partial pivoting proper. */
+/* Options for the pivots of b columns. last: the last block of a root. All remaining rows are candidates
+ * there, as in partial pivoting. */
 static tsi_pivoting pivoting_of(const tsi_numeric *numeric, tsi_index column, tsi_index b, bool last) {
   double *size = numeric->sizes->column + column;
   tsi_pivoting result = {.column_size = size, .share = numeric->share + column};
@@ -362,7 +361,7 @@ static tsi_pivoting pivoting_of(const tsi_numeric *numeric, tsi_index column, ts
   return result;
 }
 
-/* What a product with the inverted diagonal block of a panel costs. */
+/* Records the growth of the inverted diagonal block of a panel. */
 static void note_inverse(tsi_numeric *numeric, tsi_index panel, bool upper) {
   const tristar_analysis_t *an = numeric->analysis;
   const tsi_index b = tsi_panel_width(an->panels, panel);
@@ -371,7 +370,7 @@ static void note_inverse(tsi_numeric *numeric, tsi_index panel, bool upper) {
               numeric->kernels->inverse_growth(b, tsi_factor_panel(numeric->factor, upper, panel)));
 }
 
-/* What L D L^T interchanges along with the columns of a panel: copies of it. */
+/* Copies of the data that L D L^T interchanges along with the columns of a panel. */
 typedef struct interchanged {
   double size[TSI_PANEL_WIDTH_MAX];
   bool second[TSI_PANEL_WIDTH_MAX];
@@ -439,7 +438,7 @@ void tsi_front_tile(tsi_numeric *numeric, const tsi_front *front, tsi_index pane
     numeric->kernels->below(front, o, b, begin, end);
 }
 
-/* The inverse of a diagonal block may overflow where the block does not. */
+/* Needed because the inverse of a diagonal block may overflow where the block does not. */
 tristar_status tsi_front_check_packed(tsi_numeric *numeric, tsi_index panel, bool upper) {
   const tristar_analysis_t *an = numeric->analysis;
   const char *packed = tsi_factor_panel(numeric->factor, upper, panel);

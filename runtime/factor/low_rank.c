@@ -10,16 +10,15 @@
 #include "runtime/factor/update.h"
 #include "runtime/matrix/view.h"
 
-#define MOST_OF_LOST 0.1 /* of the errors that solves may have: probes miss some */
+#define MOST_OF_LOST 0.1 /* Of the errors that solves may have: probes miss some. */
 
-/* An entry of A before. */
+/* An entry of A before the update. */
 typedef struct kept_value {
   tsi_count entry;
   double part[2];
 } kept_value;
 
-/* What is worked with. Vectors are in the order of the final numbering, of the factor's type, one after the
- * other. */
+/* State of an update. Vectors are in final numbering, of the factor's type, one after the other. */
 typedef struct job {
   tristar_factor_t *factor;
   const tsi_rank_kernels *kernels;
@@ -28,17 +27,17 @@ typedef struct job {
   double sign;
   tsi_index terms, n;
   tsi_count kept_count;
-  kept_value *kept; /* entries of A that have changed, and one may stand here more than once */
-  char *vector;     /* n for each term */
-  tsi_index *begin; /* by term: the first supernode of its path; TSI_NONE: zero */
-  bool *touched;    /* by supernode */
-  tsi_index *row;   /* n: the rows of these */
+  kept_value *kept; /* Changed entries of A; an entry may be listed more than once. */
+  char *vector;     /* n for each term. */
+  tsi_index *begin; /* By term: the first supernode of its path; TSI_NONE: zero. */
+  bool *touched;    /* By supernode. */
+  tsi_index *row;   /* n: the rows of touched supernodes. */
   tsi_index rows;
-  char *panels, *pivots; /* touched panels one after the other, and D^-1, before */
-  char *alpha;           /* by term */
+  char *panels, *pivots; /* Old values: touched panels one after the other, and D^-1. */
+  char *alpha;           /* By term. */
   char *own, *rest, *work;
-  double *size;  /* n, by final index: of bound_sizes */
-  double *sizes; /* of the rows of a panel */
+  double *size;  /* n, by final index: see bound_sizes. */
+  double *sizes; /* Of the rows of a panel. */
 } job;
 
 static size_t bytes_of(const job *j) {
@@ -51,7 +50,7 @@ static tsi_count term_begin(const job *j, tsi_index term) {
   return tsi_view_begin(j->w, term);
 }
 
-/* The entry of A at (row, column), or, *image, at (column, row), which stands for both. TSI_NONE: none. */
+/* Finds the entry of A at (row, column) or, *image, its mirror image at (column, row). TSI_NONE: none. */
 static tsi_count find_entry(const tsi_pattern *pattern, tsi_index row, tsi_index column, bool *image) {
   const tsi_index line = pattern->by_rows ? row : column, other = pattern->by_rows ? column : row;
   tsi_count p = tsi_pattern_find(pattern, line, other);
@@ -61,7 +60,7 @@ static tsi_count find_entry(const tsi_pattern *pattern, tsi_index row, tsi_index
   return tsi_pattern_find(pattern, other, line);
 }
 
-/* Does a pair of entries of one term count? Of a symmetric kind one of two does. */
+/* Does a pair of entries of one term count? For a symmetric kind only one of two mirror images does. */
 static bool counts(const tsi_pattern *pattern, tsi_index row, tsi_index column) {
   return pattern->symmetry == TRISTAR_GENERAL || row >= column;
 }
@@ -137,7 +136,7 @@ static tsi_rank_panel panel_of(const job *j, tsi_index p) {
   };
 }
 
-/* The final row of row k of the panel: its own w ones in the order of pivots, then those below. */
+/* Final row of row k of the panel: first its own w rows in the order of pivots, then the rows below. */
 static tsi_index row_of(const job *j, tsi_index p, tsi_index k) {
   const tristar_factor_t *factor = j->factor;
   const tsi_panels *panels = factor->analysis->panels;
@@ -147,7 +146,7 @@ static tsi_index row_of(const job *j, tsi_index p, tsi_index k) {
   return column < end ? column : symbolic->rows[symbolic->row_ptr[s] + column - end];
 }
 
-/* Copies the panel's rows of a vector, or (back) writes those below back. */
+/* Copies the panel's rows of a vector, or (back) copies the rows below the panel back. */
 static void take_rows(const job *j, tsi_index p, const char *vector) {
   const size_t bytes = bytes_of(j);
   const tsi_rank_panel panel = panel_of(j, p);
@@ -184,7 +183,7 @@ static void find_path(job *j, tsi_index term, tsi_index first_row) {
   for (; s != TSI_NONE && !j->touched[s]; s = symbolic->parent[s]) j->touched[s] = true;
 }
 
-/* Vectors of scaled terms, and their paths. Entries at one place are summed. */
+/* Makes the vectors of scaled terms, and their paths. Entries in the same row are summed. */
 static void make_vectors(job *j) {
   const tristar_factor_t *factor = j->factor;
   const tristar_analysis_t *an = factor->analysis;
@@ -208,10 +207,9 @@ static void make_vectors(job *j) {
       j->row[j->rows++] = k;
 }
 
-/* ---- Panels ---------------------------------------------------------------------------------------------
- */
+/* ---- Panels -------------------------------------------------------------------------------------------- */
 
-/* Copies touched panels to, or (restore) from, what is kept. */
+/* Saves the touched panels, or (restore) restores them. */
 static void keep_panels(const job *j, bool restore) {
   const tsi_panels *panels = j->factor->analysis->panels;
   const size_t all = j->factor->inverse ? 2 * (size_t)j->n * bytes_of(j) : 0;
@@ -258,10 +256,9 @@ static tristar_status add_terms(job *j) {
   return TRISTAR_OK;
 }
 
-/* ---- A look at the path ---------------------------------------------------------------------------------
- */
+/* ---- Test of the path ---------------------------------------------------------------------------------- */
 
-/* Units of rows, so that products have entries of one size: L L^T: roots of diagonal entries before. */
+/* Unit of a row, which gives the entries of products similar sizes. L L^T: root of the old diagonal entry. */
 static double unit_of(const job *j, tsi_index row) {
   const tristar_factor_t *factor = j->factor;
   const tristar_analysis_t *an = factor->analysis;
@@ -275,7 +272,7 @@ static double unit_of(const job *j, tsi_index row) {
   return part[0] > 0 ? scale * sqrt(part[0]) : 1;
 }
 
-/* y += (what touched panels stand for) x; size += what that is a sum of. */
+/* y += (product of the factors in touched panels) x; size += sum of the absolute values of its terms. */
 static void multiply(const job *j, const char *x, char *y, double *size) {
   const tsi_panels *panels = j->factor->analysis->panels;
   const char scalar = j->factor->analysis->factor_scalar;
@@ -301,7 +298,7 @@ static void multiply(const job *j, const char *x, char *y, double *size) {
   }
 }
 
-/* y += sign W (W^H x), before the terms are added. */
+/* y += sign W (W^H x). Runs before add_terms, which overwrites the vectors of W. */
 static void multiply_terms(const job *j, const char *x, char *y) {
   const tristar_analysis_t *an = j->factor->analysis;
   for (tsi_index term = 0; term < j->terms; term++) {
@@ -326,7 +323,7 @@ static void multiply_terms(const job *j, const char *x, char *y) {
   }
 }
 
-/* An entry of W, scaled. */
+/* Absolute value of a scaled entry of W. */
 static double scaled_size(const job *j, tsi_count p) {
   const double *scale = j->factor->row_scale;
   double part[2];
@@ -334,9 +331,9 @@ static double scaled_size(const job *j, tsi_count p) {
   return hypot(part[0], part[1]) * (scale ? scale[tsi_view_index(j->w, p)] : 1);
 }
 
-/* Units before the change or, where they are smaller, after it: errors that are small beside what is
- * subtracted need not be small beside what is left. Gives the largest ratio of the squares of both. left: n,
- * scratch. */
+/* Computes units of the rows before the change or, where they are smaller, after it: errors that are small
+ * beside the subtracted terms need not be small beside the rest. Returns the largest ratio of the squares of
+ * both. left: n, scratch. */
 static double find_units(const job *j, double *unit, double *left) {
   const tristar_analysis_t *an = j->factor->analysis;
   double ratio = 1;
@@ -360,7 +357,7 @@ static double find_units(const job *j, double *unit, double *left) {
   return ratio;
 }
 
-/* Rows of touched supernodes: a vector without a pattern, in these units. */
+/* Fills the rows of touched supernodes with pseudorandom numbers in these units. */
 static void fill_probe(const job *j, const double *unit, char *x) {
   const tristar_analysis_t *an = j->factor->analysis;
   uint64_t state = 1;
@@ -372,7 +369,7 @@ static void fill_probe(const job *j, const double *unit, char *x) {
   }
 }
 
-/* Sizes of the terms that rows of the product after the change consist of, about. */
+/* Estimates the sizes of the terms in the rows of the product after the change. */
 static void bound_products(const job *j, const double *unit, const char *x, double *size) {
   const tristar_analysis_t *an = j->factor->analysis;
   for (tsi_index k = 0; k < j->rows; k++) size[j->row[k]] = unit[j->row[k]];
@@ -391,7 +388,7 @@ static void bound_products(const job *j, const double *unit, const char *x, doub
   }
 }
 
-/* The largest difference of both products, relative to these sizes. */
+/* Largest difference of the two products, relative to these sizes. */
 static double compare(const job *j, const double *size, const char *wanted, const char *found) {
   const char scalar = j->factor->analysis->factor_scalar;
   double error = 0;
@@ -401,13 +398,13 @@ static double compare(const job *j, const double *size, const char *wanted, cons
     tsi_scalar_read(scalar, wanted, (size_t)row, a);
     tsi_scalar_read(scalar, found, (size_t)row, b);
     const double off = hypot(a[0] - b[0], a[1] - b[1]) / size[row];
-    if (!(off <= error)) error = off; /* NaN stays */
+    if (!(off <= error)) error = off; /* NaN stays. */
     if (isnan(off)) return off;
   }
   return error;
 }
 
-/* ---- All of it ----------------------------------------------------------------------------------------- */
+/* ---- The update ---------------------------------------------------------------------------------------- */
 
 static tristar_status check(const tristar_factor_t *factor, const tristar_view *w) {
   tsi_env *env = &factor->ts->env;
@@ -463,7 +460,7 @@ static tristar_status allocate_panels(job *j) {
   return j->factor->inverse ? TSI_ALLOC_SIZED_IN(j, j->pivots, 2 * (size_t)j->n, bytes_of(j)) : TRISTAR_OK;
 }
 
-/* At least the sizes of the entries of scaled columns, which were about one before. L L^T: the diagonal
+/* Computes upper bounds of the entries of scaled columns, which were about one before. L L^T: the diagonal
  * entry. */
 static void bound_sizes(const job *j) {
   const tristar_analysis_t *an = j->factor->analysis;
@@ -480,7 +477,7 @@ static void bound_sizes(const job *j) {
   }
 }
 
-/* The size of the pivot of column k of a panel, as tsi_pivoting has it. */
+/* Size of the pivot of column k of a panel, as in tsi_pivoting. */
 static double pivot_size(const job *j, const tsi_rank_panel *panel, tsi_index k) {
   const char scalar = j->factor->analysis->factor_scalar;
   double a[2], b[2], c[2];
@@ -494,7 +491,7 @@ static double pivot_size(const job *j, const tsi_rank_panel *panel, tsi_index k)
   }
   tsi_scalar_read(scalar, panel->pivots, 2 * (size_t)k, a);
   tsi_scalar_read(scalar, panel->pivots, 2 * (size_t)k + 1, b);
-  if (b[0] == 0 && b[1] == 0 && k > 0) { /* the second column of a pivot of order 2? */
+  if (b[0] == 0 && b[1] == 0 && k > 0) { /* The second column of a pivot of order 2? */
     tsi_scalar_read(scalar, panel->pivots, 2 * (size_t)k - 1, b);
     if (b[0] != 0 || b[1] != 0) return pivot_size(j, panel, k - 1);
   }
@@ -520,7 +517,7 @@ static void note_pivots(const job *j, tsi_index p, const tsi_rank_panel *panel) 
   }
 }
 
-/* Figures of touched panels; those that were found before count, too. */
+/* Updates the statistics with touched panels. Earlier values still count. */
 static void note_figures(const job *j) {
   tristar_factor_t *factor = j->factor;
   const tristar_analysis_t *an = factor->analysis;
@@ -545,15 +542,15 @@ static void count(const job *j, tristar_update_result *result) {
   }
 }
 
-/* The unit of a row of the user, once the values are those of the sum. */
+/* Unit of a row of the user, after the values were changed. */
 static double user_unit(const job *j, tsi_index user) {
   const double *scale = j->factor->row_scale;
   return unit_of(j, j->factor->analysis->in_place[user]) / (scale ? scale[user] : 1);
 }
 
-/* By how much rounding errors exceed those of a factorization where terms cancel entries: the factor has
- * errors of the terms in the place of what is left. They count in rows that have smaller units than the
- * columns. */
+/* Estimates by how much rounding errors exceed the errors of a factorization. Where terms cancel entries, the
+ * factor has errors relative to the terms, not to the rest. They matter in rows that have smaller units than
+ * the columns. */
 static double measure_cancelled(const job *j) {
   const tristar_factor_t *factor = j->factor;
   const tsi_pattern *pattern = factor->analysis->pattern;
@@ -575,7 +572,7 @@ static double measure_cancelled(const job *j) {
   return largest;
 }
 
-/* The values are those of the sum, or, after a failure, those before. Nobody cancels that. */
+/* Factors the new values. After a failure, factors the old ones again; this cannot be cancelled. */
 static tristar_status factor_whole(job *j, tristar_update_result *result) {
   tristar_factor_t *factor = j->factor;
   tsi_failure first;
@@ -593,7 +590,8 @@ static tristar_status factor_whole(job *j, tristar_update_result *result) {
   return restored == TRISTAR_OK ? tsi_failure_tell(&factor->ts->env, &first) : restored;
 }
 
-/* How much larger terms are after the change, beside those before and what they are to be. */
+/* Growth of the terms by the change: their sizes after it, relative to the sizes before and the expected
+ * ones. */
 static double measure_growth(const job *j, const double *size, const double *before, const double *after) {
   double growth = 1;
   for (tsi_index k = 0; k < j->rows && j->factor->inverse; k++) {
@@ -607,13 +605,14 @@ static double epsilon_of(const tristar_factor_t *factor) {
   return tsi_sparse_kernels_select(factor->analysis->factor_scalar)->epsilon;
 }
 
-/* Are errors of so many epsilons below what solves without refinement may have? */
+/* Are errors of so many epsilons below the limit for solves without refinement? */
 static bool is_small(const tristar_factor_t *factor, double epsilons) {
   return epsilons <= MOST_OF_LOST * pow(epsilon_of(factor), -1.0 / 3);
 }
 
-/* fine: errors, with those that earlier terms have left, and those that solves have as pivots have become
- * small, are below what solves without refinement may have (tsi_factor_loses_digits). */
+/* Changes the path. *fine: errors are below the limit for solves without refinement
+ * (tsi_factor_loses_digits). They include the errors of earlier terms, and of solves with pivots that have
+ * become small. */
 static tristar_status change_path(job *j, bool *fine) {
   tristar_factor_t *factor = j->factor;
   const size_t n = (size_t)j->n, all = n * bytes_of(j);
@@ -638,7 +637,7 @@ static tristar_status change_path(job *j, bool *fine) {
   return TRISTAR_OK;
 }
 
-/* Figures of the changed path, and a verdict. */
+/* Updates the statistics of the changed path, and calls the verdict. */
 static tristar_status judge_path(job *j, bool *fine) {
   tristar_factor_t *factor = j->factor;
   tsi_update_forget(factor->update);
@@ -664,7 +663,7 @@ static tristar_status run(job *j, tristar_update_result *result) {
   count(j, result);
   keep_panels(j, false);
   const tristar_status status = change_path(j, &fine);
-  /* where terms are added, a pivot fails by overflow alone: a factorization gives the status */
+  /* If terms are added, a pivot fails only by overflow: a factorization returns the right status. */
   const bool anew = status == TRISTAR_ERR_NOT_POSITIVE_DEFINITE && (factor->inverse != NULL || j->sign > 0);
   if (status != TRISTAR_OK || !fine) keep_panels(j, true);
   if (status != TRISTAR_OK && !anew) return status;
