@@ -1,4 +1,5 @@
-/* What several examples share: errors, memory, the clock, numbers on the command line, sums of bits.
+/* Helpers shared by several examples: errors, memory, the clock, numbers on the command line, checksums of
+ * bits.
  *
  * Reads   its arguments.   Writes  messages to stderr.
  *
@@ -17,7 +18,7 @@ static inline void example_die(const char *what, const char *why) {
   exit(EXIT_FAILURE);
 }
 
-/* Ends the program, with TriStar's message, unless status is TRISTAR_OK. */
+/* Ends the program with TriStar's message, unless status is TRISTAR_OK. */
 static inline void example_check(tristar_t *ts, tristar_status status) {
   char message[512] = "";
   if (status == TRISTAR_OK) return;
@@ -37,7 +38,7 @@ static inline double example_seconds(void) {
   return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }
 
-/* A whole number from least to most on the command line. */
+/* Reads an integer from least to most from the command line. */
 static inline int example_number(const char *text, int least, int most) {
   char *end;
   const long number = strtol(text, &end, 10);

@@ -1,6 +1,6 @@
-/* An ensemble: heat flows through a plate whose conductivity is known only roughly. The same plate is solved
- * with many random conductivities, all at once: the matrices have one pattern. The program prints the mean
- * temperature of the middle of the plate and how far it varies.
+/* An ensemble: heat flows through a plate whose conductivity is uncertain. The plate is solved with many
+ * random conductivities, all at once: the matrices have one pattern. The program prints the mean temperature
+ * of the middle of the plate and its variation.
  *
  *   example_batch [SAMPLES]
  *
@@ -64,7 +64,7 @@ int main(int argc, char **argv) {
     for (int i = 0; i < N; i++) c[i] = 0.5 + uniform(&state);
     assemble(c, ptr, column, values + (size_t)s * (size_t)entries);
   }
-  /* one right-hand side for all of them: its stride is 0 */
+  /* One right-hand side for all of them: its stride is 0. */
   example_check(ts, tristar_batch_factor_solve(batch, samples, values, entries, TRISTAR_N, 1, b, N, 0, u, N,
                                                N, error, NULL));
   for (int s = 0; s < samples; s++) {

@@ -1,9 +1,9 @@
-/* Several threads solve with one plan, as the requests of a server do. With fuse_columns, solves that wait
- * for each other share passes over the factor:
+/* Several threads solve with one plan, like the requests of a server. With fuse_columns, solves that wait for
+ * each other share passes over the factor:
  *
  *   example_callers [K [CALLERS [SOLVES]]]      a 3D Poisson matrix of K^3 rows
  *
- * Prints how many solves end in a second, and checks that all have the bits of a solve by itself. */
+ * Prints the number of solves per second, and checks that each has the bits of a separate solve. */
 #include <pthread.h>
 #include <string.h>
 #include <tristar_matrix.h>
@@ -30,7 +30,7 @@ static void *call(void *arg) {
   return NULL;
 }
 
-/* All callers solve with a plan of their own fuse_columns. */
+/* All callers solve with one plan with this value of fuse_columns. */
 static void run(tristar_t *ts, tristar_factor_t *factor, int64_t n, int callers, int solves, int fuse) {
   tristar_plan_options options;
   tristar_plan_t *plan;

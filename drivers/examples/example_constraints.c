@@ -1,8 +1,8 @@
-/* Constraints: points that springs connect with their neighbours, and groups of points whose mean
- * displacement is zero, are a saddle point system [K B; B^T 0]. The diagonal entry of a constraint is zero.
- * The program prescribes an order of elimination that begins with the constraints. Static pivots are then
- * perturbed. Delayed pivots are eliminated later, with rows that serve. New stiffnesses keep the order that
- * was found, and the plan. */
+/* Constraints: points are connected by springs, and the mean displacement of groups of points is zero. This
+ * is a saddle point system [K B; B^T 0], in which the diagonal entry of a constraint is zero. The program
+ * prescribes an order of elimination that begins with the constraints. Static pivots are then perturbed.
+ * Delayed pivots are eliminated later, with suitable rows. New stiffnesses keep the order that was found, and
+ * the plan. */
 #include "example.h"
 #include "tristar_stats.h"
 
@@ -22,7 +22,7 @@ static tristar_view make_system(double stiffness, int *ptr, int *row, double *va
   return (tristar_view){TRISTAR_CSC, TRISTAR_SYMMETRIC, TRISTAR_DOUBLE, N, N, ptr, row, value, 32, 32, 0};
 }
 
-/* The backward error of x, which no refinement has improved. */
+/* The backward error of x without refinement. */
 static double solve(tristar_t *ts, const tristar_factor_t *factor, tristar_plan_t *plan) {
   static double b[N], x[N];
   double error;
@@ -75,5 +75,5 @@ int main(void) {
     tristar_analysis_destroy(&analysis);
   }
   tristar_destroy(&ts);
-  return stats.perturbed_pivots == 0 && worst < 1e-12 ? 0 : 1; /* of delayed pivots */
+  return stats.perturbed_pivots == 0 && worst < 1e-12 ? 0 : 1; /* Of delayed pivots. */
 }

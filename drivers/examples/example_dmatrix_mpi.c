@@ -1,30 +1,30 @@
-/* Conjugate gradients on many processes, where no rank ever has the whole matrix.
+/* Conjugate gradients on many processes, none of which ever has the whole matrix.
  *
  *   mpiexec -n P example_dmatrix_mpi [K]
  *
- * -div(c grad u) = 1 in the unit cube, u = 0 on its boundary, on K x K x K points (16), with a coefficient c
- * that is 1000 in a ball and 1 elsewhere: seven points, c between two points their harmonic mean. Each rank
- * assembles the planes z = const that are its own, block by block; TriStar finds out who needs what of whom.
+ * -div(c grad u) = 1 in the unit cube, u = 0 on its boundary, on K x K x K points (16). The coefficient c is
+ * 1000 in a ball and 1 elsewhere. The stencil has seven points; between two points c is their harmonic mean.
+ * Each rank assembles its own planes z = const, block by block. TriStar determines which ranks exchange which
+ * values.
  *
- * The system is solved with the diagonal as preconditioner, with one incomplete factorization for each rank's
+ * The system is solved with the diagonal as preconditioner, with one incomplete factorization of each rank's
  * own rows, and with a sparse approximate inverse of the whole matrix. Then c in the ball becomes smaller:
- * the matrix and the inverse take new values at the places that they have. The exit status is 1 unless all
- * converge, those of the first c to the same u. */
+ * the matrix and the inverse take new values in the same pattern. The exit status is 1 unless all solves
+ * converge, and those with the first c to the same u. */
 #include <math.h>
 #include <tristar_dmatrix_mpi.h>
 
 #include "example_mpi.h"
 
-/* The coefficient at point (x, y, z) of K^3; beyond them, as at the next one. ball: inside. */
+/* The coefficient at point (x, y, z) of K^3 or of the boundary. ball: its value in the ball. */
 static double coefficient(int k, double ball, const int place[3]) {
   double square = 0;
   for (int d = 0; d < 3; d++) square += pow((place[d] + 1.0) / (k + 1) - 0.5, 2);
   return square < 0.1 ? ball : 1;
 }
 
-/* The rows of the planes first .. end - 1, each in full: the matrix is symmetric, but nobody has to say
- * so.
- */
+/* The rows of the planes first .. end - 1, each in full: the matrix is symmetric, but need not be declared
+ * so. */
 static tristar_view assemble(int k, int first, int end, double ball) {
   const int64_t plane = (int64_t)k * k, rows = plane * (end - first), n = plane * k;
   const int64_t stride[3] = {1, k, plane};
@@ -70,7 +70,7 @@ static tristar_krylov_result solve_with(tristar_dmatrix_t *matrix, tristar_preco
   return result;
 }
 
-/* With a preconditioner of each rank's own rows. */
+/* Solves with a preconditioner of each rank's own rows. */
 static tristar_krylov_result solve(tristar_dmatrix_t *matrix, tristar_precond_kind kind, const double *b,
                                    double *u) {
   tristar_precond_options m;
@@ -79,7 +79,7 @@ static tristar_krylov_result solve(tristar_dmatrix_t *matrix, tristar_precond_ki
   tristar_precond_options_init(&m);
   m.kind = kind;
   check(tristar_dmatrix_get_diagonal(matrix, &block));
-  check(tristar_precond(ts, &block, &m, &precond)); /* local */
+  check(tristar_precond(ts, &block, &m, &precond)); /* Local. */
   const tristar_krylov_result result = solve_with(matrix, precond, block.rows, b, u);
   tristar_precond_destroy(&precond);
   return result;

@@ -1,4 +1,4 @@
-/* Eigen: TriStar in the place of SparseLU, and as preconditioner of Eigen's conjugate gradients. */
+/* Eigen: TriStar in place of SparseLU, and as preconditioner of Eigen's conjugate gradients. */
 #include <Eigen/IterativeLinearSolvers>
 #include <cstdio>
 #include <tristar_eigen.hpp>

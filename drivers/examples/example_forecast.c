@@ -1,11 +1,11 @@
 /* A program with little memory: the heat equation on a cube, solved with the factors that fit. By the
- * forecast it takes factors in double precision, or in single precision with refinement, or gives up before
- * it has spent any time. It prints what two processes would need, shows the progress of the factorization,
- * and would end at once on Ctrl-C.
+ * forecast it uses factors in double precision, or in single precision with refinement, or gives up before it
+ * spends any time. It prints the memory that two processes would need, shows the progress of the
+ * factorization, and would end at once on Ctrl-C.
  *
  *   example_forecast [K] [MEGABYTES]
  *
- * K^3 unknowns. The default limit lies between what single and double precision need. */
+ * K^3 unknowns. The default limit is between the needs of single and double precision. */
 #include <math.h>
 #include <signal.h>
 
@@ -20,7 +20,7 @@ static void interrupt(int number) {
   interrupted = 1;
 }
 
-/* The largest share that the factorization has reported. */
+/* The largest share reported by the factorization. */
 static int follow(void *arg, const tristar_progress_point *point) {
   double *share = arg;
   if (point->phase == TRISTAR_PHASE_FACTOR && point->share > *share) *share = point->share;
@@ -62,7 +62,7 @@ static tristar_forecast analyze(tristar_t *ts, const tristar_view *a, int single
   return forecast;
 }
 
-/* What each of two processes would need of a factor that they make together (tristar_mpi.h). */
+/* Prints the memory of each of two processes for a factor that they compute together (tristar_mpi.h). */
 static void forecast_two_processes(tristar_t *ts, tristar_analysis_t *analysis) {
   tristar_layout layout;
   tristar_ranks_forecast ranks;

@@ -1,5 +1,5 @@
-! Fortran on many processes: the Laplacian of a square, each rank with its rows, factored by all and solved ten times; then a
-! Krylov method with the same matrix.
+! Fortran on many processes: each rank has its rows of the Laplacian of a square. All ranks factor it and solve ten times; then
+! a Krylov method uses the same matrix.
 program example_fortran_mpi
   use mpi
   use tristar_mpi
@@ -22,7 +22,7 @@ program example_fortran_mpi
   rows = (rank + 1) * n / ranks - first
   call laplacian()
   call tristar_init(config)
-  call check(tristar_mpi_share_cores(MPI_COMM_WORLD, config)) ! each rank its part of the cores
+  call check(tristar_mpi_share_cores(MPI_COMM_WORLD, config)) ! each rank has its part of the cores
   call check(tristar_create(config, ts))
   view = tristar_view_csr(rows, ptr, column, values)
   view%cols = n

@@ -2,8 +2,8 @@
  * medium whose coefficient jumps and spans six orders of magnitude.
  *
  * example_fsai [K]: on K x K x K cells (default 12). Prints iterations, density and times with Jacobi, with
- * static and with adaptive patterns, and with one that is computed in single precision; ends with status 1 if
- * one does not converge. */
+ * static and adaptive patterns, and with an inverse in single precision. Ends with status 1 if one does not
+ * converge. */
 #include <inttypes.h>
 #include <tristar_krylov.h>
 #include <tristar_matrix.h>

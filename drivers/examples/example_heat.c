@@ -1,5 +1,6 @@
-/* A time stepper that overlaps: while step k is solved, tasks assemble what of step k + 1 does not depend on
- * it (sources, data on the border) and write the snapshot of step k - 1. See example_heat.h for the equation.
+/* A time stepper that overlaps: while step k is solved, tasks assemble the part of step k + 1 that does not
+ * depend on it (sources, data on the border) and write the snapshot of step k - 1. See example_heat.h for the
+ * equation.
  *
  *   example_heat [--serial] [--whole] [--compare] [--gantt FILE] [N [STEPS]]
  *
@@ -7,19 +8,18 @@
  *
  * Each step consists of
  *
- *   source    f_k, in BLOCKS tasks        waits for nothing but a free buffer
+ *   source    f_k, in BLOCKS tasks        waits only for a free buffer
  *   sum       b = u_(k-1) + f_k           waits for the source and for step k - 1
  *   solve     u_k = (I + dt K)^-1 b       tristar_solve_insert; the factor is the same in all steps
  *   output    statistics, compression and writing of u_k, in the order of the steps
  *
- * f and u have two buffers each; StarPU derives from the handles what waits for what. --serial does one part
+ * f and u have two buffers each; StarPU derives the dependencies from the handles. --serial runs one part
  * after the other instead, each on all cores as far as it is parallel, with synchronous solves. Without it
- * both are done and must give the same bits. --compare tells the times of both. --gantt draws the tasks of
- * some steps. The exit status is 1 also if errors are larger, or fall more slowly with finer grids, than they
- * should.
+ * both are run and must give the same bits. --compare prints the times of both. --gantt draws the tasks of
+ * some steps. The exit status is 1 also if errors are too large, or decrease too slowly with finer grids.
  *
- * How much overlapping saves depends on how much of the parts can use all cores alone. --whole assembles each
- * source in one task, as in a program whose assembly is sequential. */
+ * The time saved by overlapping depends on how much of the parts can use all cores alone. --whole assembles
+ * each source in one task, as in a program whose assembly is sequential. */
 #include "example_heat.h"
 #include "example_tasks.h"
 #include "example_watch.h"
@@ -35,8 +35,8 @@ typedef struct simulation {
   double *u[2], *f[2], *b;
   heat_film film;
   starpu_data_handle_t hu[2], hf[2][BLOCKS], hb, hfilm;
-  int whole;             /* one task for each source */
-  double seconds[PARTS]; /* of the parts, if they are done one after the other */
+  int whole;             /* One task for each source. */
+  double seconds[PARTS]; /* Of the parts, if they run one after the other. */
 } simulation;
 
 static tristar_t *ts;
@@ -120,7 +120,7 @@ static void submit_sum(simulation *s, int k) {
 static void submit_solve(simulation *s, int k) {
   tristar_insert_options options;
   tristar_insert_options_init(&options);
-  options.in_flight = 2; /* no more steps than this are submitted ahead */
+  options.in_flight = 2; /* Largest number of steps submitted ahead. */
   check(tristar_solve_insert_with(s->plan, &options, s->hb, s->hu[k % 2]));
 }
 static void submit_output(simulation *s, int k) {
@@ -130,7 +130,7 @@ static void submit_output(simulation *s, int k) {
 
 /* ---- All steps ----------------------------------------------------------------------------------------- */
 
-/* Gives the seconds. */
+/* Returns the seconds. */
 static double run_overlapped(simulation *s) {
   const double begin = example_seconds();
   submit_source(s, 1);
@@ -142,7 +142,7 @@ static double run_overlapped(simulation *s) {
   }
   example_call(starpu_task_wait_for_all());
   const double seconds = example_seconds() - begin;
-  check(tristar_plan_wait(s->plan)); /* tells whether all solves have succeeded */
+  check(tristar_plan_wait(s->plan)); /* Reports whether all solves have succeeded. */
   return seconds;
 }
 
@@ -195,7 +195,7 @@ static void create(simulation *s, int n, int steps) {
   starpu_variable_data_register(&s->hfilm, STARPU_MAIN_RAM, (uintptr_t)&s->film, sizeof s->film);
 }
 
-/* Back to time 0, with a film of its own. */
+/* Restarts at time 0, with a new film. */
 static void restart(simulation *s) {
   example_call(starpu_data_acquire(s->hu[0], STARPU_W));
   heat_begin(&s->p, 0, s->p.n, s->u[0]);
@@ -205,7 +205,7 @@ static void restart(simulation *s) {
   starpu_data_release(s->hfilm);
 }
 
-/* What has come out; the film is closed. */
+/* Returns the film after closing it. */
 static heat_film finish(simulation *s, const char *how) {
   example_call(starpu_data_acquire(s->hfilm, STARPU_RW));
   const heat_film film = s->film;
@@ -232,7 +232,7 @@ static void destroy(simulation *s) {
 
 /* ---- The program --------------------------------------------------------------------------------------- */
 
-/* The error at the end on a small grid. */
+/* Error at the end on a small grid. */
 static double small_error(int n, int steps) {
   simulation s;
   create(&s, n, steps);
@@ -284,7 +284,8 @@ static int earlier(const void *a, const void *b) {
   return (x > y) - (x < y);
 }
 
-/* Three steps in the middle, if there are as many: from sum to sum. begin: of the first step. */
+/* Draws three steps in the middle, from sum to sum, or fewer if there are fewer. begin: start of the first
+ * step. */
 static void draw(const simulation *s, const char *path, double begin, double seconds) {
   char text[160];
   int64_t count;
@@ -342,7 +343,7 @@ static settings read_arguments(int argc, char **argv) {
   return set;
 }
 
-/* Overlapped, after the serial run. 1: it gives the bits of that. */
+/* Runs overlapped, after the serial run. Returns 1 if both give the same bits. */
 static int overlap(simulation *s, const settings *set, const heat_film *expected) {
   restart(s);
   if (set->gantt) example_watch_begin();
@@ -364,7 +365,7 @@ static int simulate(const settings *set) {
   simulation s;
   create(&s, set->n, set->steps);
   s.whole = set->whole;
-  if (set->compare) { /* for once, so that memory and caches are in the same state in both runs */
+  if (set->compare) { /* Once before, so that memory and caches are in the same state in both runs. */
     restart(&s);
     run_serially(&s);
     finish(&s, "first run");
@@ -386,7 +387,7 @@ int main(int argc, char **argv) {
   example_call(starpu_conf_init(&conf));
   if (set.gantt) example_watch(&conf);
   example_call(starpu_init(&conf));
-  check(tristar_create(NULL, &ts)); /* uses the StarPU that runs */
+  check(tristar_create(NULL, &ts)); /* Uses the running StarPU. */
   int good = converges();
   if (!simulate(&set)) good = 0;
   tristar_destroy(&ts);

@@ -1,13 +1,13 @@
-/* The work of a time step of example_heat.c, which knows nothing of tasks.
+/* The computations of a time step of example_heat.c, without tasks.
  *
- * The heat equation u' = u_xx + u_yy + q on the unit square, u given on its border: n x n inner points,
+ * The heat equation u' = u_xx + u_yy + q on the unit square, with u given on its border: n x n inner points,
  * central differences; backward Euler in time:
  *
- *   (I + dt K) u_k = u_(k-1) + f_k,    f_k = dt (q(t_k) + what K takes from the border)
+ *   (I + dt K) u_k = u_(k-1) + f_k,    f_k = dt (q(t_k) + boundary terms of K)
  *
  * q is such that u is a hot spot that moves on a circle, so that errors are known.
  *
- * Reads and writes what it is given. Point (i, j), i upwards, is number i n + j. */
+ * Reads and writes its arguments. Point (i, j), with i upwards, has number i n + j. */
 #ifndef TSI_DRIVERS_EXAMPLES_EXAMPLE_HEAT_H
 #define TSI_DRIVERS_EXAMPLES_EXAMPLE_HEAT_H
 
@@ -16,8 +16,8 @@
 
 #include "example.h"
 
-#define HEAT_TIME 0.2                /* the end of the simulation */
-#define HEAT_QUANTUM (1.0 / 0xfffff) /* of the range of a snapshot */
+#define HEAT_TIME 0.2                /* End of the simulation. */
+#define HEAT_QUANTUM (1.0 / 0xfffff) /* Of the range of a snapshot. */
 
 typedef struct heat {
   int n, steps;
@@ -33,8 +33,8 @@ static inline int64_t heat_points(const heat *p) {
 
 /* ---- The exact solution, its source, and the right-hand side ------------------------------------------- */
 
-typedef struct heat_spot { /* at a time */
-  double x, y, dx, dy;     /* its centre, and its velocity */
+typedef struct heat_spot { /* At a time. */
+  double x, y, dx, dy;     /* Its centre, and its velocity. */
 } heat_spot;
 
 static inline heat_spot heat_spot_at(double t) {
@@ -55,8 +55,8 @@ static inline double heat_source(const heat_spot *s, double x, double y) {
          (2 * (a * s->dx + b * s->dy) / HEAT_WIDTH - (4 * square - 4) / (HEAT_WIDTH * HEAT_WIDTH));
 }
 
-/* Rows from .. to - 1 of f at time t. The source is integrated over the cell around each point, by Gauss
- * points. f begins with the first of these rows. */
+/* Computes rows from .. to - 1 of f at time t. The source is integrated over the cell around each point, by
+ * Gauss points. f begins with the first of these rows. */
 static inline void heat_assemble(const heat *p, double t, int from, int to, double *f) {
   const heat_spot spot = heat_spot_at(t);
   const double g = p->h / (2 * sqrt(3)), border = p->dt / (p->h * p->h);
@@ -74,7 +74,7 @@ static inline void heat_assemble(const heat *p, double t, int from, int to, doub
     }
 }
 
-/* Rows from .. to - 1 of u at time 0. u begins with the first of these rows. */
+/* Computes rows from .. to - 1 of u at time 0. u begins with the first of these rows. */
 static inline void heat_begin(const heat *p, int from, int to, double *u) {
   const heat_spot spot = heat_spot_at(0);
   for (int i = from; i < to; i++)
@@ -82,7 +82,7 @@ static inline void heat_begin(const heat *p, int from, int to, double *u) {
       u[(int64_t)(i - from) * p->n + j] = heat_exact(&spot, (j + 1) * p->h, (i + 1) * p->h);
 }
 
-/* The largest error of such rows at time t; NaN if there is one. */
+/* Largest error of such rows at time t; NaN if any error is NaN. */
 static inline double heat_error(const heat *p, double t, int from, int to, const double *u) {
   const heat_spot spot = heat_spot_at(t);
   double error = 0;
@@ -96,7 +96,7 @@ static inline double heat_error(const heat *p, double t, int from, int to, const
   return error;
 }
 
-/* The lower triangle of I + dt K, column by column. The arrays are to be freed. */
+/* The lower triangle of I + dt K, column by column. The caller frees the arrays. */
 static inline tristar_view heat_matrix(const heat *p, int64_t **ptr, int32_t **row, double **value) {
   const int64_t count = heat_points(p);
   const double c = p->dt / (p->h * p->h);
@@ -116,20 +116,20 @@ static inline tristar_view heat_matrix(const heat *p, int64_t **ptr, int32_t **r
 
 /* ---- Snapshots ----------------------------------------------------------------------------------------- */
 
-/* Compressed snapshots, one after the other, and figures about them. */
+/* Compressed snapshots, one after the other, and statistics about them. */
 typedef struct heat_film {
   FILE *file;
-  unsigned char *buffer; /* of a compressed snapshot */
-  int32_t *rows;         /* two rows of numbers */
-  int64_t bytes;         /* written so far */
-  uint64_t bits;         /* a checksum of them */
-  double error;          /* of the latest snapshot: the largest of all points */
-  double content;        /* and the heat in it */
-  int failed;            /* it could not be written */
+  unsigned char *buffer; /* Of a compressed snapshot. */
+  int32_t *rows;         /* Two rows of numbers. */
+  int64_t bytes;         /* Written so far. */
+  uint64_t bits;         /* Checksum of the bytes. */
+  double error;          /* Of the latest snapshot: the largest of all points. */
+  double content;        /* Its heat. */
+  int failed;            /* Writing failed. */
 } heat_film;
 
 static inline void heat_film_open(const heat *p, heat_film *film) {
-  *film = (heat_film){.file = tmpfile()}; /* is gone when it is closed */
+  *film = (heat_film){.file = tmpfile()}; /* Deleted when it is closed. */
   if (film->file == NULL) example_die("tmpfile", "no file for the snapshots");
   film->buffer = example_allocate((size_t)heat_points(p) + 4, 8);
   film->rows = example_allocate((size_t)p->n * 2, sizeof *film->rows);
@@ -140,9 +140,9 @@ static inline void heat_film_close(heat_film *film) {
   free(film->rows);
 }
 
-typedef struct heat_writer { /* of single bits */
+typedef struct heat_writer { /* Writer of single bits. */
   unsigned char *to;
-  uint64_t pending; /* fewer than 8 bits between calls */
+  uint64_t pending; /* Fewer than 8 bits between calls. */
   int count;
 } heat_writer;
 
@@ -155,7 +155,7 @@ static inline void heat_put(heat_writer *w, uint32_t value, int bits) {
   }
 }
 
-/* Golomb-Rice: the quotient by 2^k in unary, the rest as it is; large numbers after 16 ones. */
+/* Golomb-Rice code: the quotient by 2^k in unary, then the remainder; large numbers follow 16 ones. */
 static inline void heat_put_rice(heat_writer *w, uint32_t value, int k) {
   const uint32_t quotient = value >> k;
   if (quotient < 16) {
@@ -167,7 +167,8 @@ static inline void heat_put_rice(heat_writer *w, uint32_t value, int k) {
   }
 }
 
-/* Compresses u: whole multiples of the quantum, each foretold from its neighbours. Gives the bytes. */
+/* Compresses u: integer multiples of the quantum, each predicted from its neighbours. Returns the number of
+ * bytes. */
 static inline size_t heat_compress(const heat *p, const double *u, double least, double most,
                                    heat_film *film) {
   heat_writer w = {film->buffer, 0, 0};
@@ -186,13 +187,13 @@ static inline size_t heat_compress(const heat *p, const double *u, double least,
       heat_put_rice(&w, number, k);
     }
     for (k = 0; k < 20 && (uint64_t)p->n << k < sum; k++) {
-    } /* for the next row: near log2 of the mean */
+    } /* For the next row: near log2 of the mean. */
   }
   heat_put(&w, 0, 8 - w.count % 8);
   return (size_t)(w.to - film->buffer);
 }
 
-/* Statistics and error of u at time t; writes the compressed snapshot. */
+/* Computes statistics and error of u at time t; writes the compressed snapshot. */
 static inline void heat_film_add(const heat *p, double t, const double *u, heat_film *film) {
   double least = u[0], most = u[0], sum = 0;
   for (int64_t k = 0; k < heat_points(p); k++) {
@@ -202,7 +203,7 @@ static inline void heat_film_add(const heat *p, double t, const double *u, heat_
   }
   film->error = heat_error(p, t, 0, p->n, u);
   film->content = sum * p->h * p->h;
-  if (!(film->error < 1)) return; /* nothing worth a snapshot */
+  if (!(film->error < 1)) return; /* Not worth a snapshot. */
   const double head[4] = {t, least, most, film->content};
   const size_t bytes = heat_compress(p, u, least, most, film);
   if (fwrite(head, sizeof head, 1, film->file) != 1 || fwrite(film->buffer, 1, bytes, film->file) != bytes)

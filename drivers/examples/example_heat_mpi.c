@@ -1,17 +1,17 @@
-/* The time stepper of example_heat.c on many processes: every rank assembles its rows of the matrix and of
- * the right-hand sides, and keeps its rows of the solution; solves are inserted among its tasks.
+/* The time stepper of example_heat.c on many processes. Every rank assembles its rows of the matrix and of
+ * the right-hand sides, and keeps its rows of the solution. Solves are inserted among its tasks.
  *
  *   mpiexec -n P example_heat_mpi [N [STEPS]]
  *
  * N x N points (200), STEPS steps (20), see example_heat.h. The matrix is gathered on rank 0, factored there,
- * and spread over all ranks, which then solve together. On each rank the tasks of a step are
+ * and distributed over all ranks, which then solve together. On each rank the tasks of a step are
  *
- *   source    f_k                         waits for nothing but a free buffer
+ *   source    f_k                         waits only for a free buffer
  *   sum       b = u_(k-1) + f_k           waits for the source and for step k - 1
  *   solve     u_k = (I + dt K)^-1 b       tristar_distributed_insert
  *
- * Then the steps are done once more, one part after the other, with tristar_distributed_solve. The exit
- * status is 1 unless both give the same bits, and an error that is small enough. */
+ * Then the steps are repeated, one part after the other, with tristar_distributed_solve. The exit status is 1
+ * unless both give the same bits, and a sufficiently small error. */
 #include <tristar_starpu_mpi.h>
 
 #include <starpu_mpi.h>
@@ -22,11 +22,11 @@
 
 typedef struct simulation {
   heat p;
-  int from, to;          /* rows of the grid of this rank */
-  int64_t first, points; /* of this rank */
+  int from, to;          /* Rows of the grid of this rank. */
+  int64_t first, points; /* Of this rank. */
   tristar_distributed_t *solver;
   double *u, *f[2], *b;
-  starpu_data_handle_t hf[2], *hu, *hb; /* hu, hb: of all ranks */
+  starpu_data_handle_t hf[2], *hu, *hb; /* hu, hb: of all ranks. */
 } simulation;
 
 static int first_row(const simulation *s, int of) {
@@ -35,7 +35,7 @@ static int first_row(const simulation *s, int of) {
 
 /* ---- The matrix ---------------------------------------------------------------------------------------- */
 
-/* This rank's rows of the lower triangle of I + dt K, row by row. The arrays are to be freed. */
+/* This rank's rows of the lower triangle of I + dt K, row by row. The caller frees the arrays. */
 static tristar_view assemble_rows(const simulation *s, int64_t **ptr, int32_t **column, double **value) {
   const double c = s->p.dt / (s->p.h * s->p.h);
   int64_t q = 0;
@@ -62,7 +62,7 @@ static tristar_view assemble_rows(const simulation *s, int64_t **ptr, int32_t **
                         0};
 }
 
-/* Rows of all ranks, to an analysis on rank 0, to a factor of which each rank has its share. */
+/* Gathers the rows of all ranks, analyzes on rank 0, and makes a factor of which each rank has its share. */
 static void make_solver(simulation *s) {
   int64_t *ptr;
   int32_t *column;
@@ -119,7 +119,7 @@ static void submit_source(simulation *s, int step) {
                                   STARPU_VALUE, &step, sizeof step, 0));
 }
 
-/* All steps; nothing waits before the end. */
+/* Runs all steps; nothing waits before the end. */
 static void run_tasks(simulation *s) {
   submit_source(s, 1);
   for (int k = 1; k <= s->p.steps; k++) {
@@ -132,7 +132,7 @@ static void run_tasks(simulation *s) {
   example_call(starpu_task_wait_for_all());
 }
 
-/* The same, one after the other. */
+/* Runs them one after the other. */
 static void run_serially(simulation *s) {
   example_call(starpu_data_acquire(s->hu[rank], STARPU_RW));
   for (int k = 1; k <= s->p.steps; k++) {
@@ -145,7 +145,7 @@ static void run_serially(simulation *s) {
 
 /* ---- The program --------------------------------------------------------------------------------------- */
 
-/* A vector with a piece on each rank; array: this rank's. */
+/* Handles of a vector with a piece on each rank; array: this rank's piece. */
 static starpu_data_handle_t *spread_vector(const simulation *s, double *array, int tag) {
   starpu_data_handle_t *handle = example_allocate((size_t)ranks, sizeof *handle);
   for (int r = 0; r < ranks; r++) {
@@ -185,7 +185,7 @@ static void create(simulation *s, int n, int steps) {
     s->f[i] = example_allocate((size_t)s->points, sizeof *s->f[i]);
     s->hf[i] = example_vector(s->f[i], s->points);
   }
-  check(tristar_distributed_set_rows(s->solver, s->first, s->points)); /* of tristar_distributed_solve */
+  check(tristar_distributed_set_rows(s->solver, s->first, s->points)); /* For tristar_distributed_solve. */
 }
 
 static void destroy(simulation *s) {
@@ -218,7 +218,7 @@ static int simulate(int n, int steps) {
   }
   const double mine = heat_error(&s.p, HEAT_TIME, s.from, s.to, s.u);
   const int good[2] = {memcmp(first, s.u, (size_t)s.points * sizeof *first) == 0,
-                       mine < 2 * (s.p.dt + s.p.h * s.p.h)}; /* a NaN is not */
+                       mine < 2 * (s.p.dt + s.p.h * s.p.h)}; /* False for NaN. */
   int all[2];
   double error;
   MPI_Allreduce(good, all, 2, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
@@ -236,12 +236,12 @@ int main(int argc, char **argv) {
   int level;
   tristar_config config;
   struct starpu_conf conf;
-  MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &level); /* TriStar and StarPU-MPI both send messages */
+  MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &level); /* TriStar and StarPU-MPI both send messages. */
   if (argc > 3) example_die(argv[0], "[N [STEPS]]");
   const int n = argc > 1 ? example_number(argv[1], 1, 10000) : 200;
   const int steps = argc > 2 ? example_number(argv[2], 1, 1000000) : 20;
   tristar_config_init(&config);
-  check(tristar_mpi_share_cores(MPI_COMM_WORLD, &config)); /* the cores for this rank's workers */
+  check(tristar_mpi_share_cores(MPI_COMM_WORLD, &config)); /* Cores for this rank's workers. */
   example_call(starpu_conf_init(&conf));
   if (config.workers > 0) conf.ncpus = config.workers;
   conf.use_explicit_workers_bindid = config.first_core >= 0;
@@ -250,7 +250,7 @@ int main(int argc, char **argv) {
         (unsigned)config.first_core + (config.workers > 0 ? w % (unsigned)config.workers : 0);
   example_call(starpu_init(&conf));
   example_call(starpu_mpi_init_comm(NULL, NULL, 0, MPI_COMM_WORLD));
-  check(tristar_create(&config, &ts)); /* uses the StarPU that runs */
+  check(tristar_create(&config, &ts)); /* Uses the running StarPU. */
   const int good = simulate(n, steps);
   tristar_destroy(&ts);
   starpu_mpi_shutdown();

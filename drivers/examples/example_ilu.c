@@ -1,5 +1,5 @@
-/* BiCGSTAB (van der Vorst 1992) on a convection-diffusion equation in two dimensions whose wind turns: each
- * step has new values at the same places, so the incomplete factors are updated, and their plans stay.
+/* BiCGSTAB (van der Vorst 1992) on a convection-diffusion equation in two dimensions with a turning wind.
+ * Each step has new values in the same pattern, so the incomplete factors are updated, and their plans stay.
  *
  * example_ilu [K]: on K x K points (default 60). Prints the iterations of each step without a preconditioner,
  * with Jacobi, with ILU of levels 0 and 2, and with ILUT; ends with status 1 if one does not converge. */
@@ -36,7 +36,7 @@ static problem make_problem(int k) {
   return p;
 }
 
-/* Diffusion, and upwind differences of a wind from that direction. */
+/* Sets diffusion, and upwind differences of a wind from that direction. */
 static void set_wind(problem *p, double angle) {
   const double east = cos(angle), north = sin(angle);
   for (int i = 0; i < p->n; i++)

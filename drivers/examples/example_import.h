@@ -1,5 +1,5 @@
-/* What the examples example_import_*.c share: the matrix that the command line names, a right-hand side,
- * times, and the comparison of two solutions. How factors are imported stands in the examples themselves.
+/* Helpers shared by example_import_*.c: the matrix named on the command line, a right-hand side, times, and
+ * the comparison of two solutions. The examples themselves show how to import factors.
  *
  * Reads   the arguments of the program: a matrix file or gen:KIND:K.
  * Writes  a short table to stdout; messages to stderr.
@@ -17,17 +17,17 @@
 #include "tristar_matrix.h"
 
 #define EXAMPLE_WORKERS 2
-#define EXAMPLE_SOLVES 11 /* solves whose median is told */
+#define EXAMPLE_SOLVES 11 /* Number of solves; their median time is printed. */
 
 typedef struct example_problem {
   tristar_t *ts;
   tristar_matrix_t *matrix;
-  tristar_view view; /* of matrix: one triangle if it is symmetric */
+  tristar_view view; /* Of matrix: one triangle if it is symmetric. */
   int n;
-  int *ptr, *row; /* the whole matrix in compressed columns, rows ascending: ptr has n + 1 entries */
+  int *ptr, *row; /* The whole matrix in compressed columns, rows ascending: ptr has n + 1 entries. */
   double *value;
-  double *b;     /* a right-hand side: random numbers in [-1, 1) */
-  double *x, *y; /* for the solution of the other library, and for that of TriStar */
+  double *b;     /* A right-hand side: random numbers in [-1, 1). */
+  double *x, *y; /* Solutions of the other library and of TriStar. */
 } example_problem;
 
 static inline int example_compare(const void *a, const void *b) {
@@ -35,19 +35,19 @@ static inline int example_compare(const void *a, const void *b) {
   return (x > y) - (x < y);
 }
 
-/* The median of EXAMPLE_SOLVES times; sorts them. */
+/* Median of EXAMPLE_SOLVES times; sorts them. */
 static inline double example_median(double *seconds) {
   qsort(seconds, EXAMPLE_SOLVES, sizeof *seconds, example_compare);
   return seconds[EXAMPLE_SOLVES / 2];
 }
 
-/* Sorts the columns of a symmetric or skew-symmetric matrix: row after row is put into the columns. */
+/* Sorts the columns of a symmetric or skew-symmetric matrix: adds row after row to the columns. */
 static inline void example_sort(example_problem *p, double mirror) {
   int *next = example_allocate((size_t)p->n + 1, sizeof *next);
   int *row = example_allocate((size_t)p->ptr[p->n], sizeof *row);
   double *value = example_allocate((size_t)p->ptr[p->n], sizeof *value);
   for (int j = 0; j < p->n; j++) next[j] = p->ptr[j];
-  for (int i = 0; i < p->n; i++) /* row i is column i, or minus column i */
+  for (int i = 0; i < p->n; i++) /* Row i is column i, or minus column i. */
     for (int q = p->ptr[i]; q < p->ptr[i + 1]; q++) {
       const int j = p->row[q];
       row[next[j]] = i, value[next[j]++] = mirror * p->value[q];
@@ -59,7 +59,7 @@ static inline void example_sort(example_problem *p, double mirror) {
   p->value = value;
 }
 
-/* Both triangles of the view, in compressed columns with plain int, as most other solvers want them. */
+/* Both triangles of the view, in compressed columns with plain int, the format of most other solvers. */
 static inline void example_expand(example_problem *p) {
   const tristar_view *a = &p->view;
   const int64_t *ptr = a->ptr;
@@ -90,8 +90,8 @@ static inline void example_expand(example_problem *p) {
   if (a->symmetry != TRISTAR_GENERAL) example_sort(p, mirror);
 }
 
-/* Creates a context, reads the matrix argv[1], or otherwise_matrix if there is none, and makes a right-hand
- * side. The context does not start StarPU yet; it will with EXAMPLE_WORKERS workers. */
+/* Creates a context, reads the matrix argv[1] or, without arguments, otherwise_matrix, and makes a right-hand
+ * side. The context does not start StarPU yet; later it starts it with EXAMPLE_WORKERS workers. */
 static inline void example_begin(example_problem *p, int argc, char **argv, const char *otherwise_matrix) {
   const char *path = argc > 1 ? argv[1] : otherwise_matrix;
   tristar_config config;
@@ -117,8 +117,8 @@ static inline void example_begin(example_problem *p, int argc, char **argv, cons
   printf("%s: %d rows, %d entries\n", path, p->n, p->ptr[p->n]);
 }
 
-/* max |r| / max (|A| |v| + |b|) of a solution v: of its residual r = b - A v, or with other = 1 of the change
- * r = A (v - x) from the other library's solution x. A NaN does not get lost, as it would in fmax. */
+/* max |r| / max (|A| |v| + |b|) of a solution v, where r is its residual b - A v or, with other = 1, the
+ * change r = A (v - x) from the other library's solution x. Unlike fmax, it keeps a NaN. */
 static inline double example_error(const example_problem *p, const double *v, int other) {
   double *r = example_allocate((size_t)p->n, sizeof *r), error = 0;
   double *size = example_allocate((size_t)p->n, sizeof *size), largest = 0;
@@ -151,9 +151,9 @@ static inline double example_solve(example_problem *p, tristar_plan_t *plan) {
   return example_median(seconds);
 }
 
-/* Prints both times (medians, in seconds) and backward errors, and how far the solutions x and y are apart.
- * Returns the exit status of the program: failure if y is not as good a solution as x, that is if A (y - x)
- * is more than a modest multiple of roundoff, or of the error of x. (y - x itself grows with the condition
+/* Prints both times (medians, in seconds), the backward errors, and the distance of the solutions x and y.
+ * Returns the exit status of the program: failure if y is worse than x. That is the case if A (y - x)
+ * exceeds a modest multiple of roundoff, or of the error of x. (y - x itself grows with the condition
  * number of A.) */
 static inline int example_end(example_problem *p, const char *library, double their_seconds,
                               double our_seconds) {
@@ -164,7 +164,7 @@ static inline int example_end(example_problem *p, const char *library, double th
          EXAMPLE_WORKERS, 1e3 * our_seconds, our_error, their_seconds / our_seconds);
   printf("the solutions are apart by the error       %.1e\n", apart);
   const int good = apart <= 1e4 * fmax(DBL_EPSILON, their_error);
-  if (!good) fprintf(stderr, "the solutions differ by more than roundoff\n"); /* or are NaN */
+  if (!good) fprintf(stderr, "the solutions differ by more than roundoff\n"); /* Or are NaN. */
   free(p->ptr);
   free(p->row);
   free(p->value);

@@ -49,7 +49,7 @@ int main(int argc, char **argv) {
   const double their_seconds = example_median(seconds);
 
   example_check(p.ts, tristar_import_cholmod(p.ts, l, &p.view, &factor));
-  cholmod_free_factor(&l, &common); /* TriStar has what it needs */
+  cholmod_free_factor(&l, &common); /* No longer needed by TriStar. */
   example_check(p.ts, tristar_plan(factor, NULL, &plan));
   const double our_seconds = example_solve(&p, plan);
 

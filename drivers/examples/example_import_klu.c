@@ -38,7 +38,7 @@ int main(int argc, char **argv) {
   example_check(p.ts, tristar_reimport_klu(factor, TRISTAR_KLU, symbolic, numeric, NULL));
   memcpy(p.x, p.b, (size_t)p.n * sizeof *p.x);
   klu_solve(symbolic, numeric, p.n, 1, p.x, &common);
-  klu_free_numeric(&numeric, &common); /* TriStar has what it needs */
+  klu_free_numeric(&numeric, &common); /* No longer needed by TriStar. */
   klu_free_symbolic(&symbolic, &common);
   const double our_seconds = example_solve(&p, plan);
 

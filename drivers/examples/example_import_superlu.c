@@ -37,7 +37,7 @@ int main(int argc, char **argv) {
   /* After dgssvx also .equed = equed[0], .R = R, .C = C. */
   tristar_superlu from = {.L = &L, .U = &U, .perm_r = perm_r, .perm_c = perm_c, .matrix = &p.view};
   example_check(p.ts, tristar_import_superlu(p.ts, &from, &factor));
-  Destroy_SuperNode_Matrix(&L); /* TriStar has what it needs */
+  Destroy_SuperNode_Matrix(&L); /* No longer needed by TriStar. */
   Destroy_CompCol_Matrix(&U);
   example_check(p.ts, tristar_plan(factor, NULL, &plan));
   const double our_seconds = example_solve(&p, plan);

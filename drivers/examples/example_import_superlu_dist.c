@@ -22,7 +22,7 @@ int main(int argc, char **argv) {
   MPI_Init(&argc, &argv);
   example_begin(&p, argc, argv, "gen:convdiff3d:14");
 
-  /* SuperLU_DIST wants rows. (From rows to columns for A^T is from columns to rows for A.) */
+  /* SuperLU_DIST reads rows. (Rows to columns for A^T is columns to rows for A.) */
   superlu_gridinit(MPI_COMM_WORLD, 1, 1, &grid);
   dCompRow_to_CompCol_dist(p.n, p.n, p.ptr[p.n], p.value, p.row, p.ptr, &values, &colind, &rowptr);
   dCreate_CompRowLoc_Matrix_dist(&A, p.n, p.n, p.ptr[p.n], p.n, 0, values, colind, rowptr, SLU_NR_loc, SLU_D,
@@ -50,7 +50,7 @@ int main(int argc, char **argv) {
   printf("pdgstrs alone        %10.3f ms a solve\n", 1e3 * example_median(sweep));
 
   example_check(p.ts, tristar_import_superlu_dist_d(p.ts, p.n, &lu, &scale_perm, &grid, &p.view, &factor));
-  dDestroy_LU(p.n, &grid, &lu); /* TriStar has what it needs */
+  dDestroy_LU(p.n, &grid, &lu); /* No longer needed by TriStar. */
   dLUstructFree(&lu);
   dScalePermstructFree(&scale_perm);
   dSolveFinalize(&options, &solve);

@@ -29,7 +29,7 @@ int main(int argc, char **argv) {
   const double their_seconds = example_median(seconds);
 
   example_check(p.ts, tristar_import_umfpack(p.ts, TRISTAR_UMFPACK_DI, numeric, &p.view, &factor));
-  umfpack_di_free_numeric(&numeric); /* TriStar has what it needs */
+  umfpack_di_free_numeric(&numeric); /* No longer needed by TriStar. */
   example_check(p.ts, tristar_plan(factor, NULL, &plan));
   const double our_seconds = example_solve(&p, plan);
 

@@ -1,6 +1,6 @@
-/* Elasticity with 3 x 3 blocks: a cube of points that springs join to their 26 neighbours, clamped at one
- * face and pulled at the other. The matrix is assembled in blocks; the library expands them. In each round
- * the most stretched springs soften, and new values of the blocks reach the same factor.
+/* Elasticity with 3 x 3 blocks: springs join each point of a cube to its 26 neighbours. The cube is clamped
+ * at one face and pulled at the other. The matrix is assembled in blocks; the library expands them. In each
+ * round the most stretched springs soften, and the same factor receives new values of the blocks.
  *
  *     |o-o-o        block (i, i) = sum of k d d^T over the springs of point i, d: the direction of a spring
  *     |oXoXo ->     block (i, j) = - k d d^T
@@ -90,7 +90,7 @@ static double imbalance(const lattice *l, const double *u, const double *load) {
   return worst;
 }
 
-/* Springs that are stretched by more than nine tenths of the largest stretch lose half of their stiffness. */
+/* Halves the stiffness of springs whose stretch exceeds nine tenths of the largest. */
 static int soften(lattice *l, const double *u) {
   double largest = 0;
   int count = 0;

@@ -1,4 +1,4 @@
-/* What the examples example_*_mpi.c share: the context and the ranks, errors, memory.
+/* Helpers shared by example_*_mpi.c: the context and the ranks, errors, memory.
  *
  * Reads   its arguments.   Writes  messages to stderr.
  *
@@ -21,7 +21,7 @@ static inline void check(tristar_status status) {
   MPI_Abort(MPI_COMM_WORLD, EXIT_FAILURE);
 }
 
-/* Zeros. */
+/* Allocates zeros. */
 static inline void *allocate(int64_t count, size_t size) {
   void *array = calloc((size_t)count + 1, size);
   if (array == NULL) MPI_Abort(MPI_COMM_WORLD, EXIT_FAILURE);
@@ -47,7 +47,7 @@ static inline int end_mpi(int good) {
   return good ? EXIT_SUCCESS : EXIT_FAILURE;
 }
 
-/* Rows of a matrix with n columns. The arrays stay the caller's. */
+/* View of rows of a matrix with n columns. The arrays stay the caller's. */
 static inline tristar_view view_rows(tristar_symmetry symmetry, int64_t rows, int64_t n, const int64_t *ptr,
                                      const int64_t *index, const double *value) {
   return (tristar_view){.format = TRISTAR_CSR,

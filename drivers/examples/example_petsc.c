@@ -1,5 +1,5 @@
-/* A program of PETSc that TriStar serves without a change: the five-point Laplacian on an n x n grid (-n),
- * solved by what the options name. With the plug-in of TriStar:
+/* A PETSc program that uses TriStar without a change: the five-point Laplacian on an n x n grid (-n), solved
+ * by the solver that the options name. With the plug-in of TriStar:
  *
  *   export PETSC_OPTIONS="-dll_prepend libtristar_petsc.so"
  *   example_petsc -pc_type cholesky -pc_factor_mat_solver_type tristar -mat_tristar_method llt -ksp_view

@@ -1,13 +1,11 @@
-/* A nonlinear problem on many processes, solved with complete factors, where no rank ever has the whole
- * matrix.
+/* A nonlinear problem on many processes, solved with complete factors; no rank ever has the whole matrix.
  *
  *   mpiexec -n P example_picard_mpi [K]
  *
- * -div((1 + u) grad u) = 1 in the unit cube, u = 0 on its boundary, on K x K x K points (12): seven points, 1
- * + u between two points their mean. Picard's iteration freezes 1 + u, solves for the next u, and goes on
- * until u stays: each time the matrix has new values on the same pattern. Each rank assembles the planes z =
- * const that are its own; the first matrix is factored, with an analysis, the others are handed to the same
- * factor.
+ * -div((1 + u) grad u) = 1 in the unit cube, u = 0 on its boundary, on K x K x K points (12). The stencil has
+ * seven points; between two points 1 + u is their mean. Picard's iteration freezes 1 + u and solves for the
+ * next u, until u stays. The matrix has new values in the same pattern each time. Each rank assembles its own
+ * planes z = const. The first matrix is analyzed and factored; the same factor receives the other ones.
  *
  * The exit status is 1 unless u stays after a few steps. */
 #include <math.h>
@@ -15,7 +13,7 @@
 
 #include "example_mpi.h"
 
-/* The planes of this rank: u has one more on either side, of the neighbours or of the boundary. */
+/* The planes of this rank. u has one more on either side, from the neighbours or the boundary. */
 typedef struct slab {
   int k, first, end;
   int64_t plane, rows;
@@ -41,7 +39,7 @@ static void free_slab(slab *s) {
   free(s->value);
 }
 
-/* The neighbours' planes next to this rank's. Every rank has a plane. */
+/* Receives the neighbours' planes next to this rank's. Every rank has a plane. */
 static void exchange(const slab *s) {
   const int before = rank > 0 ? rank - 1 : MPI_PROC_NULL, after = rank < ranks - 1 ? rank + 1 : MPI_PROC_NULL;
   const int count = (int)s->plane;
@@ -51,7 +49,7 @@ static void exchange(const slab *s) {
                after, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
 }
 
-/* The matrix for this u: lower triangle and diagonal of each row, as the matrix is symmetric. */
+/* The matrix for this u: lower triangle and diagonal of each row, because it is symmetric. */
 static tristar_dmatrix_t *assemble(const slab *s) {
   const int64_t stride[3] = {1, s->k, s->plane};
   const double *u = s->u + s->plane;
@@ -80,7 +78,8 @@ static tristar_dmatrix_t *assemble(const slab *s) {
   return matrix;
 }
 
-/* As many grids as the ranks can be halved, the rest inside each grid. */
+/* The number of grids is the largest power of two that divides the ranks. Each grid has the remaining factor
+ * of ranks. */
 static tristar_layout choose_layout(void) {
   tristar_layout layout;
   tristar_layout_init(&layout);
@@ -89,7 +88,7 @@ static tristar_layout choose_layout(void) {
   return layout;
 }
 
-/* One step; gives the largest change of u, as a part of the largest u. */
+/* One step; returns the largest change of u, relative to the largest u. */
 static double step(const slab *s, tristar_distributed_t **factor, const double *b, double *next) {
   double size[2] = {0, 0};
   exchange(s);
@@ -101,7 +100,7 @@ static double step(const slab *s, tristar_distributed_t **factor, const double *
     check(tristar_dmatrix_factor(matrix, NULL, &options, factor));
   } else
     check(tristar_dmatrix_refactor(matrix, *factor));
-  tristar_dmatrix_destroy(&matrix); /* the factor has what it needs */
+  tristar_dmatrix_destroy(&matrix); /* No longer needed by the factor. */
   check(tristar_distributed_solve(*factor, TRISTAR_N, 1, b, s->rows, next, s->rows));
   for (int64_t i = 0; i < s->rows; i++) {
     size[0] = fmax(size[0], fabs(next[i]));

@@ -1,7 +1,7 @@
 /* A factorization that outlives its program: the first run analyzes, factors and saves the plan; later runs
  * load it and solve at once. New values of the matrix need no analysis either.
  *
- * example_restart [FILE]: default example_restart.tristar; the file is there after the first run. */
+ * example_restart [FILE]: default example_restart.tristar; the first run writes the file. */
 #include <math.h>
 #include <string.h>
 
@@ -35,7 +35,7 @@ int main(int argc, char **argv) {
   const tristar_view a = make_matrix(ptr, row, value, 4.1);
   const double begin = example_seconds();
   const tristar_status status = tristar_plan_load(ts, path, &factor, &plan);
-  if (status != TRISTAR_OK) { /* the first run, or a file of another version */
+  if (status != TRISTAR_OK) { /* The first run, or a file of another version. */
     char why[512];
     tristar_get_error(ts, why, sizeof why);
     printf("no plan to load: %s\n", why);

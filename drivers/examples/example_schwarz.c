@@ -4,10 +4,10 @@
  *   example_schwarz [N [PARTS [OVERLAP]]]      defaults: 24 (N^3 points), 2 (PARTS^3 subdomains), 1
  *
  * z = sum_s R_s^T A_s^-1 R_s r, with R_s the restriction to the points of subdomain s and A_s = R_s A R_s^T.
- * For each s a task takes R_s r out of r, tristar_solve_insert solves, and one task adds the results up, in
- * the order of s, so that sums have the same bits whatever the order of execution. The main thread hands over
- * r and gets z back; it does the rest of an iteration. The same is then done with synchronous solves. The
- * exit status is 1 unless both give the same bits and a small residual. */
+ * For each s a task copies R_s r from r, and tristar_solve_insert solves. One task adds the results in the
+ * order of s, so that sums have the same bits in any order of execution. The main thread hands over r and
+ * gets z back; it does the rest of an iteration. Then the same is done with synchronous solves. The exit
+ * status is 1 unless both give the same bits and a small residual. */
 #include <math.h>
 
 #include "example_tasks.h"
@@ -15,14 +15,14 @@
 #define TOLERANCE 1e-10 /* of the residual, relative to the right-hand side */
 #define MOST_ITERATIONS 500
 
-typedef struct box { /* points from[d] .. to[d] - 1 in each direction */
+typedef struct box { /* Points from[d] .. to[d] - 1 in each direction. */
   int from[3], to[3];
 } box;
 
 typedef struct subdomain {
   box of;
   int64_t n;
-  double *r, *z; /* of its points */
+  double *r, *z; /* Of its points. */
   starpu_data_handle_t handle_of_r, handle_of_z;
   tristar_analysis_t *analysis;
   tristar_factor_t *factor;
@@ -30,7 +30,7 @@ typedef struct subdomain {
 } subdomain;
 
 typedef struct schwarz {
-  int n; /* points in each direction */
+  int n; /* Points in each direction. */
   int count;
   subdomain *part;
   double *r, *z;
@@ -49,14 +49,14 @@ static int extent(const box *of, int d) {
   return of->to[d] - of->from[d];
 }
 
-/* Copies what belongs to the subdomain from a vector of all points, */
+/* Copies the entries of the subdomain from a vector of all points. */
 static void take(const schwarz *s, const box *of, const double *all, double *local) {
   for (int k = of->from[2]; k < of->to[2]; k++)
     for (int j = of->from[1]; j < of->to[1]; j++, local += extent(of, 0))
       memcpy(local, all + ((int64_t)k * s->n + j) * s->n + of->from[0],
              (size_t)extent(of, 0) * sizeof *local);
 }
-/* and adds it to one. */
+/* Adds the entries of the subdomain to a vector of all points. */
 static void add(const schwarz *s, const box *of, const double *local, double *all) {
   for (int k = of->from[2]; k < of->to[2]; k++)
     for (int j = of->from[1]; j < of->to[1]; j++) {
@@ -88,7 +88,7 @@ static void factor_box(subdomain *p) {
   free(value);
 }
 
-/* y = A x on all points; gives x^T y. */
+/* y = A x on all points; returns x^T y. */
 static double multiply(int n, const double *x, double *y) {
   const int64_t nn = (int64_t)n * n;
   double product = 0;
@@ -139,7 +139,7 @@ static struct starpu_codelet taker = {
 static struct starpu_codelet adder = {
     .cpu_funcs = {add_task}, .nbuffers = STARPU_VARIABLE_NBUFFERS, .name = "add"};
 
-/* Submits everything; who acquires z waits for it. */
+/* Submits everything. To acquire z is to wait for it. */
 static void precondition_inserted(schwarz *s, struct starpu_data_descr *add_buffers) {
   for (int k = 0; k < s->count; k++) {
     subdomain *p = &s->part[k];
@@ -163,8 +163,8 @@ static void precondition_now(schwarz *s) {
 
 /* ---- Conjugate gradients ------------------------------------------------------------------------------- */
 
-/* Solves A u = f; gives the iterations. add_buffers: of the task that adds up; NULL: synchronous solves.
- * Between iterations r belongs to the main thread, which writes it, and so does z, which it reads. */
+/* Solves A u = f; returns the iterations. add_buffers: of the task that adds the results; NULL: synchronous
+ * solves. Between iterations r belongs to the main thread, which writes it, and so does z, which it reads. */
 static int iterate(schwarz *s, const double *f, double *u, struct starpu_data_descr *add_buffers) {
   const int64_t n = (int64_t)s->n * s->n * s->n;
   double *p = example_allocate((size_t)n, sizeof *p), *q = example_allocate((size_t)n, sizeof *q);
@@ -243,7 +243,7 @@ static void destroy(schwarz *s) {
     subdomain *p = &s->part[k];
     starpu_data_unregister(p->handle_of_r);
     starpu_data_unregister(p->handle_of_z);
-    check(tristar_plan_wait(p->plan)); /* tells whether all solves have succeeded */
+    check(tristar_plan_wait(p->plan)); /* Reports whether all solves have succeeded. */
     tristar_plan_destroy(&p->plan);
     tristar_factor_destroy(&p->factor);
     tristar_analysis_destroy(&p->analysis);
@@ -257,7 +257,7 @@ static void destroy(schwarz *s) {
   free(s->part);
 }
 
-/* Both ways; 1: they agree and are good. */
+/* Solves both ways. 1: they agree and are accurate. */
 static int solve(schwarz *s, int overlap) {
   const size_t n = (size_t)s->n * (size_t)s->n * (size_t)s->n, buffers = (size_t)s->count + 1;
   double *f = example_allocate(n, sizeof *f), *u[2];
@@ -267,7 +267,7 @@ static int solve(schwarz *s, int overlap) {
   add_buffers[0] = (struct starpu_data_descr){.handle = s->handle_of_z, .mode = STARPU_W};
   for (int k = 0; k < s->count; k++)
     add_buffers[1 + k] = (struct starpu_data_descr){.handle = s->part[k].handle_of_z, .mode = STARPU_R};
-  for (size_t k = 0; k < n; k++) f[k] = 1 + sin(0.37 * (double)k); /* a load, and something rough */
+  for (size_t k = 0; k < n; k++) f[k] = 1 + sin(0.37 * (double)k); /* A load, and a rough part. */
   for (int how = 0; how < 2; how++) {
     u[how] = example_allocate(n, sizeof *u[how]);
     const double begin = example_seconds();
@@ -293,7 +293,7 @@ int main(int argc, char **argv) {
   const int overlap = argc > 3 ? example_number(argv[3], 0, n) : 1;
   schwarz s;
   example_call(starpu_init(NULL));
-  check(tristar_create(NULL, &ts)); /* uses the StarPU that runs */
+  check(tristar_create(NULL, &ts)); /* Uses the running StarPU. */
   create(&s, n, parts, overlap);
   const int good = solve(&s, overlap);
   destroy(&s);

@@ -1,12 +1,12 @@
-/* Responses of sensors to sources, on many processes: few rows of b are given, few rows of x are wanted, and
+/* Responses of sensors to sources, on many processes: few rows of b are given, few rows of x are needed, and
  * several solves are in flight.
  *
  *   mpiexec -n P example_sensors_mpi [K [SENSORS]]
  *
  * A steady field on K x K x K points (12), and SENSORS of them (20) that are sources as well. Entry (i, j) of
  * the response is the field at sensor i for a unit source at sensor j: a column of A^-1, of which only a few
- * rows are wanted. A solve therefore reads the part of the factor that lies on the paths between them. Each
- * source is given on one rank, in turn, and all sensors are read on the last one.
+ * rows are needed. So a solve reads only the part of the factor on the paths between them. Each source is
+ * given on one rank, in turn, and all sensors are read on the last one.
  *
  * Then the field of all sources together is computed as a whole, refined, with a bound of its error. The exit
  * status is 1 unless the response is symmetric, as A is, and its rows sum up to that field. */
@@ -16,7 +16,8 @@
 
 enum { FLIGHTS = 4 };
 
-/* Rank 0 analyzes, all factor; one grid for every process, or one for all if that is no power of two. */
+/* Rank 0 analyzes, all ranks factor. The layout has one grid per process, or one grid of all if their number
+ * is no power of two. */
 static tristar_distributed_t *factor(const char *kind, int64_t k, int64_t *n) {
   tristar_matrix_t *matrix = NULL;
   tristar_analysis_t *analysis = NULL;
@@ -43,8 +44,8 @@ static tristar_distributed_t *factor(const char *kind, int64_t k, int64_t *n) {
   return distributed;
 }
 
-/* response: count x count, column-major, on the last rank. Gives the share of the factor that a solve reads.
- */
+/* response: count x count, column-major, on the last rank. Returns the share of the factor that a solve
+ * reads. */
 static double respond(tristar_distributed_t *distributed, int64_t count, const int64_t *sensor,
                       double *response) {
   static const double one = 1;
@@ -53,13 +54,14 @@ static double respond(tristar_distributed_t *distributed, int64_t count, const i
   double share = 0;
   for (int64_t j = 0; j < count + FLIGHTS; j++) {
     if (j >= FLIGHTS) {
-      check(tristar_distributed_solve_wait(&request[j % FLIGHTS], &result)); /* solve j - FLIGHTS */
+      check(tristar_distributed_solve_wait(&request[j % FLIGHTS], &result)); /* Solve j - FLIGHTS. */
       share += result.share / (double)count;
     }
     if (j >= count) continue;
     tristar_solve_options options;
     tristar_solve_options_init(&options);
-    options.b_row = &sensor[j]; /* a list, of one row here or of none: no rank passes its block of rows */
+    options.b_row =
+        &sensor[j]; /* A list of one row on this rank, or of none: no rank passes its block of rows. */
     options.b_rows = j % ranks == rank ? 1 : 0;
     options.x_row = sensor;
     options.x_rows = rank == ranks - 1 ? count : 0;
@@ -69,7 +71,7 @@ static double respond(tristar_distributed_t *distributed, int64_t count, const i
   return share;
 }
 
-/* How far the response is from symmetric, and its sums over sources from the whole field, relatively. */
+/* Relative difference of the response from symmetry, and of its sums over sources from the whole field. */
 static double defect(int64_t count, const int64_t *sensor, const double *response, const double *field) {
   double worst = 0, size = 0;
   for (int64_t i = 0; i < count; i++) {
@@ -102,7 +104,7 @@ int main(int argc, char **argv) {
   for (int64_t i = 0; i < count; i++) sources[sensor[i] = i * n / count] = 1;
   const double share = respond(distributed, count, sensor, response);
 
-  /* the whole field: b and x on rank 0, and x from there on the last rank */
+  /* The whole field: b and x on rank 0, and x also on the last rank. */
   tristar_refine_options_init(&refine);
   refine.forward_error = 1;
   check(

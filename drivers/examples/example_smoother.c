@@ -3,7 +3,7 @@
  *   M = (D + L) D^-1 (D + L^T)
  *
  * where A = L + D + L^T, of which the lower triangle is stored. Both triangles are imported from the same
- * view; nothing is factored. Compares the iterations with those of plain conjugate gradients.
+ * view; nothing is factored. Compares the iterations with plain conjugate gradients.
  *
  * example_smoother [K]: on K x K x K points (default 24). */
 #include <math.h>
@@ -56,7 +56,7 @@ static double dot(int n, const double *x, const double *y) {
   return sum;
 }
 
-/* A triangle, and how to solve with it. */
+/* A triangle and its plan. */
 typedef struct triangle {
   tristar_factor_t *factor;
   tristar_plan_t *plan;

@@ -1,5 +1,5 @@
 /* A solve among the tasks of a StarPU program: a task makes b, the solve reads it and writes x, a task reads
- * x. Nothing waits but the end. */
+ * x. The program waits only at the end. */
 #include <stdio.h>
 #include <tristar_starpu.h>
 #include <tristar_matrix.h>

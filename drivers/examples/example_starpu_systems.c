@@ -1,12 +1,12 @@
 /* Six linear systems as one graph of tasks: tasks assemble right-hand sides, solves read them and write
- * solutions, tasks read these; and so again, round by round. All of it is submitted before anything is waited
- * for: a system that is ready for its next round does not wait for the others.
+ * solutions, tasks read these; and so on, round by round. All of it is submitted before the program waits: a
+ * system that is ready for its next round does not wait for the others.
  *
  *   example_starpu_systems [SCALE [ROUNDS]]       defaults: 100 (per cent of the usual sizes), 4
  *
- * In every round a system is assembled by PIECES tasks, each of which writes some rows of b, a handle of its
- * own. The load depends on the solution of the round before. The same is then done by synchronous calls; the
- * exit status is 1 unless that gives the same bits, and small backward errors. */
+ * In every round a system is assembled by PIECES tasks. Each writes some rows of b, which have their own
+ * handle. The load depends on the solution of the round before. The same is then done by synchronous calls;
+ * the exit status is 1 unless these give the same bits, and small backward errors. */
 #include <math.h>
 
 #include "example_tasks.h"
@@ -14,10 +14,10 @@
 
 enum { SYSTEMS = 6, PIECES = 4 };
 
-typedef struct report { /* about the solutions of a system */
-  double norm;          /* the largest entry of the last x */
-  double error;         /* the largest backward error of all rounds */
-  uint64_t bits;        /* a checksum of the solutions of all rounds */
+typedef struct report { /* Statistics of the solutions of a system. */
+  double norm;          /* The largest entry of the last x. */
+  double error;         /* The largest backward error of all rounds. */
+  uint64_t bits;        /* Checksum of the solutions of all rounds. */
 } report;
 
 typedef struct model {
@@ -52,7 +52,7 @@ static int64_t piece_begin(const equations *e, int piece) {
   return e->n * piece / PIECES;
 }
 
-/* Rows of b: a load, and what the solution of the round before adds to it. */
+/* Computes rows of b: a load plus a term from the solution of the round before. */
 static void assemble(const equations *e, int piece, int round) {
   for (int64_t j = 0; j < e->is.nrhs; j++)
     for (int64_t i = piece_begin(e, piece); i < piece_begin(e, piece + 1); i++) {
@@ -61,12 +61,12 @@ static void assemble(const equations *e, int piece, int round) {
     }
 }
 
-/* 0: the backward error could not be had. */
+/* Returns 0 if the backward error could not be computed. */
 static int examine(equations *e) {
   const int64_t count = e->n * e->is.nrhs;
   double error;
   if (tristar_residual(e->factor, TRISTAR_N, e->is.nrhs, e->b, e->n, e->x, e->n, NULL, 0, &error)) return 0;
-  if (!(error <= e->report.error)) e->report.error = error; /* keeps a NaN */
+  if (!(error <= e->report.error)) e->report.error = error; /* Keeps a NaN. */
   e->report.norm = 0;
   for (int64_t k = 0; k < count; k++)
     if (!(fabs(e->x[k]) <= e->report.norm)) e->report.norm = fabs(e->x[k]);
@@ -76,7 +76,7 @@ static int examine(equations *e) {
 
 /* ---- Tasks --------------------------------------------------------------------------------------------- */
 
-/* Buffers: a piece of b, x. They lie in main memory, in the arrays of e. */
+/* Buffers: a piece of b, x. They are stored in main memory, in the arrays of e. */
 static void assemble_task(void *buffers[], void *arg) {
   const equations *e;
   int piece, round;
@@ -160,7 +160,7 @@ static void take_back(equations *e) {
   for (int p = 0; p < PIECES; p++) starpu_data_unregister(e->rows_of_b[p]);
   starpu_data_unregister(e->handle_of_x);
   starpu_data_unregister(e->handle_of_report);
-  check(tristar_plan_wait(e->plan)); /* tells whether all solves have succeeded */
+  check(tristar_plan_wait(e->plan)); /* Reports whether all solves have succeeded. */
 }
 
 static void destroy(equations *e) {
@@ -172,7 +172,7 @@ static void destroy(equations *e) {
   free(e->x);
 }
 
-/* The rounds once more, by synchronous calls. 1: they give the bits that the tasks have given. */
+/* Repeats the rounds by synchronous calls. 1: they give the same bits as the tasks. */
 static int synchronous_agrees(equations *e, int rounds) {
   const report by_tasks = e->report;
   const size_t count = (size_t)(e->n * e->is.nrhs);
@@ -194,7 +194,7 @@ int main(int argc, char **argv) {
   starpu_data_handle_t handle_of_worst, r[SYSTEMS];
   int good = 1;
   example_call(starpu_init(NULL));
-  check(tristar_create(NULL, &ts)); /* uses the StarPU that runs */
+  check(tristar_create(NULL, &ts)); /* Uses the running StarPU. */
   for (int s = 0; s < SYSTEMS; s++) create(&all[s], &models[s], scale);
   starpu_variable_data_register(&handle_of_worst, STARPU_MAIN_RAM, (uintptr_t)&worst, sizeof worst);
 
@@ -205,7 +205,7 @@ int main(int argc, char **argv) {
   example_call(starpu_task_insert(&collector, STARPU_W, handle_of_worst, STARPU_R, r[0], STARPU_R, r[1],
                                   STARPU_R, r[2], STARPU_R, r[3], STARPU_R, r[4], STARPU_R, r[5], 0));
   const double submitted = example_seconds();
-  starpu_data_unregister(handle_of_worst); /* the last task of all */
+  starpu_data_unregister(handle_of_worst); /* The last task of all. */
   const double end = example_seconds();
   for (int s = 0; s < SYSTEMS; s++) take_back(&all[s]);
 

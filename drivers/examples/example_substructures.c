@@ -1,5 +1,5 @@
-/* Substructuring: the Poisson equation on two squares that share an interface. Each square is a system of its
- * own, which TriStar reduces to the interface; the sum of both Schur complements is a small dense system.
+/* Substructuring: the Poisson equation on two squares that share an interface. Each square is a separate
+ * system, which TriStar reduces to the interface. The sum of both Schur complements is a small dense system.
  *
  *     +---------+---------+      A = A_1 + A_2, (S_1 + S_2) x_S = g_1 + g_2, S_i the Schur complement of A_i
  *     |    1    S    2    |
@@ -23,8 +23,8 @@ typedef struct domain {
   tristar_plan_t *plan;
 } domain;
 
-/* The five-point operator, lower triangle by columns; a domain has a half of what belongs to the interface.
- */
+/* The five-point operator, lower triangle by columns. Each domain has half of the entries of the
+ * interface. */
 static tristar_view make_matrix(domain *d) {
   int at = 0;
   for (int j = 0; j < N; j++) {

@@ -1,9 +1,8 @@
 /* Switches: a grid of resistors with 40 switches between neighbours, closed one after the other. Each closed
- * switch changes three entries of the matrix of conductances; only supernodes on the path from these to the
+ * switch changes three entries of the matrix of conductances. Only supernodes on the path from these to the
  * root are factored.
  *
- * The program checks the last voltages with those of a factorization from the beginning: they have the same
- * bits. */
+ * The program compares the last voltages with a factorization from the beginning: they have the same bits. */
 #include <string.h>
 
 #include "example.h"
@@ -26,7 +25,7 @@ static tristar_view make_grid(int64_t *ptr, int *row, double *value) {
   return (tristar_view){TRISTAR_CSC, TRISTAR_SYMMETRIC, TRISTAR_DOUBLE, N, N, ptr, row, value, 64, 32, 0};
 }
 
-/* Closes the switch between j and j + 1, of conductance 9: changes the values, and lists their places. */
+/* Closes the switch between j and j + 1, of conductance 9: changes the values, and lists their positions. */
 static void close_switch(const int64_t *ptr, int j, double *value, int64_t *entry, double *changed) {
   entry[0] = ptr[j];
   entry[1] = ptr[j] + 1;

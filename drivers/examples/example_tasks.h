@@ -1,6 +1,6 @@
-/* What the examples share that are StarPU programs: checked calls, handles.
+/* Helpers shared by the examples that are StarPU programs: checked calls, handles.
  *
- * Reads and writes what it is given. Every function ends the program with status 1 when something fails. */
+ * Reads and writes its arguments. Every function ends the program with status 1 when something fails. */
 #ifndef TSI_DRIVERS_EXAMPLES_EXAMPLE_TASKS_H
 #define TSI_DRIVERS_EXAMPLES_EXAMPLE_TASKS_H
 
@@ -9,7 +9,7 @@
 
 #include "example.h"
 
-/* Ends the program unless a call of StarPU gave 0. */
+/* Ends the program unless a call of StarPU returned 0. */
 static inline void example_call(int code) {
   if (code != 0) example_die("StarPU", strerror(-code));
 }

@@ -1,6 +1,6 @@
 /* Variances: a Gaussian Markov random field on a grid has the precision matrix A, the inverse of its
- * covariance. The diagonal of A^-1 has the variance of each point, entries beside it the covariance of
- * neighbours. A larger weight on one point, where the field is measured, makes the variances there smaller.
+ * covariance. The diagonal of A^-1 has the variance of each point; off-diagonal entries have the covariance
+ * of neighbours. A measurement is a larger weight on one point and reduces the variances nearby.
  *
  * The program checks the variances by solves with unit vectors. */
 #include <math.h>

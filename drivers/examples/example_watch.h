@@ -1,13 +1,13 @@
-/* Which task ran where and when: all tasks of StarPU, those of the program and those of libraries.
+/* Records when and where each StarPU task ran, both of the program and of libraries.
  *
- * Before starpu_init, example_watch gives StarPU the scheduler that it would have chosen, with hooks around
- * each task, which note it.
+ * Before starpu_init, example_watch sets the scheduler that StarPU would have chosen, with hooks around each
+ * task that record it.
  *
- * Reads   STARPU_SCHED.   Writes  the notes of each worker, in the order in which its tasks ran.
- * Invariants: a worker writes its own notes only; they are read when no task runs; what does not fit is left
- * out.
+ * Reads   STARPU_SCHED.   Writes  the records of each worker, in the order in which its tasks ran.
+ * Invariants: a worker writes only its own records; they are read when no task runs; records beyond the
+ * capacity are left out.
  *
- * A header of its own because other StarPU programs can take it as it is. */
+ * A separate header because other StarPU programs can use it unchanged. */
 #ifndef TSI_DRIVERS_EXAMPLES_EXAMPLE_WATCH_H
 #define TSI_DRIVERS_EXAMPLES_EXAMPLE_WATCH_H
 
@@ -20,19 +20,19 @@
 typedef struct example_note {
   const struct starpu_codelet *codelet;
   const char *name;
-  double start, end; /* seconds of the clock */
+  double start, end; /* Seconds of the clock. */
 } example_note;
 
 enum { EXAMPLE_NOTES = 100000 };
-typedef struct example_notes { /* of a worker */
+typedef struct example_notes { /* Of a worker. */
   int64_t count;
-  double start; /* of the task that runs */
+  double start; /* Start of the running task. */
   example_note *note;
 } example_notes;
 
 static example_notes example_noted[STARPU_NMAXWORKERS];
 static struct starpu_sched_policy example_policy, example_chosen;
-static int example_is_noting; /* set and cleared while no task runs */
+static int example_is_noting; /* Set and cleared while no task runs. */
 
 static void example_before(struct starpu_task *task, unsigned context) {
   const int worker = starpu_worker_get_id();
@@ -70,11 +70,12 @@ static inline void example_watch_begin(void) {
         (example_notes){0, 0, example_allocate(EXAMPLE_NOTES, sizeof *example_noted[worker].note)};
   example_is_noting = 1;
 }
-/* The notes stay until example_watch_free. */
+/* The records stay until example_watch_free. */
 static inline void example_watch_end(void) {
   example_is_noting = 0;
 }
-/* All notes, times counted from `from`; to be freed. kind: of a task, by its codelet and name. */
+/* All records, with times relative to `from`; the caller frees them. kind: returns the kind of a task from
+ * its codelet and name. */
 static inline tsi_gantt_item *example_watch_items(double from, int (*kind)(const example_note *),
                                                   int64_t *count) {
   int64_t all = 0;
