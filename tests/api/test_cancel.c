@@ -1,6 +1,6 @@
-/* `progress` follows an analysis and cancels it, whatever the ordering: within a second tristar_analyze
- * returns CANCELLED, and no process, no file and no memory is left. A later analysis has the order that one
- * without `progress` has, also where the program of helpers is not there. */
+/* `progress` follows an analysis and cancels it, with any ordering: within a second tristar_analyze returns
+ * CANCELLED, and no process, no file and no memory remains. A later analysis has the same order as without
+ * `progress`, also if the helper program is missing. */
 #include <errno.h>
 #include <time.h>
 

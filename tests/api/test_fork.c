@@ -1,5 +1,5 @@
-/* A child of fork() neither hangs nor crashes: objects of its parent are refused, and destroyed without
- * effect; contexts of its own work; the parent goes on. */
+/* A child of fork() neither hangs nor crashes. Objects of its parent are refused, and destroyed without
+ * effect; its own contexts work; the parent continues. */
 #include <pthread.h>
 #include <starpu.h>
 #include <stdatomic.h>

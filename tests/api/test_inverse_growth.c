@@ -1,5 +1,5 @@
-/* Triangles whose inverses grow like 2^n are solved as accurately as substitution does, factored here or
- * imported, whole or as factors; plans of older values warn. */
+/* Triangles with inverses that grow like 2^n are solved as accurately as by substitution: factored by the
+ * library or imported, whole or as factors. Plans of older values warn. */
 #include <math.h>
 
 #include "tests/support/context.h"

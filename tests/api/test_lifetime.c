@@ -1,5 +1,5 @@
-/* A context and its objects are destroyed in any order; what is left works on; StarPU stops with the last of
- * them, wherever that is destroyed. */
+/* A context and its objects are destroyed in any order, and the remaining objects work. StarPU stops with the
+ * last of them, in any thread. */
 #include <pthread.h>
 #include <starpu.h>
 

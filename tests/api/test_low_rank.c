@@ -1,5 +1,5 @@
-/* Terms of low rank: solutions have small backward errors for the sum, held against the matrix A + W W^H
- * itself; what is refused leaves the factor as it was. */
+/* Terms of low rank: solutions have small backward errors for the matrix A + W W^H. A refused call does not
+ * change the factor. */
 #include "tests/support/allocations.h"
 #include "tests/support/context.h"
 #include "tests/support/subtests.h"

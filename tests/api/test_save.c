@@ -1,6 +1,5 @@
-/* Analyses, factors and plans in files and in memory: what is loaded solves with the bits of what was saved,
- * takes new values, and has its statistics; whatever is damaged, truncated, foreign or refused is an error.
- */
+/* Analyses, factors and plans in files and in memory: a loaded object solves with the bits of the saved one,
+ * takes new values, and has its statistics. Damaged, truncated, foreign or refused files are errors. */
 #include <stdlib.h>
 #include <unistd.h>
 

@@ -1,6 +1,5 @@
-/* Matrices that are singular to working precision are told: refused by the factorization, or by the
- * condition. Matrices that only look like it, graded ones, are solved. The message names a row that depends
- * on others. */
+/* Matrices that are singular to working precision are reported: by the factorization, or by the condition.
+ * Graded matrices, which only look singular, are solved. The message names a row that depends on others. */
 #include <float.h>
 
 #include "tests/support/context.h"

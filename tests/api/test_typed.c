@@ -1,5 +1,5 @@
-/* Typed functions: each type has the result of the function without type; another type than that of the
- * matrix is an ARGUMENT error whose message names both. */
+/* Typed functions: each type has the result of the function without type. A type that differs from the type
+ * of the matrix is an ARGUMENT error, whose message names both. */
 #include <complex.h>
 #include <stdbool.h>
 

@@ -1,6 +1,6 @@
-/* Tests of factorizations with fronts on emulated devices: whatever a test factors, its fronts are cut into
- * tiles from some hundred operations on, and devices have them, where StarPU may be used. Linked with
- * --wrap=tristar_factor. What a test wants of factors it then wants of those. */
+/* Tests of factorizations with fronts on emulated devices. In each factorization of a test, fronts of a few
+ * hundred operations or more are cut into tiles and placed on devices, if StarPU may be used. Linked with
+ * --wrap=tristar_factor. The checks of the test then apply to these factors. */
 #include <stdatomic.h>
 
 #include "runtime/factor/factor.h"

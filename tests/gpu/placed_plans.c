@@ -1,6 +1,6 @@
-/* Tests of solves with subtrees on emulated devices: whatever engine a test asks for, its plans have tasks on
- * cores and devices, where such plans can have them. Linked with --wrap=tristar_plan. What a test compares,
- * bits too, are then solves of such plans. */
+/* Tests of solves with subtrees on emulated devices. Plans have tasks on cores and devices, if they support
+ * it, for any engine that a test requests. Linked with --wrap=tristar_plan. The comparisons of the test, bits
+ * too, then apply to solves of these plans. */
 #include <stdatomic.h>
 
 #include "runtime/solve/device_split_options.h"

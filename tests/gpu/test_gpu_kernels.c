@@ -1,7 +1,7 @@
-/* The GPU kernels solve as the serial executor does, within roundoff, and give the same
- * bits whatever the schedule, the number of resident blocks and the threads of a block are: for each scalar
- * type, method, operation, part and treatment of diagonal blocks, one and several right-hand sides; with
- * single factors on vectors in double, too. */
+/* The GPU kernels solve like the serial executor, within roundoff. They give the same bits for any schedule,
+ * number of resident blocks and threads of a block: for each scalar type, method, operation, part and
+ * treatment of diagonal blocks, one and several right-hand sides. Single factors also solve with vectors in
+ * double precision. */
 #include "tests/support/gpu/device_problem.h"
 #include "tests/support/subtests.h"
 

@@ -1,7 +1,6 @@
-/* Plans with subtrees on devices, which the emulator stands in for, on StarPU's workers: they solve as the
- * serial executor does, within roundoff, with the same bits in every run, under every scheduler, alone and
- * several at a time; new values of the factor reach the devices; rows can be given and wanted; what such
- * plans cannot do is told. */
+/* Plans with subtrees on emulated devices, on StarPU's workers. They solve like the serial executor, within
+ * roundoff, with the same bits in every run, under every scheduler, alone and several at a time. New values
+ * of the factor reach the devices. Rows of b and x can be chosen; unsupported options are refused. */
 #include "partition/device/device_split.h"
 #include "runtime/solve/device_plan.h"
 #include "tests/support/gpu/device_problem.h"

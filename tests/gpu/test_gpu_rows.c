@@ -1,7 +1,7 @@
-/* The GPU kernels of rows solve as a substitution does, row by row within roundoff: each kernel, pattern,
+/* The GPU kernels of rows solve like a substitution, row by row within roundoff: each kernel, pattern,
  * partition and scalar type, lower and upper triangles, N, T and C, unit or not, one and several right-hand
- * sides; and give the same bits whatever the way of waiting, launches, warps, schedule and number of resident
- * blocks are. Faults that are planted are seen. Entries are loaded in whole sectors. */
+ * sides. They give the same bits for any kind of waiting, launches, warps, schedule and number of resident
+ * blocks. Planted faults are found. Entries are loaded in whole sectors. */
 #include "tests/support/gpu/row_solve.h"
 #include "tests/support/subtests.h"
 

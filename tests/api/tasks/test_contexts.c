@@ -1,5 +1,5 @@
-/* Contexts in any number, order and thread share StarPU, and what StarPU would end the program for is an
- * error. */
+/* Contexts in any number, order and thread share StarPU. Calls for which StarPU would end the program return
+ * an error. */
 #include <pthread.h>
 #include <starpu.h>
 #include <sys/stat.h>

@@ -1,5 +1,5 @@
-/* Inserted solves that fail: for want of memory, or because StarPU does not take a task. Each failure is told
- * once, the handles are released, nothing is leaked, and the next solve is as good as ever. */
+/* Inserted solves that fail, because memory is missing or StarPU refuses a task. Each failure is reported
+ * once, the handles are released, nothing leaks, and the next solve works. */
 #include <errno.h>
 #include <stdatomic.h>
 #include <starpu.h>

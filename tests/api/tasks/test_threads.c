@@ -1,6 +1,5 @@
-/* TriStar inside a StarPU application: StarPU is borrowed, plans are used from several threads and from
- * inside a task, the application's own tasks are left alone, and without a CPU worker there is a clear error.
- */
+/* TriStar inside a StarPU application: StarPU is borrowed, several threads and a task use plans, the
+ * application's own tasks are not affected, and a missing CPU worker is a clear error. */
 #include <pthread.h>
 #include <starpu.h>
 

@@ -1,4 +1,4 @@
-/* What else works with permuted triangles: new values, refinement, what is refused, and each allocation that
+/* Further functions with permuted triangles: new values, refinement, refused calls, and each allocation that
  * fails. */
 #include "tests/support/context.h"
 #include "tests/api/triangle/permuted_problem.h"

@@ -1,4 +1,4 @@
-/* A board of tools/gpu/board.h whose memory is that of the host, and whose kernels the emulator runs. */
+/* A board of tools/gpu/board.h that uses host memory, and whose kernels the emulator runs. */
 #include "tools/gpu/board.h"
 
 #include "runtime/base/clock.h"

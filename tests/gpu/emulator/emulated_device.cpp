@@ -1,5 +1,5 @@
-/* The launches of codelets/gpu/tables/launch.h in the emulator, in the place of those of a device. Warps have
- * 32 lanes. */
+/* The launches of codelets/gpu/tables/launch.h in the emulator, instead of on a device. Warps have 32
+ * lanes. */
 #include "codelets/gpu/tables/launch.h"
 
 #include "tests/gpu/emulator/emulated_launch.h"

@@ -1,5 +1,5 @@
-/* Devices for tests: StarPU's CPU workers stand in for workers of devices, the last one for device 0 of
- * those that the process is to use, and the emulator for the kernels. A node has two devices. */
+/* Devices for tests: CPU workers of StarPU replace the workers of devices, the last one for device 0 of this
+ * process, and the emulator runs the kernels. A node has two devices. */
 #include "tests/gpu/emulator/emulated_driver.h"
 
 #include <pthread.h>

@@ -1,5 +1,5 @@
-/* The launches of codelets/gpu/tables/front_launch.h for emulated devices: its threads, which do not know of
- * each other, one after the other. */
+/* The launches of codelets/gpu/tables/front_launch.h for emulated devices: runs the independent threads one
+ * after the other. */
 #include "tests/gpu/emulator/emulator.h"
 
 #include "codelets/gpu/front.gpu.h"

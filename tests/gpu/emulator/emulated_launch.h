@@ -1,4 +1,4 @@
-/* One launch of a kernel in the emulator, as the grid of a test asks for it; included before the kernel. */
+/* One launch of a kernel in the emulator, with the grid of a test; included before the kernel. */
 #pragma once
 
 #include <math.h>

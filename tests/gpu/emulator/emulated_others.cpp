@@ -1,5 +1,5 @@
-/* The launches of codelets/gpu/tables/rows_launch.h, variants.h, spmv_launch.h and fsai_launch.h
- * in the emulator, in the place of those of a device. Warps have 32 lanes. */
+/* The launches of codelets/gpu/tables/rows_launch.h, variants.h, spmv_launch.h and fsai_launch.h in the
+ * emulator, instead of on a device. Warps have 32 lanes. */
 #include "tests/gpu/emulator/emulated_launch.h"
 
 #include "codelets/gpu/fsai.gpu.h"

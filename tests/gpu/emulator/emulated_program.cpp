@@ -1,5 +1,5 @@
-/* The launches of codelets/gpu/tables/program_launch.h and spread_launch.h in the emulator: a thread of its
- * own stands in for the device, so that the host goes on. Each launch has another schedule. */
+/* The launches of codelets/gpu/tables/program_launch.h and spread_launch.h in the emulator. A separate thread
+ * replaces the device, so that the host continues. Each launch has another schedule. */
 #include "codelets/gpu/tables/program_launch.h"
 
 #include <atomic>

@@ -1,6 +1,5 @@
-/* What the emulator knows of the grid that it runs, for its own files: emulator.cpp, which picks who goes on,
- * and emulator_books.cpp, which keeps the books that tell what went wrong: of atomics, panel loads, shared
- * memory, and of who waits for what. */
+/* The emulator's data about the running grid, for its own files: emulator.cpp, which picks the next fiber,
+ * and emulator_books.cpp, which records atomics, panel loads, shared memory and waits, and reports errors. */
 #pragma once
 
 #include <deque>

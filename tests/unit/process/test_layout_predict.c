@@ -1,5 +1,5 @@
-/* tristar_layout_predict and tristar_layout_predict_factor: messages are those that tristar_layout_traffic
- * counts, times add up, and bits are the same again. */
+/* tristar_layout_predict and tristar_layout_predict_factor: messages equal the counts of
+ * tristar_layout_traffic, times add up, and repeated calls have the same bits. */
 #include <math.h>
 
 #include "runtime/machine/devices.h"

@@ -1,7 +1,7 @@
-/* The processes of a distributed solve as threads of this one, messages through memory: backward errors are
- * those of a solve in one piece, and the bits are the same whenever it is repeated, for layouts, algorithms,
- * maps and trees, scalar types and kinds of factors. Parts of the factors, factor order, few rows of b and x:
- * what a plan gives. */
+/* The processes of a distributed solve as threads of this process, with messages through memory. Backward
+ * errors are as small as those of a solve on one process, and repeated solves have the same bits, for
+ * layouts, algorithms, maps and trees, scalar types and kinds of factors. Parts of the factors, factor order,
+ * few rows of b and x give the results of a plan. */
 #include "tests/support/context.h"
 #include "tests/support/mpi/process_checks.h"
 #include "tests/support/small_layouts.h"

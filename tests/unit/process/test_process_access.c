@@ -1,7 +1,7 @@
-/* What the steps of distributed solves say that they read and write is true: on 2x1x2 processes and other
- * layouts each step finds NaN in all rows of workspace, inbox, outbox, b and x but those that it says it
- * reads, and leaves all rows alone but those that it says it writes; the bits of x are those of a solve
- * without that. */
+/* The declared reads and writes of the steps of distributed solves are true. On 2x1x2 processes and other
+ * layouts each step finds NaN in all rows of workspace, inbox, outbox, b and x that it does not declare to
+ * read. It must not change rows that it does not declare to write. x has the bits of a solve without this
+ * test. */
 #include "tests/support/context.h"
 #include "tests/support/mpi/world.h"
 #include "tests/support/subtests.h"

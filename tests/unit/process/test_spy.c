@@ -1,5 +1,5 @@
-/* tsi_spy: with one cell for each entry it is the structure of L with its chunks; coarser, a cell has an
- * owner where any of its entries is; processes of a layout; failing allocations. */
+/* tsi_spy: with one cell for each entry the picture is the structure of L with its chunks. Coarser, a cell
+ * has an owner if any of its entries has one. Also processes of a layout, and failing allocations. */
 #include "runtime/process/spy.h"
 
 #include "runtime/solve/plan.h"

@@ -1,5 +1,5 @@
-/* tristar_layout_traffic: figures that follow from each other, and its errors. That the counts are those of
- * the programs is shown by test_layout. */
+/* tristar_layout_traffic: relations between its figures, and its errors. test_layout proves that the counts
+ * match the programs. */
 #include "runtime/process/pairs.h"
 #include "tests/support/allocations.h"
 #include "tests/support/context.h"

@@ -1,5 +1,5 @@
-/* Sweeps over block cuts: every scheme, pattern, direction, scalar type, rows and columns, strides, places in
- * the vectors. Solutions are right, and chunks in any order that their waits allow give the same bits. */
+/* Sweeps over block cuts: every scheme, pattern, direction, scalar type, rows and columns, strides, positions
+ * in the vectors. Solutions are right, and chunks in any order that their waits allow give the same bits. */
 #include "runtime/rows/block_sweep.h"
 #include "tests/support/env_allocations.h"
 #include "tests/support/subtests.h"

@@ -1,6 +1,5 @@
-/* The choice of a partition by rows: small triangles are for one core; larger ones are shared, unless the
- * cores would wait for each other too often, and how often that is depends on how many there are. By rows and
- * by columns alike. */
+/* The choice of a partition by rows. One core solves small triangles. Several cores share larger ones, unless
+ * they would wait for each other too often, which depends on their number. By rows and by columns alike. */
 #include "runtime/rows/row_choice.h"
 #include "tests/support/context.h"
 #include "tests/support/subtests.h"

@@ -1,7 +1,5 @@
-/* Saved plans whose records a wrong writer has changed, with right checksums: a load fails, or gives an
- * object that can be solved with, refactored and destroyed. Values may be any; no structure may lead out of
- * an array.
- */
+/* Saved plans with modified records and right checksums: a load fails, or gives an object that can solve, be
+ * refactored and be destroyed. Values may be arbitrary; no structure may index outside of an array. */
 #include "tests/support/context.h"
 #include "tests/support/given_factors.h"
 #include "tests/support/saved_bytes.h"

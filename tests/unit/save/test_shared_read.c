@@ -1,6 +1,5 @@
-/* A large record that several threads read from a file: the elements and the fingerprint that one thread
- * reads. Damage anywhere, and a file that becomes shorter after it was opened, are FORMAT.
- */
+/* A large record that several threads read from a file: the elements and the fingerprint equal the result of
+ * one thread. Damage anywhere, and a file that shrinks after it was opened, give FORMAT. */
 #include <unistd.h>
 
 #include "runtime/save/file.h"

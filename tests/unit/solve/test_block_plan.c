@@ -1,6 +1,6 @@
-/* What the steps of block plans read and write: no plan has a race, and without any edge of its transitively
- * reduced graph it has one. Every scheme, pattern and direction; blocks and chunks smaller than those that
- * plans choose, so that there are more of them to wait for each other. */
+/* Reads and writes of the steps of block plans: no plan has a race, and without any edge of its transitively
+ * reduced graph it has one. Every scheme, pattern and direction. Blocks and chunks are smaller than in real
+ * plans, so more of them wait for each other. */
 #include "runtime/solve/block_plan.h"
 
 #include "runtime/rows/row_factor.h"

@@ -1,5 +1,5 @@
-/* Faults that are planted into device tables are found by their check, in every array and at any place;
- * tables move as one block; a failed allocation leaves nothing behind; what cannot be cut is refused. */
+/* The check of device tables finds planted faults in every array and at any position. Tables are copied as
+ * one block; a failed allocation leaks nothing; factors that cannot be cut are refused. */
 #include "tests/support/env_allocations.h"
 #include "tests/support/device_solve.h"
 #include "tests/support/subtests.h"

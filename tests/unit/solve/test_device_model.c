@@ -1,5 +1,5 @@
-/* The cost model of a GPU: what it predicts lies between its bounds, is exact where there is nothing to
- * schedule, and follows the costs; the choice of nodes is no worse than any that it has been offered. */
+/* The cost model of a GPU: predictions are between bounds, are exact if there is nothing to schedule, and
+ * follow the costs. The choice of nodes is no worse than any candidate. */
 #include "runtime/machine/devices.h"
 #include "runtime/solve/device_choice.h"
 #include "tests/support/context.h"
