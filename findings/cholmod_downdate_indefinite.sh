@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
 # CHOLMOD 3.0.14 of SuiteSparse 5.12.0 (Debian 12, 1:5.12.0+dfsg-2): cholmod_updown(FALSE, ...) that makes the matrix indefinite
 # returns TRUE with status CHOLMOD_OK, minor = n and a reciprocal condition of 0.79; D has a negative entry, and cholmod_solve solves
-# the indefinite system. An L L^T factor comes back as L D L^T (is_ll 0). Guess: CHOLMOD_NOT_POSDEF, and minor < n, as
-# cholmod_factorize reports such a matrix, which LAPACK users know of downdates, too.
+# the indefinite system. An L L^T factor becomes L D L^T (is_ll 0). Guess: CHOLMOD_NOT_POSDEF, and minor < n, as
+# cholmod_factorize reports such a matrix, and as LAPACK users expect of downdates.
 # Seen, for tridiag(1, 4, 1) of order 3 minus 9 e3 e3^T: the same from an L D L^T and from an L L^T factor. Only cholmod_change_factor
-# to L L^T says CHOLMOD_NOT_POSDEF afterwards, with minor = 0.
-# Consequence: who downdates to find out whether a matrix stays definite (active sets, trust regions) must look at the signs of D.
+# to L L^T sets CHOLMOD_NOT_POSDEF afterwards, with minor = 0.
+# Consequence: a program that downdates to test whether a matrix stays definite (active sets, trust regions) must check the signs of D.
 # Fails (exit status 1) if that changes; 77 if the packages cannot be had.
 set -eu
 version=1:5.12.0+dfsg-2

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Eigen 3.4.0 (Debian 12, 3.4.0-4): IncompleteLUT with a fill factor of 1 drops entries of a tridiagonal matrix, with a drop tolerance of 0.
-# Its LU has no fill at all. The documentation says that the factors hold at most the fill factor times as many entries as A.
+# Its LU has no fill at all. The documentation states that the factors hold at most the fill factor times as many entries as A.
 # Guess: fill factor 1 keeps as many entries as A has, so that the exact factors fit.
 # Seen: of tridiag(-1, 2, -1) of order 50 (148 entries) L and U together keep 98, the whole superdiagonal of U is gone, and "solving"
 # leaves a residual of 0.98 of b: a row's share for U is one entry, and the diagonal counts as it. Fill factor 2 keeps all 148 and is

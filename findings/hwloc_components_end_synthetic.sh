@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # hwloc 2.9.0 (Debian 12, 2.9.0-1): HWLOC_SYNTHETIC has no effect, without a message, as soon as HWLOC_COMPONENTS is set, even to
-# "-pci", which takes out a way to find PCI devices alone. HWLOC_XMLFILE goes the same way.
+# "-pci", which removes only a way to find PCI devices. The same holds for HWLOC_XMLFILE.
 # Guess: one variable chooses the machine, the other one removes a component from the discovery; both hold.
 # Seen, for a synthetic machine of 16 cores: 16 cores; with HWLOC_COMPONENTS=-pci the cores of the real machine, "this system";
 # with HWLOC_COMPONENTS=synthetic 16 again. For an XML file of the same machine: 16; real; 16 with HWLOC_COMPONENTS=xml.

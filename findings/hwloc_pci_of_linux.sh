@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# hwloc 2.9.0 (Debian 12, 2.9.0-1): HWLOC_COMPONENTS=-pci leaves the discovery of PCI devices on. It takes out the component of
-# that name, a plug-in that asks libpciaccess; then the component linux finds the same devices in sysfs, and reads the registers of each.
-# Guess: without the component pci there are no PCI devices in the topology, and nobody looks for them.
-# Seen, with I/O objects asked for: PCI devices with -pci as without it, and their files "config" are opened; none, and no
-# such file opened, with "-pci,-linux:pci", which takes the phase pci away from the component linux too.
+# hwloc 2.9.0 (Debian 12, 2.9.0-1): HWLOC_COMPONENTS=-pci leaves the discovery of PCI devices on. It removes the component of
+# that name, a plug-in that uses libpciaccess; then the component linux finds the same devices in sysfs, and reads the registers of each.
+# Guess: without the component pci there are no PCI devices in the topology, and no component searches for them.
+# Seen, with I/O objects requested: PCI devices with -pci as without it, and their files "config" are opened; none, and no
+# such file opened, with "-pci,-linux:pci", which removes the phase pci from the component linux, too.
 # Consequence: a job that sets -pci to start faster (StarPU and Open MPI load a topology with I/O objects) gains nothing where
 # the kernel answers for registers slowly, as virtual machines do; a third of a short run was spent there.
 # Fails (exit status 1) if that changes; 77 if the packages cannot be had, or the machine has no PCI device.

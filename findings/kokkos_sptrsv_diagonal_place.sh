@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # KokkosKernels of Trilinos 13.2.0 (Debian 12, 13.2.0-4): the level-set solves of sptrsv, SEQLVLSCHD_RP and SEQLVLSCHD_TP1, divide by
 # the last entry of each row of a lower triangle, whatever its column is. Rows that keep the diagonal first, as hypre stores them,
-# give a wrong x with both, another one with each, without a word: neither the functions nor the handle ask for sorted rows.
-# Guess: entries of a row have any order in compressed rows, and the diagonal is where the column says.
+# give a wrong x with both, a different one with each, without an error: neither the functions nor the handle require sorted rows.
+# Guess: entries of a row have any order in compressed rows, and the column number identifies the diagonal.
 # Consequence: sort the columns of each row before sptrsv_symbolic; a test with sorted rows does not show it.
 # Seen on a chain of 100 rows, 2 on the diagonal and 1 beside it, x = 1: sorted rows are right with both; with the diagonal first
 # RP gives x[1] = 1.5 and TP1 x[1] = 2.

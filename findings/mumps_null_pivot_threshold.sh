@@ -7,7 +7,7 @@
 #   CNTL(3) 0: INFOG(28) is 1 on 8 and 7 of the 8 grids with k = 2 to 9, but on 1 of the 40 with k = 40 to 79
 #   CNTL(3) 1e-10: INFOG(28) is 1 on all
 # Consequence: deficiency, null space and inertia are those of a regular matrix, with no sign of it, and tests on small matrices pass.
-# Whoever asks for null pivots must set CNTL(3).
+# A program that requests null pivots must set CNTL(3).
 # Fails (exit status 1) if that changes; 77 if the packages cannot be had.
 set -eu
 version=5.5.1-1

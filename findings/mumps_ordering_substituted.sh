@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# MUMPS 5.5.1 (Debian 12, libmumps-seq 5.5.1-1) is built without METIS. ICNTL(7) = 5, which asks for METIS, is no error and no
-# warning: INFOG(1) is 0, and INFOG(7) names the ordering that was taken instead. Guess: an error, or INFOG(1) > 0.
-# Consequence: who compares solvers "with METIS" compares orderings, unless INFOG(7) is looked at.
+# MUMPS 5.5.1 (Debian 12, libmumps-seq 5.5.1-1) is built without METIS. ICNTL(7) = 5, which requests METIS, is no error and no
+# warning: INFOG(1) is 0, and INFOG(7) holds the ordering that was used instead. Guess: an error, or INFOG(1) > 0.
+# Consequence: a comparison of solvers "with METIS" compares orderings, unless it checks INFOG(7).
 # Seen, on a 2D grid of 20 x 20: INFOG(1) = 0, INFOG(7) = 2 (AMF), not 5.
 # Fails (exit status 1) if that changes; 77 if the packages cannot be had.
 set -eu

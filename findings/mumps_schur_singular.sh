@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
-# MUMPS 5.5.1 (Debian 12, libmumps-seq 5.5.1-1): with a Schur complement asked for (ICNTL(19) = 1) an exactly singular matrix of the
+# MUMPS 5.5.1 (Debian 12, libmumps-seq 5.5.1-1): with a requested Schur complement (ICNTL(19) = 1) an exactly singular matrix of the
 # variables that are eliminated is no error: INFOG(1) is 0, and the complement has entries of 1e15. The same matrix alone, without a
 # Schur complement, ends with INFOG(1) = -10, "numerically singular".
 # Guess: the same error, as the complement A_SS - A_SI A_II^-1 A_IS does not exist.
 # Seen, for A = [1 1 1; 1 1 2; 1 2 3] with the third variable in the Schur complement, and for A_II = [1 1; 1 1] alone:
 #   with a Schur complement: INFOG(1) 0, its entry 1e15 and more; regular A_II: INFOG(1) 0, its entry -2; A_II alone: INFOG(1) -10
-# INFOG(28), the number of null pivots, is 0; ICNTL(24), which asks for their detection, is off.
-# Consequence: domain decomposition with floating subdomains gets complements without a meaning, and no sign of it.
+# INFOG(28), the number of null pivots, is 0; ICNTL(24), which requests their detection, is off.
+# Consequence: domain decomposition with floating subdomains gets meaningless complements without an error.
 # Fails (exit status 1) if that changes; 77 if the packages cannot be had.
 set -eu
 version=5.5.1-1

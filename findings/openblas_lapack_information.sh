@@ -5,8 +5,8 @@
 #    Seen: info = 0, and NaN in the factor.
 # 2. dgetrf of a regular matrix of order 8 whose entries are subnormal (multiples of 1e-310). Guess: multipliers of at most 1, as the
 #    reference divides by a pivot whose reciprocal overflows. Seen: info = 0, and infinite multipliers.
-# Both for the kernels of Haswell, Nehalem and Prescott. Consequence: whoever calls LAPACK through a system's alternatives must look for
-# NaN and infinity in factors; info says nothing about them.
+# Both for the kernels of Haswell, Nehalem and Prescott. Consequence: programs that call LAPACK through a system's alternatives must search
+# factors for NaN and infinity; info does not report them.
 # Fails (exit status 1) if that changes; 77 if the packages cannot be had.
 set -eu
 work=$(mktemp -d)

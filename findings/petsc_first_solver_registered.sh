@@ -4,7 +4,7 @@
 # Guess: a registration adds a solver, at any time after PetscInitialize; the manual page names no condition.
 # Seen, availability of LU of a SeqAIJ matrix by MatGetFactorAvailable:
 #   none registered: petsc 1, mumps 1, mine 0; registered: petsc 0, mumps 0, mine 1; MatInitializePackage first: petsc 1, mumps 1, mine 1
-# Consequence: a plug-in that -dll_prepend or -dll_append loads takes all other solvers away ("Could not locate solver type").
+# Consequence: a plug-in that -dll_prepend or -dll_append loads removes all other solvers ("Could not locate solver type").
 # Fails (exit status 1) if that changes; 77 if the packages cannot be had.
 set -eu
 version=3.18.5+dfsg1-1

@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # PETSc 3.18.5, complex scalars (Debian 12, 3.18.5+dfsg1-1): the duplicate of a Hermitian matrix of type SBAIJ (upper triangle alone,
 # MatSetOption MAT_HERMITIAN) is another matrix: it multiplies with the transpose of the upper triangle in place of its adjoint, and
-# is known to be symmetric and not Hermitian. MAT_HERMITIAN, set once more on the duplicate, changes what is known, not the product.
+# is marked as symmetric and not Hermitian. MAT_HERMITIAN, set again on the duplicate, changes the mark, not the product.
 # Guess: MatDuplicate gives an equal matrix, or at worst loses the option.
-# Seen, of A = [2 i; -i 2], SeqSBAIJ: the product of A with (1, 0), and whether A is known to be Hermitian and symmetric
+# Seen, of A = [2 i; -i 2], SeqSBAIJ: the product of A with (1, 0), and whether A is marked as Hermitian and symmetric
 #   matrix: (2+0i, 0-1i) hermitian 1 symmetric 0; duplicate: (2+0i, 0+1i) hermitian 0 symmetric 1; set again: (2+0i, 0+1i) 1 0
 # Consequence: iterations on a duplicate solve another system, without an error. A conversion to AIJ before keeps the matrix.
 # Fails (exit status 1) if that changes; 77 if the packages cannot be had.

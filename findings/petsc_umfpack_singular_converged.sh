@@ -4,7 +4,7 @@
 # Guess: DIVERGED_PC_FAILED with PC_FACTOR_NUMERIC_ZEROPIVOT, as with PETSc's own LU, SuperLU, SuperLU_DIST and MUMPS.
 # Seen, for [1 1; 1 1] and b = (1, 2), which has no solution (CONVERGED_ITS is 4, DIVERGED_PC_FAILED -11):
 #   petsc: reason -11; superlu: reason -11; umfpack: reason 4, x not finite
-# Consequence: a program that takes a positive reason for a solution, as the manual says, goes on with NaN or Inf.
+# Consequence: a program that treats a positive reason as a solution, as the manual states, continues with NaN or Inf.
 # Fails (exit status 1) if that changes; 77 if the packages cannot be had.
 set -eu
 version=3.18.5+dfsg1-1

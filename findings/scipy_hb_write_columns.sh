@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
 # SciPy 1.10.1 (Debian 12, 1.10.1-2): hb_write writes the values of a Harwell-Boeing file one column narrower than its header states.
-# Guess: fields as wide as the Fortran format in the header says, as the format has no other separator.
+# Guess: fields as wide as in the Fortran format of the header, as the format has no other separator.
 # Seen: with the header's (3E25.16) a number takes 24 columns, with (5E15.7), in single precision, 14. Positive numbers in double precision
 # survive, as they begin with two blanks. For the values 1.5, -2, -4 gfortran ends with an error, as the sign of the third belongs to the
 # second field. In single precision 1.5, 2.5, 3.5 become 1.5, 2500, 0.5 without an error: the second field ends with the first digit of
 # the third number, which becomes a digit of its exponent. hb_read, which divides at blanks, reads both, and refuses 1.5, -2 in single
 # precision, which stand side by side: "ValueError: indices and data should have the same size".
-# Consequence: readers that go by columns have to compare the lengths of the lines with the header; matrices are written to Matrix Market.
+# Consequence: readers that use columns must compare the lengths of the lines with the header; matrices are written to Matrix Market.
 # Fails (exit status 1) if that changes; 77 if the packages cannot be had.
 set -eu
 work=$(mktemp -d)

@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
 # SciPy 1.10.1 (Debian 12, 1.10.1-2): scipy.io.mmwrite of a sparse matrix spends most of its time on a search for a symmetry, and a
 # symmetry that the caller states is not checked.
-# Guess: the search compares A with its transpose, which takes less time than the text; and a stated symmetry that A has not is an
+# Guess: the search compares A with its transpose, which takes less time than the text; and a stated symmetry that A does not have is an
 # error, as the function can find the true one.
 # Seen, for the five-point Laplacian of a 150 x 150 grid (112,050 entries): without the argument `symmetry` mmwrite takes 4 to 6 times
 # as long as with symmetry="general" (more than 2 is asserted), though it writes half as many lines. symmetry="symmetric" for an
-# unsymmetric matrix writes its lower triangle without a word: [0 3; 5 0] becomes [0 5; 5 0].
+# unsymmetric matrix writes its lower triangle without an error: [0 3; 5 0] becomes [0 5; 5 0].
 # Consequence: state symmetry="general", unless the file must be small and A is known to be symmetric.
 # Fails (exit status 1) if that changes; 77 if the packages cannot be had.
 set -eu

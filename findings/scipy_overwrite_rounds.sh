@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SciPy 1.10.1 (Debian 12, 1.10.1-2): spsolve_triangular(A, b, overwrite_b=True) rounds the solution to the type of b without an error.
-# Its documentation lets the caller overwrite b; a ValueError "Cannot overwrite b" exists for types that do not fit, but asks whether
+# Its documentation lets the caller overwrite b; a ValueError "Cannot overwrite b" exists for types that do not fit, but tests whether
 # b can become the result's type, not whether the result can become b's.
 # Guess: that ValueError for a b of integers, as for any result that b cannot hold.
 # Seen, for A = [2 0; 1 4]: b = (1, 5) of integers gives (0, 1) instead of (0.5, 1.125), silently. The matrix i A and a real b give

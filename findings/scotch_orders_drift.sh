@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Scotch 7.0.3 (Debian 12, 7.0.3-2): SCOTCH_graphOrder of the same graph with the same strategy gives another permutation in a second
 # call of the same process. Guess: an ordering is a function of its arguments, as each run of a program gives the same one.
-# The generator of the library goes on from call to call; SCOTCH_randomReset before each call makes them equal. Consequence: the
+# The generator of the library keeps its state between calls; SCOTCH_randomReset before each call makes them equal. Consequence: the
 # order, and with it the bits of a factorization, depend on what other parts of a program ordered before.
 # Seen on a grid of 60 x 60 vertices: the second call differs; after SCOTCH_randomReset it is equal.
 # Fails (exit status 1) if that changes; 77 if the packages cannot be had.

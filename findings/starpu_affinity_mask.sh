@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# StarPU 1.3.10 (Debian 12, 1.3.10+dfsg-2): starpu_init does not look at the affinity mask of the process: its workers are bound
+# StarPU 1.3.10 (Debian 12, 1.3.10+dfsg-2): starpu_init ignores the affinity mask of the process: its workers are bound
 # to cores outside the mask that taskset, Slurm or mpiexec --bind-to core have set. Guess: workers stay in the mask, as OpenMP's
 # threads do. Consequence: ranks that mpiexec binds to one core each share all cores of the node.
 # Seen, under taskset -c 1 on a machine with 2 cores: 2 CPU workers, one of them runs on core 0.

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # StarPU 1.3.10 (Debian 12, 1.3.10+dfsg-2) runs four CPU workers at most, on any machine, as it is compiled with STARPU_MAXCPUS 4.
-# starpu_init succeeds, a larger STARPU_NCPU or ncpus is cut, starpu_conf_init and the headers have no sign of it but that macro.
+# starpu_init succeeds and reduces a larger STARPU_NCPU or ncpus. Only that macro in the headers shows the limit.
 # Guess: a worker for each core; a limit of a distribution's package is far beyond the cores of a workstation.
 # Seen, on a machine of 16 cores that hwloc simulates: 4 workers, also with STARPU_NCPU=16.
 # Consequence: a program linked to the package uses a quarter of 16 cores; a StarPU of one's own needs --enable-maxcpus=N.

@@ -1,5 +1,5 @@
 ! The module tristar: solves in four kinds, with integers of 32 and 64 bits, new values, refinement, a preconditioner, a
-! Krylov method, figures, options, errors.
+! Krylov method, statistics, options, errors.
 module checks
   use tristar
   implicit none
@@ -23,7 +23,7 @@ contains
     call c_exit(code)
   end subroutine end_program
 
-  ! Places of tridiag(-1, 4, -2) of order n by columns, numbered from 1.
+  ! Pattern of tridiag(-1, 4, -2) of order n by columns, numbered from 1.
   subroutine places(n, ptr, row)
     integer, intent(in) :: n
     integer(c_int64_t), allocatable, intent(out) :: ptr(:), row(:)
@@ -46,7 +46,7 @@ contains
     ptr(n + 1) = p
   end subroutine places
 
-  ! Values of these places, and A x for x = (1, 2, 3, 1, 2, 3, ...).
+  ! Values of this pattern, and A x for x = (1, 2, 3, 1, 2, 3, ...).
   subroutine values_of(n, ptr, row, value, x, b)
     integer, intent(in) :: n
     integer(c_int64_t), intent(in) :: ptr(:), row(:)

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# killed_team.sh MPIEXEC [FLAG...] -- FACTORS SOLVES: a rank is killed early, midway and late in the fronts that a team shares:
-# the run ends, and does not succeed. A rank is killed before a forward or backward sweep with one-sided messages: the other
+# killed_team.sh MPIEXEC [FLAG...] -- FACTORS SOLVES: a rank is killed early, midway and late in the shared fronts of a team:
+# the run ends with an error. A rank is killed before a forward or backward sweep with one-sided messages: the other
 # ranks return an error in time.
 set -u
 mpiexec=()

@@ -1,8 +1,8 @@
 #!/bin/sh
-# mpi_rank.sh PROGRAM ARGUMENT...: runs one rank, with a STARPU_HOME of its own: ranks that start at the same time
-# would read each other's half-written files; and with its worker on a core of its own, as far as there are some: StarPU
+# mpi_rank.sh PROGRAM ARGUMENT...: runs one rank with a STARPU_HOME of its own, because ranks that start at the same time
+# would read each other's half-written files. Its worker is bound to a core of its own if there are enough cores: StarPU
 # binds the first worker of every process to the first core. StarPU 1.4 would bind its MPI thread to the same core; both
-# poll. The rank is told by Open MPI, by MPICH and its kin, or by Slurm.
+# poll. A variable of Open MPI, of MPICH and related libraries, or of Slurm holds the rank.
 rank=${OMPI_COMM_WORLD_RANK:-${PMI_RANK:-${SLURM_PROCID:-0}}}
 STARPU_HOME=${STARPU_HOME:-${TMPDIR:-/tmp}/starpu-$(id -u)}/rank$rank
 STARPU_WORKERS_CPUID=$((rank % $(nproc)))

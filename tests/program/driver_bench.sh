@@ -101,7 +101,7 @@ bench 2 "--compress 1e-3,2: '2' is not a tolerance between 0 and 1" gen:s2d9pt:9
 bench 2 "--store s,d: 'd' is not s or b" gen:s2d9pt:9 --store s,d
 
 # ---- Rounds, the limit of time, the end of all processes
-# A script that notes its starts, and answers as long as it is asked.
+# A script that notes its starts, and answers all requests.
 answers() {
   peer "$1" "echo start >>$1.txt" 'while :; do' "  echo '{$figures, \"solve_s\": 1}'" '  read -r line || exit 0' done
 }
@@ -164,7 +164,7 @@ quick cholmod 'sleep 100'
 figures_quick '^  No peer has solved: only TriStar has times of solves$' gen:s2d9pt:30 --quick --limit 2 --peers cholmod
 bench 2 '--quick goes without --fsai, --triangular and --fresh' gen:s2d9pt:9 --quick --fresh
 
-# busy NAME: a peer that tells its number and that of a process of its own, and keeps a core busy for ever.
+# busy NAME: a peer that prints the ids of its process and of a child, and keeps a core busy forever.
 busy() {
   peer "$1" 'sleep 1000 &' "echo \$\$ \$! >$1.txt.new" "mv $1.txt.new $1.txt" 'while :; do :; done'
 }

@@ -57,7 +57,7 @@ assert r["means"][0]["hypre_iterations"] > 1
 END
 fi
 
-# ---- Peers that are not there; a matrix that is not positive definite fails, and the rest goes on
+# ---- Missing peers; a matrix that is not positive definite fails, and the others are measured
 rm peers/krylov_petsc
 printf '%%%%MatrixMarket matrix coordinate real symmetric\n2 2 3\n1 1 1\n2 1 2\n2 2 1\n' >indefinite.mtx
 bench 1 '^Peers that are not there, and are skipped: PETSc$' indefinite.mtx gen:diffusion3d:4 --rounds 1 --repeat 2 --ranks 1

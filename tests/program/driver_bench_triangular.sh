@@ -44,7 +44,7 @@ for of in matrix ilu0 ic0; do row "^    of $of +2 +[0-9.]+ +[0-9.]+ +[0-9.]+$"; 
 [ "$(grep -c '^ *[0-9.]* *tridiagonal.mtx, .*: plain sweep, 2.00 s$' output.txt)" -eq 5 ] || fail 'not the five worst'
 [ "$(grep -c -- '^--on-demand --uplo L /proc/.* 2$' plain.txt)" -eq 3 ] || fail "plain was called with: $(cat plain.txt)"
 
-# Factors that break down are told, and are no failure; IC of a matrix that is not stored as symmetric is left out.
+# Factors that break down are reported, but are no failure; IC of a matrix that is not stored as symmetric is omitted.
 bench 0 '^Not measured: gen:kkt3d:3: row 2, counted from 0, has no entry on the diagonal \(ilu0, natural order\)$' \
   gen:kkt3d:3 gen:erdos:40 "${one[@]}" --orders natural --of ilu0,ic0 --partitions auto --peers none --json broken.json
 row '^Not measured: gen:kkt3d:3: .* \(ic0, natural order\)$'
@@ -75,7 +75,7 @@ row '^large.mtx, lower triangle, .* rows scaled'
 row '^pattern.mtx, lower triangle, natural order: 3 rows, 5 entries, 3 level sets, .* rows scaled'
 row '^complex.mtx, lower triangle, natural order: 2 rows, 3 entries, 2 level sets, .* its own values'
 
-# ---- What cannot be measured is told, and the rest is measured
+# ---- Matrices that cannot be measured are reported, and the others are measured
 matrix rectangle.mtx 'real general' '2 3 1' '1 1 1'
 bench 1 '^Not measured: rectangle.mtx: the matrix is not square: 2 rows, 3 columns$' rectangle.mtx gen:chain:3 "${one[@]}" \
   --peers none --of matrix --orders metis --uplo U --partitions auto --json rectangle.json

@@ -54,7 +54,7 @@ row '"attempts":[[:space:]]*[0-9]+,'
 row '"spread":[[:space:]]*[0-9.e-]+,'
 row '"floor_bytes_before":[[:space:]]*[0-9]+'
 
-# ---- Other processes use the cores: it notices, and says what to do. Nothing is written
+# ---- Other processes use the cores: a message recommends what to do. Nothing is written
 export TRISTAR_CALIBRATION=off TRISTAR_SHORT_RATES=0
 if [ -r /proc/stat ] && [ "$(nproc)" -le 8 ]; then
   busy=()

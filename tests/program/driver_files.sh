@@ -113,7 +113,7 @@ if [ -w /dev/full ]; then
   done
 fi
 
-# ---- Outputs are tried before the work: the matrix, which would be told otherwise, has not been read yet
+# ---- Outputs are checked first: their error is reported before the matrix, which has an error too, is read
 mkdir folder
 for option in --out --json; do
   expect 1 '^tristar: cannot write folder: Is a directory$' solve missing.mtx $option folder

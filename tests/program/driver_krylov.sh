@@ -156,7 +156,7 @@ expect 2 'info: --fsai steps=x: not NAME=NUMBER' info spd.mtx --ranks 2 --fsai s
 expect 2 'info: --fsai pair: messages are counted for one factor' info spd.mtx --ranks 2 --fsai pair=1
 expect 1 'are no mirror images' info gen:convdiff3d:4 --ranks 2
 
-# ---- Failures: told, and X is written all the same
+# ---- Failures are reported, and X is still written
 matrix indefinite.mtx 'real symmetric' '2 2 3' '1 1 1' '2 1 2' '2 2 1'
 matrix skew.mtx 'real skew-symmetric' '2 2 1' '2 1 1'
 printf '1\n-1\n' >b2.txt

@@ -136,7 +136,7 @@ ranks 2 0 '^accuracy +converged' krylov gen:convdiff3d:8 --precond ilu0 --overla
 ranks 2 - '--overlap belongs to a --precond of each process, which fsai is not' krylov A.mtx --precond fsai --overlap 1
 expect 2 '--overlap needs several processes' krylov A.mtx --precond ic0 --overlap 1
 
-# ---- Failures: told once
+# ---- Failures are reported once
 once() { [ "$(grep -c '^tristar:' output.txt)" -eq 1 ] || fail "told more than once: $(cat output.txt)"; }
 matrix indefinite.mtx 'real symmetric' '2 2 3' '1 1 1' '2 1 2' '2 2 1'
 printf '1\n-1\n' >b2.txt

@@ -61,7 +61,7 @@ expect 0 "ordering" solve gen:s2d9pt:20 --solves 3 --report
 python3 -c 'import xml.dom.minidom, sys; sys.exit(len(xml.dom.minidom.parse("bars.svg").getElementsByTagName("rect")) < 21)' ||
   fail "bars.svg is no picture of four processes"
 "$(dirname "$0")/check_picture" bars.svg 2 || fail "bars.svg is no good picture"
-# the tasks of all processes, and their messages; few rows; several in flight: X is that of one process
+# the tasks and messages of all processes; few rows; several solves in flight: X equals that of one process
 ranks 4 0 '^layout ' solve gen:poisson3d7:8 --layout 2x1x2 --repeat 3 --gantt tasks.svg
 "$(dirname "$0")/check_picture" tasks.svg 1 || fail "tasks.svg is no good picture"
 for word in 'rank 0' 'rank 3' 'class="task"' 'class="message"' 'in 4 processes'; do
@@ -86,7 +86,7 @@ EOF
 ranks 2 0 '^layout .* flat trees' solve gen:s2d9pt:20 --layout 2x1x1 --tree flat # the older word
 ranks 1 0 '^layout +1 x 1 x 1' solve gen:s2d9pt:20 --layout 1x1x1
 
-# each process reads rows of the matrix where that can be; the bits are those of a matrix that rank 0 has read
+# each process reads rows of the matrix if possible; the bits are the same as if rank 0 reads the matrix
 python3 - >rows.mtx <<'EOF'
 n = 300
 entries = [(i, j, 5 if i == j else -1 + i % 3 / 8) for i in range(n) for j in (i - 17, i - 1, i) if j >= 0]
@@ -176,14 +176,14 @@ for precision in d sd cz; do
   grep -q '"rcond"' mpi.json || fail "no condition in $(cat mpi.json)"
 done
 
-# ---- What fails on a rank other than 0 is told by rank 0
+# ---- Rank 0 reports the failure of another rank
 words=(solve gen:s2d9pt:20 --layout 2x1x1)
 "${mpiexec[@]}" -n 1 "$tristar" "${words[@]}" : -n 1 env TRISTAR_IDLE=snore "$tristar" "${words[@]}" >output.txt 2>&1
 status=$?
 [ $status -ne 0 ] && [ "$(grep -c '^tristar:' output.txt)" -eq 1 ] && grep -q '^tristar: .*rank 1: cannot start' output.txt ||
   fail "one of two ranks cannot start: exit status $status, $(cat output.txt)"
 
-# ---- Wrong usage: told once
+# ---- Wrong usage is reported once
 mkdir -p outside && echo 500 >outside/rows.txt
 ranks 2 - '^tristar: solve: --layout 3x1x1: 3 processes, but mpiexec has started 2$' solve gen:s2d9pt:20 --layout 3x1x1
 [ "$(grep -c '^tristar:' output.txt)" -eq 1 ] || fail "told more than once: $(cat output.txt)"

@@ -63,7 +63,7 @@ expect 0 '^way +serial, on 1 thread: the option engine of the plan is SERIAL$' t
 expect 0 '^lower' trisolve lower.mtx --partition whole
 no_row '^way '
 
-# a partition that is asked for is taken, and by rows none changes a bit
+# an option selects the partition; all partitions by rows give the same bits
 for partition in supernodes supersteps levels whole; do
   "$tristar" trisolve gen:convdiff3d:14 --uplo L --partition $partition --json $partition.json >$partition.out ||
     fail "--partition $partition"
@@ -72,7 +72,7 @@ for partition in supernodes supersteps levels whole; do
   [ $partition = supernodes ] || [ "$(value checksum $partition.json)" = "$(value checksum supersteps.json)" ] ||
     fail "other bits with --partition $partition"
 done
-# those of blocks sum rows part by part: bits of their own, whatever runs them
+# partitions by blocks sum a row block by block: other bits, but the same with each engine
 for partition in column-blocks row-blocks recursive; do
   for engine in serial auto tasks; do
     "$tristar" trisolve gen:convdiff3d:14 --uplo L --partition $partition --engine $engine --json $partition-$engine.json >/dev/null ||
@@ -89,7 +89,7 @@ expect 2 '--partition X: not one of auto\|supernodes\|levels\|supersteps\|whole'
 "$tristar" trisolve gen:poisson3d7:14 --uplo U --json upper.json >/dev/null || fail "the upper triangle of a symmetric matrix"
 [ "$(value levels upper.json | head -n 1)" -eq 40 ] || fail "levels $(value levels upper.json)"
 
-# tristar solve does the same with a matrix that is triangular, and factors it where an option wants that
+# tristar solve does the same with a triangular matrix, and factors it if an option requires a factorization
 matrix upper.mtx 'real general' '3 3 4' '1 1 2' '1 3 1' '2 2 4' '3 3 1'
 matrix complex.mtx 'complex general' '2 2 3' '1 1 0 2' '2 1 1 0' '2 2 1 0'
 printf '0 2\n2 0\n' >b4.txt

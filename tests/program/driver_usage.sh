@@ -277,7 +277,7 @@ expect 1 'backward error .* is above the tolerance 1.0e-12' solve gen:s2d9pt:30 
 expect 0 '^picture.svg: written' plot tree ok.mtx --precision z --out picture.svg
 expect 0 '^accuracy' solve pattern.mtx --laplacian --precision c
 
-# ---- Workers and schedulers of the command line come before those of the environment; more than there are is told
+# ---- Options for workers and schedulers override the environment; more workers than cores are reported
 expect 0 'tasks on 1 worker,' solve gen:s2d9pt:200 --engine tasks --workers 1
 no_row 'warning'
 STARPU_NCPU=1 expect 0 'tasks on 2 workers,' solve gen:s2d9pt:200 --engine tasks --workers 2
