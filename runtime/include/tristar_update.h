@@ -9,8 +9,8 @@
  *
  * Of the first three: only supernodes with a changed entry and their ancestors in the assembly tree are
  * factored. Plans of the factor use the new values from their next solve on. Factors, solutions and
- * statistics have the same bits as those of tristar_refactor with the same values (except the statistics of
- * time and memory).
+ * statistics have the same bits as those of tristar_refactor with the same values. Exceptions: statistics of
+ * time and memory, and solve_error, which may be that of earlier values (tristar_stats.h).
  *
  * Cost. In two dimensions the supernodes of one changed row have about 15 % of the operations of a
  * factorization, in three dimensions about 40 %: all paths end in the largest fronts. The time is less than
