@@ -148,13 +148,15 @@ static int make_folder(const char *path) {
 
 /* Creates a file in the folder, as large as StarPU's files there, and removes it. Returns 0 or an errno. */
 static int try_room(const char *folder) {
-  static const char content[1 << 16];
+  const char content[1 << 12] = {0};
   char file[2 * PATH_MAX_OF_STARPU];
   snprintf(file, sizeof file, "%s/tristar-XXXXXX", folder);
   const int fd = mkostemp(file, O_CLOEXEC);
   if (fd < 0) return errno;
   errno = ENOSPC; /* for a write that is cut */
-  int code = write(fd, content, sizeof content) == (ssize_t)sizeof content ? 0 : errno;
+  int code = 0;
+  for (int k = 0; k < 16 && code == 0; k++)
+    if (write(fd, content, sizeof content) != (ssize_t)sizeof content) code = errno;
   if (close(fd) != 0 && code == 0) code = errno;
   unlink(file);
   return code;
