@@ -39,10 +39,21 @@ enum { ISAS = 0 BASE(+1) AVX2(+1) AVX512(+1) };
   BASE(extern const table table##_##t##_base size;)                                                          \
   AVX2(extern const table table##_##t##_avx2 size;)                                                          \
   AVX512(extern const table table##_##t##_avx512 size;)
+/* The set avx512 shares kernels without 512-bit registers with avx2: tsi_shared_kernels in CMakeLists.txt. */
+#if defined TSI_KERNELS_AVX2 && defined TSI_KERNELS_AVX512
+#define SHARED_AVX512(table, t) table##_##t##_avx2
+#else
+#define SHARED_AVX512(table, t) table##_##t##_avx512
+#endif
 #define TABLES(table, t, address)                                                                            \
   {                                                                                                          \
     BASE(address table##_##t##_base, )                                                                       \
     AVX2(address table##_##t##_avx2, ) AVX512(address table##_##t##_avx512, )                                \
+  }
+#define SHARED_TABLES(table, t, address)                                                                     \
+  {                                                                                                          \
+    BASE(address table##_##t##_base, )                                                                       \
+    AVX2(address table##_##t##_avx2, ) AVX512(address SHARED_AVX512(table, t), )                             \
   }
 
 #if defined TSI_KERNELS_AVX2 || defined TSI_KERNELS_AVX512
@@ -67,6 +78,8 @@ static int usable(void) {
   return sets;
 }
 
+static const char *const isas[ISAS] = {BASE("base", ) AVX2("avx2", ) AVX512("avx512", )};
+
 /* Returns the table for the best instruction set of this processor, or for the requested one. */
 #define SELECT_OF(table, letters, ...)                                                                       \
   static const table *select_##table(char scalar, const char *isa) {                                         \
@@ -75,26 +88,27 @@ static int usable(void) {
     if (letter == NULL || scalar == 0) return NULL;                                                          \
     const table *const *of = tables[strlen(letters) - strlen(letter)];                                       \
     for (int i = usable(); i-- > 0;)                                                                         \
-      if (isa == NULL || strcmp(isa, of[i]->isa) == 0) return of[i];                                         \
+      if (isa == NULL || strcmp(isa, isas[i]) == 0) return of[i];                                            \
     return NULL;                                                                                             \
   }
-#define SELECT(table, size, address)                                                                         \
+#define SELECT(table, size, address) SELECT_AMONG(TABLES, table, size, address)
+#define SELECT_AMONG(OF, table, size, address)                                                               \
   DECLARE(table, s, size)                                                                                    \
   DECLARE(table, d, size)                                                                                    \
   DECLARE(table, c, size)                                                                                    \
   DECLARE(table, z, size)                                                                                    \
-  SELECT_OF(table, "sdcz", TABLES(table, s, address), TABLES(table, d, address), TABLES(table, c, address),  \
-            TABLES(table, z, address))
+  SELECT_OF(table, "sdcz", OF(table, s, address), OF(table, d, address), OF(table, c, address),              \
+            OF(table, z, address))
 SELECT(tsi_kernels, [TSI_INVERSES], )
 SELECT(tsi_dense_kernels, , &)
 SELECT(tsi_small_kernels, , &)
 SELECT(tsi_krylov_kernels, , &)
 SELECT(tsi_error_kernels, , &)
-SELECT(tsi_spmv_kernels, , &)
+SELECT_AMONG(SHARED_TABLES, tsi_spmv_kernels, , &)
 SELECT(tsi_block_kernels, , &)
 SELECT(tsi_fsai_kernels, , &)
-SELECT(tsi_fsai_node_kernels, , &)
-SELECT(tsi_fsai_pair_kernels, , &)
+SELECT_AMONG(SHARED_TABLES, tsi_fsai_node_kernels, , &)
+SELECT_AMONG(SHARED_TABLES, tsi_fsai_pair_kernels, , &)
 SELECT(tsi_sliced_kernels, , &)
 SELECT(tsi_halved_kernels, , &)
 SELECT(tsi_batch_kernels, , &)
