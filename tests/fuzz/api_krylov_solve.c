@@ -7,7 +7,7 @@
 
 enum { HISTORY_MOST = 4096 };
 
-/* ---- A solve and what it tells ------------------------------------------------------------------------- */
+/* ---- A solve and its result ---------------------------------------------------------------------------- */
 
 /* One solve: its arguments and its results. */
 typedef struct run {

@@ -115,8 +115,8 @@ static size_t product_bytes(const tristar_krylov_t *k) {
   return stats.product_bytes;
 }
 
-/* Products read one triangle while the values are symmetric, else all rows. A solver created before returns
- * an error. */
+/* Products read one triangle while the values are symmetric, else all rows. The statistics of a solver
+ * created before have the bytes of the present products. */
 static void check_halving(const world *w) {
   OWNED dense_rows *rows = xcalloc(1, sizeof *rows);
   double x[BLOCK], y[BLOCK];

@@ -1,6 +1,6 @@
 /* Messages and bytes of sparse approximate inverses on many ranks, counted on one process, equal those of
  * real runs: of the set-up, and of products with A, G and G^H. Functions with the names of MPI functions
- * count the calls. With three or more ranks the counts do not grow with their number. */
+ * count the calls. */
 #include "runtime/iterate/precond/fsai_traffic.h"
 
 #include "tests/support/mpi/dmatrix.h"

@@ -64,7 +64,7 @@ static void check_krylov(const rows_here *h, tristar_dmatrix_t *matrix, tristar_
   CHECK_OK(tristar_dmatrix_krylov(matrix, &options, &krylov));
   CHECK_OK(tristar_krylov_solve(krylov, NULL, 1, h->b, h->ld, x, h->ld, &result));
   CHECK_MSG(!result.converged, "method %d, n = %d: converged", (int)method, h->whole.n);
-  /* The least residual has entries of one size. */
+  /* Half of the smallest possible residual, whose entries have similar sizes. */
   CHECK_MSG(result.true_residual > 0.5 * h->whole.residual,
             "method %d, n = %d: true residual %g, at least %g", (int)method, h->whole.n, result.true_residual,
             h->whole.residual);
