@@ -123,8 +123,8 @@ tristar_status tsi_factor_need_values(const tristar_factor_t *factor) {
   TSI_TRY(tsi_factor_need_valid(factor));
   if (!factor->released) return TRISTAR_OK;
   TSI_FAIL(&factor->ts->env, TRISTAR_ERR_STALE,
-           "the factor holds no entries: a plan with release_factor has taken them over, until the next "
-           "tristar_refactor");
+           "the factor holds no entries: a plan with release_factor has taken them over, or failed while it "
+           "did, until the next tristar_refactor");
 }
 
 tristar_status tsi_analysis_need_whole(const tristar_analysis_t *analysis) {

@@ -332,6 +332,13 @@ tristar_status tsi_storage_prepare(tsi_storage *storage) {
   return status;
 }
 
+tristar_status tsi_storage_explain(const tristar_factor_t *factor, tristar_status status) {
+  if (status == TRISTAR_OK || status == TRISTAR_ERR_STALE || !factor->released) return status;
+  TSI_FAIL(&factor->ts->env, status,
+           "%.300s; the copy had taken over the entries of the factor: tristar_refactor makes them again",
+           tsi_error_text(&factor->ts->env));
+}
+
 void tsi_storage_release_factor(tsi_storage *storage) {
   pthread_mutex_lock(&storage->lock);
   storage->options.releases = storage->factor->released = true;

@@ -84,6 +84,10 @@ void tsi_storage_destroy(tsi_env *env, tsi_storage **storage);
  * copy has taken the entries over). */
 TRISTAR_CHECKED tristar_status tsi_storage_prepare(tsi_storage *storage);
 
+/* What a call returns whose status this is: after a failure that has left the factor without entries the
+ * message contains that. */
+TRISTAR_CHECKED tristar_status tsi_storage_explain(const tristar_factor_t *factor, tristar_status status);
+
 /* Releases the entries of the factor, as with options.releases from the beginning. The copy must be valid,
  * and nothing else may read the entries. */
 void tsi_storage_release_factor(tsi_storage *storage);

@@ -232,7 +232,7 @@ tristar_status tsi_request_prepare(tristar_request_t *r, tristar_plan_t *plan,
   tristar_solve_options_init(&o);
   o = tsi_solve_options_fill(options ? options : &o, plan->factor->analysis->pattern->n);
   TSI_TRY_OUT(check_arguments(plan, &o, nrhs));
-  if (plan->storage) TSI_TRY_OUT(tsi_storage_prepare(plan->storage));
+  if (plan->storage) TSI_TRY_OUT(tsi_storage_explain(plan->factor, tsi_storage_prepare(plan->storage)));
   const tsi_factor_parts parts = parts_of(plan);
   const tsi_operation operation = tsi_operation_choose(&parts, o.op, o.part, o.factor_order != 0, &r->call);
   r->op = o.op;

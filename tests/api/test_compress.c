@@ -5,6 +5,7 @@
  * refused by name. */
 #include <math.h>
 
+#include "tests/support/allocations.h"
 #include "tests/support/context.h"
 #include "tests/support/subtests.h"
 #include "tests/support/typed.h"
@@ -193,6 +194,38 @@ static void check_readers_refused(tristar_t *ts, const system_t *z, tristar_plan
   CHECK_STATUS(tristar_factor_save(z->factor, "never_written.tristar"), TRISTAR_ERR_STALE);
 }
 
+/* Each allocation of a plan that releases the factor fails in its turn: the factor keeps its entries, or the
+ * message contains that it has none until it is factored again. */
+static void check_release_fails(tristar_t *ts) {
+  system_t z;
+  int lost = 0;
+  make_system(ts, "poisson3d7", 12, &typed_double, NULL, &z);
+  CHECK_OK(tristar_refactor(z.factor, z.values)); /* keeps what it needs */
+  allocation_failures failing = fail_allocations_of(ts);
+  while (next_failure(&failing)) {
+    tristar_plan_options options = DEFAULTS(tristar_plan_options);
+    tristar_plan_t *plan, *other = NULL;
+    options.compress = 1e-3;
+    options.release_factor = 1;
+    const tristar_status status = tristar_plan(z.factor, &options, &plan);
+    char message[512];
+    tristar_get_error(ts, message, sizeof message);
+    end_failure(&failing, status);
+    if (status != TRISTAR_OK) {
+      const bool says = strstr(message, "tristar_refactor makes them again") != NULL;
+      const tristar_status again = tristar_plan(z.factor, NULL, &other);
+      CHECK_MSG(again == (says ? TRISTAR_ERR_STALE : TRISTAR_OK), "%d after: %s", (int)again, message);
+      if (says) CHECK_ERROR(ts, "or failed while it did");
+      lost += says;
+    }
+    tristar_plan_destroy(&other);
+    tristar_plan_destroy(&plan);
+    CHECK_OK(tristar_refactor(z.factor, z.values));
+  }
+  CHECK(lost > 0);
+  free_system(&z);
+}
+
 static void scale_values(const system_t *z, double factor) {
   const int64_t entries = ((const int64_t *)z->view.ptr)[z->n];
   for (int64_t i = 0; i < entries; i++) put(z->t, z->values, i, factor * get(z->t, z->values, i));
@@ -354,6 +387,7 @@ int main(int argc, char **argv) {
     RUN(check_release(ts, "poisson3d7", 16, TRISTAR_METHOD_LDLT, &typed_single, TRISTAR_STORAGE_FULL, 1e-3));
   RUN(check_release(ts, "convdiff3d", 14, TRISTAR_METHOD_LU, &typed_double, TRISTAR_STORAGE_SINGLE, 0));
   RUN(check_release_update(ts));
+  RUN(check_release_fails(ts));
   RUN(check_release_auto(ts));
   RUN(check_refused(ts));
   return 0;
