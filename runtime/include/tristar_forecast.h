@@ -92,7 +92,7 @@ typedef int (*tristar_progress_fn)(void *arg, const tristar_progress_point *poin
 /* Sets the function that follows calls of the context; NULL: none. The first argument of the function is arg.
  * Followed are the matching and the ordering of an analysis, each front of a factorization, stages of a plan,
  * each block of columns of a solve, systems of a batch, panels of an inverse, and files that are read. So a
- * solve with one block calls the function once. Not followed: matchings and solves on many processes, Krylov
+ * solve with one block calls the function once. Not followed: solves on many processes, Krylov
  * methods (tristar_krylov.h has its own function), FSAI, copies that release the factor, and what follows
  * them in tristar_plan.
  *

@@ -211,10 +211,9 @@ static int cancel(void *arg, const tristar_analysis_point *point) {
   return point->seconds >= 0;
 }
 
-/* Rank 0 cancels, and all ranks return the same status. */
-static void check_cancelled(const world *w) {
-  CLEANUP(release_shared)
-  shared_matrix s = share_matrix(w, "poisson3d7", 6, &typed_double, TRISTAR_SYMMETRIC);
+/* Rank 0 cancels, and all ranks return the same status. after: the step that ends. */
+static void check_cancelled(const world *w, const char *name, tristar_symmetry symmetry, const char *after) {
+  CLEANUP(release_shared) shared_matrix s = share_matrix(w, name, 6, &typed_double, symmetry);
   const tristar_layout layout = some_grid(w);
   wish o = wish_of(&layout, TRISTAR_METHOD_AUTO);
   int calls = 0;
@@ -224,6 +223,7 @@ static void check_cancelled(const world *w) {
   o.analysis.progress_arg = &calls;
   CHECK_STATUS(tristar_dmatrix_factor(matrix, &o.analysis, &o.options, &d), TRISTAR_ERR_CANCELLED);
   expect_text(w, "cancelled the analysis");
+  expect_text(w, after);
   CHECK(calls == (w->rank == 0) && d == NULL);
   o.analysis.progress = NULL;
   CHECK_OK(tristar_dmatrix_factor(matrix, &o.analysis, &o.options, &d));
@@ -283,7 +283,8 @@ int main(int argc, char **argv) {
   RUN(check_graph(&w, "circuit", 300, false));
   RUN(check_graph(&w, "circuit", 300, true));
   RUN(check_refusals(&w));
-  RUN(check_cancelled(&w));
+  RUN(check_cancelled(&w, "poisson3d7", TRISTAR_SYMMETRIC, "reading the pattern"));
+  RUN(check_cancelled(&w, "kkt3d", TRISTAR_SYMMETRIC, "matching"));
   if (tristar_ptscotch_version() != NULL) {
     RUN(check_model(&w, "poisson3d7", 16, &typed_double, 1.3));
     RUN(check_model(&w, "s2d9pt", 64, &typed_double, 1.3));

@@ -52,7 +52,8 @@ static tristar_status match(const making *m, tristar_method method, tsi_matched 
   tsi_env *env = &matrix->ts->env;
   TSI_CLEANUP(tsi_entries_finish) tsi_entries sizes = {.n = 0};
   TSI_TRY(tsi_rows_gather_sizes(matrix, &sizes));
-  if (tsi_transport_rank(matrix->transport) == 0) status = tsi_match(env, method, &sizes, matched, NULL);
+  tsi_watch watch = tsi_watch_begin(m->options.progress, m->options.progress_arg);
+  if (tsi_transport_rank(matrix->transport) == 0) status = tsi_match(env, method, &sizes, matched, &watch);
   return tsi_transport_agree(matrix->transport, status);
 }
 
@@ -113,7 +114,7 @@ static tristar_status factor_any(making *m) {
             "the matrix is not positive definite: L D L^T instead of Cholesky");
   method.chosen = (tsi_chosen_method){.method = TRISTAR_METHOD_LDLT, .rounded = method.chosen.rounded};
   TSI_TRY(tsi_transport_agree(m->d->transport, tsi_dmatrix_need_whole(m->matrix)));
-  TSI_TRY(tsi_rows_want_matching(m->matrix, method.chosen.method, m->options.matching, &method.match));
+  TSI_TRY(tsi_rows_want_matching(m->matrix, method.chosen.method, &m->options, &method.match));
   TSI_TRY(analyze(m, &method));
   prepare_supply(m, method.chosen.method, method.adjoint);
   return tsi_team_factor_create(m->d, &m->supply.supply);

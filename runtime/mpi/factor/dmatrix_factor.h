@@ -44,13 +44,14 @@ typedef struct tsi_rows_method {
  * the same on all ranks. */
 
 /* Chooses the method, and refuses values that do not fit the method of the options. All ranks pass the same
- * options. Errors: ARGUMENT, NOT_FINITE, SINGULAR (structurally, without a matching), MEMORY, RUNTIME. */
+ * options. Errors: ARGUMENT, NOT_FINITE, SINGULAR (structurally, without a matching), MEMORY, RUNTIME,
+ * CANCELLED. */
 TRISTAR_CHECKED tristar_status tsi_rows_choose_method(const tristar_dmatrix_t *matrix,
                                                       const tristar_analysis_options *options,
                                                       tsi_rows_method *out);
 /* *wanted: whether a matching is needed for this method. Errors: as above. */
 TRISTAR_CHECKED tristar_status tsi_rows_want_matching(const tristar_dmatrix_t *matrix, tristar_method method,
-                                                      tristar_matching matching, bool *wanted);
+                                                      const tristar_analysis_options *options, bool *wanted);
 /* *out: on rank 0 the sizes (double) of all nonzero entries, by columns, rows ascending; unchanged on other
  * ranks. Errors: TOO_LARGE, MEMORY, RUNTIME. */
 TRISTAR_CHECKED tristar_status tsi_rows_gather_sizes(const tristar_dmatrix_t *matrix, tsi_entries *out);

@@ -32,13 +32,14 @@ static tristar_status measure_columns(const tristar_dmatrix_t *d, double *larges
 }
 
 /* Collective. Checks the structural rank, without the entries that are zero. */
-static tristar_status check_rank(const tristar_dmatrix_t *d) {
+static tristar_status check_rank(const tristar_dmatrix_t *d, const tristar_analysis_options *options) {
   tristar_status status = TRISTAR_OK;
   tsi_env *env = &d->ts->env;
   tsi_pattern *pattern = NULL;
   tsi_index rank = 0;
+  tsi_watch watch = tsi_watch_begin(options->progress, options->progress_arg);
   TSI_TRY(tsi_dmatrix_gather_pattern(d, false, false, &pattern, NULL));
-  if (pattern) status = tsi_structural_rank(env, pattern->n, pattern->ptr, pattern->index, &rank, NULL);
+  if (pattern) status = tsi_structural_rank(env, pattern->n, pattern->ptr, pattern->index, &rank, &watch);
   if (pattern && status == TRISTAR_OK && rank < pattern->n)
     status = tsi_fail_structure(env, pattern->n, rank);
   TSI_FREE(env, pattern);
@@ -46,7 +47,8 @@ static tristar_status check_rank(const tristar_dmatrix_t *d) {
 }
 
 tristar_status tsi_rows_want_matching(const tristar_dmatrix_t *d, tristar_method method,
-                                      tristar_matching matching, bool *wanted) {
+                                      const tristar_analysis_options *options, bool *wanted) {
+  const tristar_matching matching = options->matching;
   tsi_env *env = &d->ts->env;
   TSI_OWNED double *magnitude = NULL, *largest = NULL;
   bool weak;
@@ -59,7 +61,7 @@ tristar_status tsi_rows_want_matching(const tristar_dmatrix_t *d, tristar_method
   *wanted = matching == TRISTAR_MATCHING_AUTO && (weak || tsi_scaling_is_far((tsi_index)d->stats.n, largest));
   TSI_FREE(env, largest);
   TSI_FREE(env, magnitude);
-  if (weak && !*wanted) TSI_TRY(check_rank(d));
+  if (weak && !*wanted) TSI_TRY(check_rank(d, options));
   return TRISTAR_OK;
 }
 
