@@ -90,20 +90,31 @@ typedef struct shared_read {
   atomic_int code;
 } shared_read;
 
+/* Reads one page. Returns false if there is none, or a read failed. */
+static bool read_page(shared_read *r) {
+  const size_t page = atomic_fetch_add(&r->next, PAGE), end = page + PAGE < r->bytes ? page + PAGE : r->bytes;
+  if (atomic_load(&r->code) != 0) return false;
+  for (size_t at = page, piece; at < end; at += piece) {
+    piece = tsi_piece_bytes(end - at);
+    const int code = read_at(r->descriptor, r->to + at, piece, r->offset + (off_t)at);
+    if (code != 0) atomic_store(&r->code, code);
+    r->checks[at / TSI_SAVED_PIECE] = code == 0 ? tsi_piece_fingerprint(r->to + at, piece) : 0;
+  }
+  return page < r->bytes;
+}
+
 static void *read_pages(void *arg) {
-  shared_read *r = arg;
-  for (size_t page; (page = atomic_fetch_add(&r->next, PAGE)) < r->bytes && atomic_load(&r->code) == 0;)
-    for (size_t at = page, end = page + PAGE < r->bytes ? page + PAGE : r->bytes, piece; at < end;
-         at += piece) {
-      piece = end - at < TSI_SAVED_PIECE ? end - at : TSI_SAVED_PIECE;
-      const int code = read_at(r->descriptor, r->to + at, piece, r->offset + (off_t)at);
-      if (code != 0) atomic_store(&r->code, code);
-      r->checks[at / TSI_SAVED_PIECE] = code == 0 ? tsi_piece_fingerprint(r->to + at, piece) : 0;
-    }
+  while (read_page(arg)) continue;
   return NULL;
 }
 
-/* Reads a record with several threads; with fewer if some cannot be started. */
+static size_t progress_of(const shared_read *r) {
+  const size_t next = atomic_load(&r->next);
+  return next < r->bytes ? next : r->bytes;
+}
+
+/* Reads a record with several threads; with fewer if some cannot be started. The calling thread reports the
+ * progress. */
 static int read_together(void *arg, void *data, size_t bytes, uint64_t *checks) {
   tsi_source_file *file = arg;
   pthread_t thread[MOST_THREADS];
@@ -117,7 +128,8 @@ static int read_together(void *arg, void *data, size_t bytes, uint64_t *checks) 
   while (started + 1 < file->threads && (size_t)(started + 1) * PAGE < bytes &&
          tsi_thread_start(NULL, &thread[started], read_pages, &r) == TRISTAR_OK)
     started++;
-  (void)read_pages(&r);
+  while (read_page(&r))
+    if (tsi_source_look(&file->source, progress_of(&r)) != TRISTAR_OK) atomic_store(&r.code, ECANCELED);
   while (started > 0) pthread_join(thread[--started], NULL);
   file->code = atomic_load(&r.code);
   if (file->code == 0 && lseek(file->descriptor, (off_t)bytes, SEEK_CUR) < 0) file->code = errno;

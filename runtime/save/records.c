@@ -1,6 +1,8 @@
 /* Records: see records.h. */
 #include "runtime/save/records.h"
 
+#include <errno.h>
+
 #include "runtime/base/fingerprint.h"
 #include "runtime/base/progress.h"
 
@@ -50,10 +52,6 @@ uint64_t tsi_piece_fingerprint(const void *data, size_t bytes) {
   return tsi_fingerprint(bytes, lane, sizeof lane);
 }
 
-static size_t piece_bytes(size_t left) {
-  return left < TSI_SAVED_PIECE ? left : TSI_SAVED_PIECE;
-}
-
 static void set_name(char *to, const char *name) {
   memset(to, 0, TSI_RECORD_NAME);
   memcpy(to, name, strlen(name));
@@ -87,7 +85,7 @@ tristar_status tsi_put(tsi_sink *sink, const char *name, size_t bytes, tsi_count
   TSI_TRY(write_bytes(sink, &record, sizeof record));
   const char *from = data;
   for (size_t left = bytes * (size_t)count, piece; left > 0; left -= piece, from += piece) {
-    piece = piece_bytes(left);
+    piece = tsi_piece_bytes(left);
     check = tsi_fingerprint_word(check, tsi_piece_fingerprint(from, piece));
     TSI_TRY(write_bytes(sink, from, piece));
   }
@@ -143,17 +141,23 @@ tristar_status tsi_sink_end(tsi_sink *sink) {
 /* ---- Reading --------------------------------------------------------------------------------------------
  */
 
+tristar_status tsi_source_look(const tsi_source *source, size_t bytes) {
+  const double left = (double)source->left - (double)bytes;
+  return tsi_progress_look(source->env, TRISTAR_PHASE_READ,
+                           source->left == UINT64_MAX ? 0 : 1 - left / (double)source->all);
+}
+
 /* Reads bytes. checks: fingerprints of the pieces; NULL: not requested. */
 static tristar_status read_pieces(tsi_source *source, void *data, size_t bytes, uint64_t *checks) {
   int code = 0;
   if (source->all == 0) source->all = source->left;
-  TSI_TRY(tsi_progress_look(source->env, TRISTAR_PHASE_READ,
-                            source->left == UINT64_MAX ? 0 : 1 - (double)source->left / (double)source->all));
+  TSI_TRY(tsi_source_look(source, 0));
   if (bytes > source->left)
     TSI_DAMAGED(source, "it ends early, %llu bytes are left", (unsigned long long)source->left);
   if (bytes > 0)
     code = checks != NULL ? source->read_pieces(source->arg, data, bytes, checks)
                           : source->read(source->arg, data, bytes);
+  if (code == ECANCELED && checks != NULL) return TRISTAR_ERR_CANCELLED;
   if (code != 0)
     TSI_FAIL(source->env, TRISTAR_ERR_RUNTIME, "the function `read` of the caller returned %d", code);
   if (source->left != UINT64_MAX) source->left -= bytes;
@@ -223,7 +227,7 @@ static tristar_status read_elements(tsi_source *source, char *to, size_t bytes, 
   *check = 0;
   if (source->read_pieces != NULL && bytes >= SHARED_BYTES) return read_shared(source, to, bytes, check);
   for (size_t left = bytes, piece; left > 0; left -= piece, to += piece) {
-    piece = piece_bytes(left);
+    piece = tsi_piece_bytes(left);
     TSI_TRY(read_bytes(source, to, piece));
     *check = tsi_fingerprint_word(*check, tsi_piece_fingerprint(to, piece));
   }

@@ -36,7 +36,8 @@ typedef struct tsi_record {
 typedef struct tsi_source {
   tsi_env *env;
   tristar_read_fn read;
-  /* Like read, with several threads; NULL: not available. checks: fingerprints of the pieces. */
+  /* Like read, with several threads; NULL: not available. checks: fingerprints of the pieces. Reports the
+   * progress meanwhile, and returns ECANCELED if the caller cancels. */
   int (*read_pieces)(void *arg, void *data, size_t bytes, uint64_t *checks);
   void *arg;
   const char *subject; /* name of the source in messages */
@@ -45,6 +46,10 @@ typedef struct tsi_source {
   bool lean;           /* A pattern without entries is allowed (pattern.h). */
 } tsi_source;
 
+/* Number of bytes of the next piece. */
+static inline size_t tsi_piece_bytes(size_t left) {
+  return left < TSI_SAVED_PIECE ? left : TSI_SAVED_PIECE;
+}
 /* Fingerprint of a piece: TSI_SAVED_PIECE bytes of the elements of a record, or the rest. */
 uint64_t tsi_piece_fingerprint(const void *data, size_t bytes);
 
@@ -79,6 +84,8 @@ TRISTAR_CHECKED tristar_status tsi_sink_end(tsi_sink *sink);
 
 /* kind: TSI_RECORD_NAME characters. */
 TRISTAR_CHECKED tristar_status tsi_source_begin(tsi_source *source, char *kind);
+/* Reports the progress after `bytes` bytes of the present record. Errors: CANCELLED. */
+TRISTAR_CHECKED tristar_status tsi_source_look(const tsi_source *source, size_t bytes);
 bool tsi_source_has(const tsi_source *source, const char *name);
 /* Reads the record `name` with exactly `count` elements to memory that the function allocates. owner: owner
  * of this memory; NULL: the caller. */

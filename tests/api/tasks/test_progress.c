@@ -305,6 +305,33 @@ static int cancel_late(void *arg, const tristar_progress_point *point) {
   return point->phase == TRISTAR_PHASE_SOLVE || point->share > 0.6;
 }
 
+static int cancel_within(void *arg, const tristar_progress_point *point) {
+  (void)arg;
+  nanosleep(&(struct timespec){.tv_nsec = 110000000}, NULL);
+  return point->share > 0.5 && point->share < 0.9;
+}
+
+/* Loading ends within a large record, here the entries of L, which are most of the file. */
+static void check_loading(tristar_t *ts) {
+  static const char path[] = "test_progress.tristar";
+  tristar_matrix_t *matrix;
+  const tristar_view view = read_view(ts, "gen:poisson3d7:24", &matrix);
+  tristar_analysis_t *analysis = NEW_ANALYSIS(ts, &view, NULL);
+  tristar_factor_t *factor = NEW_FACTOR(analysis, view.values), *loaded;
+  CHECK_OK(tristar_factor_save(factor, path));
+  CHECK_OK(tristar_set_progress(ts, cancel_within, NULL));
+  CHECK_STATUS(tristar_factor_load(ts, path, &loaded), TRISTAR_ERR_CANCELLED);
+  CHECK(loaded == NULL);
+  CHECK_ERROR(ts, "reading of a file");
+  CHECK_OK(tristar_set_progress(ts, NULL, NULL));
+  CHECK_OK(tristar_factor_load(ts, path, &loaded));
+  tristar_factor_destroy(&loaded);
+  remove(path);
+  tristar_factor_destroy(&factor);
+  tristar_analysis_destroy(&analysis);
+  tristar_matrix_destroy(&matrix);
+}
+
 /* A plan that has released the factor is not cancelled; before, the factor keeps its entries. */
 static void check_release(tristar_t *ts) {
   problem p = make_problem(ts);
@@ -338,6 +365,7 @@ int main(int argc, char **argv) {
   RUN_ONE_THREAD(check_rate(ts));
   RUN_ONE_THREAD(check_low_rank(ts));
   RUN_ONE_THREAD(check_release(ts));
+  RUN_ONE_THREAD(check_loading(ts));
   RUN_ONE_THREAD(check_followed(ts));
   RUN_ONE_THREAD(check_cancelled(ts));
   close_context(&ts);
