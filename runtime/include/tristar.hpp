@@ -61,7 +61,7 @@ inline void check(tristar_status status) {
 
 /* ---- Arrays ------------------------------------------------------------------------------------------ */
 
-/* A contiguous array that somebody else owns. */
+/* A contiguous array that another object owns. */
 template <class T> class span {
 public:
   /* No elements. */

@@ -46,7 +46,7 @@ public:
     });
     return derived();
   }
-  /* Reads the pattern only. Values of factorize may ask for another analysis, which factorize then makes. */
+  /* Reads only the pattern. If the values of factorize need another analysis, factorize makes it. */
   template <class Input> Derived &analyzePattern(const Input &A) {
     const MatrixType matrix = derived().pick(A);
     attempt([&] { analyze(matrix, false); });

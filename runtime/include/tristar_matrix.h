@@ -63,8 +63,8 @@ TRISTAR_API TRISTAR_CHECKED tristar_status tristar_matrix_from_blocks(tristar_t 
 
 /* Replaces the values of a matrix of blocks, for tristar_factor or tristar_refactor with the values of its
  * view. values: as for tristar_matrix_from_blocks, in the same order. One pass without allocation (the first
- * values of a pattern are allocated); nobody may read the matrix meanwhile. Errors: ARGUMENT (not a matrix of
- * blocks), NOT_FINITE, FORMAT; the old values stay. MEMORY. */
+ * values of a pattern are allocated). The matrix must not be read meanwhile. Errors: ARGUMENT (not a matrix
+ * of blocks), NOT_FINITE, FORMAT; the old values stay. MEMORY. */
 TRISTAR_API TRISTAR_CHECKED tristar_status tristar_matrix_set_blocks(tristar_matrix_t *matrix,
                                                                      const void *values);
 

@@ -376,9 +376,9 @@ typedef struct tristar_spread_options {
                     that it still waits for. */
   int64_t nrhs; /* Right-hand sides that are solved at once, at most 64; more are solved in blocks. 0 means 1.
                  */
-  double peer_seconds; /* Seconds that a rank waits for the others to come to a solve, and that a sweep may
-                          take. After them all ranks return RUNTIME, and the triangle cannot solve again. 0:
-                          60. */
+  double peer_seconds; /* Longest time in seconds that a rank waits for the others to start a solve, and that
+                          a sweep takes. After it all ranks return RUNTIME, and the triangle cannot solve
+                          again. 0: 60. */
 } tristar_spread_options;
 /* TRISTAR_N, and all else 0. */
 #define tristar_spread_options_init(options) tristar_spread_options_init_sized((options), sizeof *(options))
