@@ -46,7 +46,7 @@ static void check(tristar_status status) {
   example_check(ts, status);
 }
 
-/* ---- The work, which knows nothing of tasks ------------------------------------------------------------ */
+/* ---- The work, without tasks --------------------------------------------------------------------------- */
 
 static int64_t piece_begin(const equations *e, int piece) {
   return e->n * piece / PIECES;

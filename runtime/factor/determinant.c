@@ -91,7 +91,7 @@ static void count(pivots *p, double size, bool negative) {
  * entries of D^-1: its diagonal entries, and the absolute value of the off-diagonal one. D has one eigenvalue
  * of each sign if its determinant is negative, else two with the sign of its diagonal entries. D is singular
  * if its smaller eigenvalue is zero but for rounding errors; its reciprocal is the larger eigenvalue of D^-1.
- * If the off-diagonal entry is only rounding errors, too, they have reached all later pivots. */
+ * If the off-diagonal entry of D is only rounding errors, too, they have reached all later pivots. */
 static void count_pair(pivots *p, double size, bool opposite, double first, double second, double off) {
   const double least = 1 / fmax(fabs(off), fmax(fabs(first), fabs(second)));
   const bool down = first + second < 0; /* Sign of the smaller eigenvalue. */

@@ -3,7 +3,7 @@
  * Job. Makes the steps of the factorization, as tsi_factorize does, and runs them without arithmetic: their
  * own functions allocate and free. Their arrays are hollow: they are counted, but have no memory
  * (tsi_allocate_hollow). Such a run is a dry run. For several workers, a list schedule by the priorities of
- * the steps determines which steps run at the same time. The bytes of each step are those of its run alone.
+ * the steps determines which steps run at the same time. Each step counts with the bytes of its run alone.
  *
  * Assumptions: an ordinary scaling (scaling.h), no front on a device, and the method of the analysis. A
  * second factorization (tsi_factorize), another method and trial solves may take more.

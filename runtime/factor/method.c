@@ -264,8 +264,8 @@ tristar_status tsi_check_method(tsi_env *env, const tristar_analysis_t *an, cons
   return TRISTAR_OK;
 }
 
-/* Replaces the rows that are not eliminated by rows of a unit matrix: the matching and the structural rank
- * are those of the other rows. The scaling of a matching is not used for them. a: with values, or without. */
+/* Replaces the rows that are not eliminated by rows of a unit matrix, so that the matching and the structural
+ * rank depend only on the other rows. Their scaling by a matching is not used. a: with values, or without. */
 static tristar_status isolate_schur(tsi_env *env, const tristar_analysis_t *an, tsi_entries *a) {
   tsi_entries out;
   if (an->schur_count == 0) return TRISTAR_OK;

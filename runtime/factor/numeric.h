@@ -195,7 +195,7 @@ TRISTAR_CHECKED tristar_status tsi_numeric_run(tsi_numeric *numeric);
  * MEMORY. */
 TRISTAR_CHECKED tristar_status tsi_numeric_stay(tsi_numeric *numeric);
 /* After a run without failure, with other values, scalings or sizes: factors the touched fronts and their
- * ancestors. Afterwards the statistics are those of all fronts. tasks: run on StarPU, which must run.
+ * ancestors. Afterwards the statistics cover all fronts. tasks: run on StarPU, which must run.
  * tsi_numeric_finish returns the failure of a step. Errors: MEMORY, RUNTIME. */
 TRISTAR_CHECKED tristar_status tsi_numeric_run_again(tsi_numeric *numeric, const bool *touched, bool tasks);
 /* Copies the scalings of the factor in final order; needed again after they change. Errors: MEMORY. */

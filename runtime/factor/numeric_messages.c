@@ -175,7 +175,7 @@ void tsi_numeric_expect_next(tsi_numeric *numeric, tsi_index step) {
     expect_piece(numeric, dag->part[k].message);
 }
 
-/* The parcel of a failed process stops this one, whose other data are useless then. */
+/* The parcel of a failed process stops this process, too: its other data are useless then. */
 void tsi_numeric_arrived(tsi_numeric *numeric, tsi_index received) {
   const tsi_front_message *message = &numeric->dag->receive[received];
   if (!numeric->expected[received]) return;

@@ -4,23 +4,23 @@
 #include <math.h>
 #include <stdlib.h>
 
-#define EVEN 4           /* ... of rows, and of columns, that are alike */
-#define EVENING_SWEEPS 8 /* of L U */
+#define EVEN 4           /* Limit for binary orders of magnitude between the largest entries of even rows. */
+#define EVENING_SWEEPS 8 /* Sweeps of even_out. */
 
-/* Each number becomes the largest that a process has. */
+/* Replaces each number by its largest value on all processes. */
 static void unite_largest(tsi_scaling *s, int *largest) {
   const tsi_scaling_team *team = s->lines->team;
   const tristar_status status = team ? team->largest(team->context, s->lines->n, largest) : TRISTAR_OK;
   if (s->united == TRISTAR_OK) s->united = status;
 }
 
-/* Without a branch, which no processor could predict. */
+/* Has no branch, which no processor could predict. */
 static void lift(int *largest, int e) {
   *largest = e > *largest ? e : *largest;
 }
 
-/* Exponents of the largest scaled entries of the lines (of_lines) and of what crosses them (of_others), among
- * the entries here. plain: no entry is zero, none has a mirror image. All three are constants. */
+/* Finds the exponents of the largest scaled entries of lines (of_lines) and of crossing lines (of_others),
+ * among the entries here. plain: no entry is zero, none has a mirror image. All three are constants. */
 static inline __attribute__((always_inline)) void find_in_pass(const tsi_scaling *s, const bool of_lines,
                                                                const bool of_others, const bool plain) {
   const tsi_scaling_lines *lines = s->lines;
@@ -55,7 +55,7 @@ static inline __attribute__((always_inline)) void find_in_lines(const tsi_scalin
     find_in_pass(s, of_lines, of_others, false);
 }
 
-/* The same of rows, or columns, or both in one pass. */
+/* The same for rows, or columns, or both in one pass. */
 static void find_largest(tsi_scaling *s, bool rows, bool columns) {
   if (s->known) {
     s->known = false;
@@ -69,7 +69,7 @@ static void find_largest(tsi_scaling *s, bool rows, bool columns) {
     find_in_lines(s, false, true);
 }
 
-/* The same among the entries of all processes, of rows or of columns. */
+/* The same among the entries of all processes, for rows or columns. */
 static int *find_largest_of(tsi_scaling *s, bool rows) {
   int *largest = rows ? s->of_row : s->of_column;
   const bool known = s->known;
@@ -86,7 +86,7 @@ static void find_all_largest(tsi_scaling *s) {
   unite_largest(s, s->of_column);
 }
 
-/* From the lowest exponent to the highest. */
+/* Lowest and highest exponent. */
 typedef struct range {
   int low, high;
 } range;
@@ -152,8 +152,8 @@ static void divide_by_roots(tsi_scaling *s) {
   }
 }
 
-/* Divides rows and columns by roots of their largest entries, at the same time (Ruiz 2001): A^T is scaled as
- * A is. */
+/* Divides rows and columns by roots of their largest entries, at the same time (Ruiz 2001). So A^T is scaled
+ * as A is. */
 static void even_out(tsi_scaling *s) {
   for (int sweep = 0; sweep < EVENING_SWEEPS; sweep++) {
     const tsi_index n = s->lines->n;
@@ -168,12 +168,12 @@ static void even_out(tsi_scaling *s) {
 
 static void take_matching(const tsi_scaling *s) {
   for (tsi_index i = 0; i < s->lines->n; i++) {
-    s->row[i] = tsi_scaling_exponent(s->lines->row_scale[i]) - 1; /* powers of two */
+    s->row[i] = tsi_scaling_exponent(s->lines->row_scale[i]) - 1; /* Powers of two. */
     s->column[i] = tsi_scaling_exponent(s->lines->col_scale[i]) - 1;
   }
 }
 
-/* The values may be others than those that were matched. */
+/* Does the scaling of the matching suit these values, which may differ from the matched ones? */
 static bool matching_fits(const tsi_scaling *s) {
   const int most = tsi_scaling_fitting(s->lines->factor_scalar);
   for (tsi_index i = 0; i < s->lines->n; i++)
@@ -182,7 +182,7 @@ static bool matching_fits(const tsi_scaling *s) {
          !is_wide(range_of(s->lines->n, s->of_column), TSI_FITTING_SPREAD);
 }
 
-/* The sizes whose exponents are within these limits: from low, and below high. */
+/* Sizes with exponents within these limits: from low, and below high. */
 typedef struct fitting {
   double low, high;
 } fitting;
@@ -205,7 +205,8 @@ static void scale_by_largest(tsi_scaling *s) {
   }
 }
 
-/* How far the scaled diagonal lies below one, as the sum of exponents; *worst: the largest of them. */
+/* Returns by how much the scaled diagonal is below one, as the sum of exponents. *worst: the largest of
+ * them. */
 static double weigh_diagonal(tsi_scaling *s, int *worst) {
   const tsi_scaling_lines *lines = s->lines;
   double sum = 0;
@@ -226,8 +227,8 @@ static double weigh_diagonal(tsi_scaling *s, int *worst) {
   return sum;
 }
 
-/* How far the scaled entries are from one, as the sum of exponents; farther than TSI_SPREAD counts as that. A
- * penalty leaves a few far behind, but a scaling that does not fit leaves many. */
+/* Returns how far the scaled entries are from one, as the sum of exponents, each at most TSI_SPREAD. A
+ * penalty leaves few entries far from one, but an unsuitable scaling leaves many. */
 static double weigh_spread(tsi_scaling *s) {
   const tsi_scaling_lines *lines = s->lines;
   double sum = 0;
@@ -244,11 +245,11 @@ static double weigh_spread(tsi_scaling *s) {
   return sum;
 }
 
-/* What a scaling begins with. Its end divides by the largest entries. */
+/* Start of a scaling. It ends with a division by the largest entries. */
 typedef enum start {
-  START_NONE,  /* ones */
-  START_MEANS, /* means of logarithms */
-  START_EVEN   /* the roots of largest entries, of rows and columns alike */
+  START_NONE,  /* Ones. */
+  START_MEANS, /* Means of logarithms. */
+  START_EVEN   /* Roots of largest entries, of rows and columns at the same time. */
 } start;
 
 static tristar_status scale_from(tsi_scaling *s, start from) {
@@ -260,8 +261,8 @@ static tristar_status scale_from(tsi_scaling *s, start from) {
 }
 
 /* Tries another scaling, and keeps the one that makes the diagonal larger. One scaling for rows and columns
- * can make one entry larger at the cost of another, which helps no pivot: by less than a factor of two for
- * each row, it is not better. *size: of weigh_diagonal; spread: entries must not be farther from one. */
+ * can make one entry larger at the cost of another, which helps no pivot. So it must gain at least a factor
+ * of two per row. *size: of weigh_diagonal; spread: largest distance of entries from one. */
 static tristar_status try_scaling(tsi_scaling *s, start from, double *size, double spread) {
   const size_t bytes = (size_t)s->lines->n * sizeof(int);
   int worst;
@@ -280,8 +281,8 @@ static tristar_status try_scaling(tsi_scaling *s, start from, double *size, doub
   return TRISTAR_OK;
 }
 
-/* Without a matching the diagonal is to give pivots: where the first scaling leaves an entry of it small, the
- * other ones are tried too. Entries that were brought together are to stay so, but for those of penalties. */
+/* Without a matching the diagonal must provide pivots. If the first scaling leaves a diagonal entry small,
+ * the other ones are tried. Entries that were brought together must stay together, except penalties. */
 static tristar_status strengthen_diagonal(tsi_scaling *s, start first) {
   int worst;
   double size = weigh_diagonal(s, &worst);
@@ -292,10 +293,10 @@ static tristar_status strengthen_diagonal(tsi_scaling *s, start first) {
   return TRISTAR_OK;
 }
 
-/* Rows of zeros come first: what follows takes logarithms. */
+/* Checks for rows of zeros first, because logarithms follow. */
 static tristar_status scale_lines(tsi_scaling *s) {
   const tsi_index n = s->lines->n;
-  if (s->near && s->lines->row_scale != NULL) { /* the largest entries are not bad, whichever they are */
+  if (s->near && s->lines->row_scale != NULL) { /* No largest entry can be bad then. */
     take_matching(s);
     find_all_largest(s);
     TSI_TRY(check_all_lines(s));
@@ -317,12 +318,13 @@ static tristar_status scale_lines(tsi_scaling *s) {
                                                                    : START_NONE;
   if (matched && bad)
     for (tsi_index i = 0; i < n; i++) s->row[i] = s->column[i] = 0;
-  s->known = !matched && first != START_MEANS; /* the first pass found them */
+  s->known = !matched && first != START_MEANS; /* The first pass found them. */
   TSI_TRY(scale_from(s, first));
   return s->lines->any_pivots ? TRISTAR_OK : strengthen_diagonal(s, first);
 }
 
-/* Diagonal entries that are missing or zero make Cholesky fail, whatever their scaling is. */
+/* Computes the scaling for L L^T. Returns whether it is needed. Missing or zero diagonal entries make
+ * Cholesky fail with any scaling. */
 static bool scale_diagonal(tsi_scaling *s, int limit) {
   const tsi_scaling_lines *lines = s->lines;
   for (tsi_index j = 0; j < lines->n; j++) s->of_row[j] = TSI_NO_ENTRY;
@@ -346,12 +348,13 @@ static int largest_of(tsi_count count, const int *exponent) {
   return largest;
 }
 
-/* An entry of a definite matrix is smaller than the roots of the diagonal entries of its row and column. One
- * that is so much larger would be beyond the range of the factors before a pivot shows that. */
+/* An entry of a definite matrix is smaller than the product of the roots of the diagonal entries of its
+ * row and column. Refuses much larger entries, which would exceed the range of the factors before a pivot
+ * fails. */
 static tristar_status check_entries(const tsi_scaling *s, int limit) {
   const tsi_scaling_lines *lines = s->lines;
   const int64_t most = largest_of(lines->ptr[lines->count], s->exponent);
-  if (most + 2 * (int64_t)largest_of(lines->n, s->row) <= limit) return TRISTAR_OK; /* none can be */
+  if (most + 2 * (int64_t)largest_of(lines->n, s->row) <= limit) return TRISTAR_OK; /* None is too large. */
   for (tsi_index j = 0; j < lines->count; j++)
     for (tsi_count p = lines->ptr[j]; p < lines->ptr[j + 1]; p++) {
       tsi_index row, column;
@@ -368,7 +371,8 @@ static tristar_status check_entries(const tsi_scaling *s, int limit) {
 
 /* ---- Factors ------------------------------------------------------------------------------------------- */
 
-/* Mostly the fields of the numbers, without a branch. The entries that processes share are not known here. */
+/* Reads the exponents, usually as fields of the numbers, without a branch. `near` is unknown if processes
+ * share the entries. */
 static void read_exponents(tsi_scaling *s, tsi_count entries) {
   range r = NO_RANGE;
   for (tsi_count p = 0; p < entries; p++) {
@@ -379,7 +383,7 @@ static void read_exponents(tsi_scaling *s, tsi_count entries) {
     r.high = e > r.high ? e : r.high;
   }
   s->whole = r.low > -0x3fe && r.high < 0x7ff - 0x3fe;
-  if (!s->whole) { /* zeros, tiny or infinite entries */
+  if (!s->whole) { /* Zeros, tiny or infinite entries. */
     r = NO_RANGE;
     for (tsi_count p = 0; p < entries; p++) {
       s->exponent[p] = tsi_scaling_exponent(s->lines->magnitude[p]);
@@ -403,7 +407,7 @@ static tristar_status allocate(tsi_scaling *s) {
   return TSI_ALLOC(s->env, s->of_column, n);
 }
 
-/* Of what `allocate` allocates. */
+/* Bytes that `allocate` allocates. */
 static size_t bytes_of(tsi_index n, tsi_count entries, bool symmetric) {
   const tsi_scaling *s;
   const size_t row = sizeof *s->row + sizeof *s->of_row + sizeof *s->of_column;
@@ -433,7 +437,7 @@ bool tsi_scaling_llt_is_free(char factor_scalar, int low, int high, int most) {
   const int limit = tsi_scaling_limit(factor_scalar), apart = 2 * tsi_apart_units(factor_scalar);
   if (low > high || low < -limit || high > limit || high - low > apart) return false;
   const int scale = -tsi_scaling_half(low) > 0 ? -tsi_scaling_half(low)
-                                               : 0; /* the largest; of a missing diagonal entry 0 */
+                                               : 0; /* The largest scaling; 0 for a missing diagonal entry. */
   return most <= limit - 2 * scale;
 }
 
@@ -478,12 +482,12 @@ static tsi_scaling_lines lines_of(const tristar_analysis_t *an, const double *ma
                              .any_pivots = an->options.pivoting == TRISTAR_PIVOTING_DELAYED};
 }
 
-/* Largest entries of a line, or of what crosses lines: of the matrix, and as the matching scales it. */
+/* Largest entry of a line, or of a crossing line: of the matrix, and in the scaling of the matching. */
 typedef struct line_size {
   double plain, scaled;
 } line_size;
 
-/* Without a branch, which no processor could predict. */
+/* Has no branch, which no processor could predict. */
 static double larger(double a, double b) {
   return a > b ? a : b;
 }
@@ -492,7 +496,7 @@ static double smaller(double a, double b) {
   return a < b ? a : b;
 }
 
-/* The exponents of numbers from low to high, which are not zeros. */
+/* Range of the exponents of nonzero numbers from low to high. */
 static range range_between(double low, double high) {
   range r = NO_RANGE;
   if (low > high) return r;
@@ -501,8 +505,8 @@ static range range_between(double low, double high) {
   return r;
 }
 
-/* Looks at the lines, which have the same scale as their columns or rows; r: the exponents of their largest
- * entries. Do scaled ones fit? */
+/* Do the lines fit in the scaling of the matching? Computes also the largest entries of lines and crossing
+ * lines; r: range of the exponents of the lines' largest entries. */
 static bool lines_fit(const tsi_scaling_lines *lines, line_size *crossing, double *own_size, range *r) {
   const double *own = lines->by_rows ? lines->row_scale : lines->col_scale;
   const double *other = lines->by_rows ? lines->col_scale : lines->row_scale;
@@ -583,7 +587,7 @@ tristar_status tsi_scaling_choose(tristar_factor_t *factor, const double *magnit
   return tsi_scaling_find(&factor->ts->env, &lines, &factor->row_scale, &factor->col_scale);
 }
 
-/* Are units far apart: sums of sizes of two rows, or of two columns? Neither of them is zero. */
+/* Are units far apart: sums of sizes of two rows, or of two columns? *far is false if a sum is zero. */
 static tristar_status find_far_units(const tristar_factor_t *factor, bool *far) {
   const tristar_analysis_t *an = factor->analysis;
   const tsi_sparse_kernels *kernels = tsi_sparse_kernels_select(an->pattern->scalar);
@@ -653,7 +657,7 @@ int tsi_scaling_spread_of(tsi_index n, const double *rows, const double *columns
   const double *scales[] = {rows, columns};
   int spread = 0;
   for (int s = 0; s < 2; s++) {
-    uint64_t low = UINT64_MAX, high = 0; /* numbers without sign, which bits order as well; 0 is no scale */
+    uint64_t low = UINT64_MAX, high = 0; /* Bits, which order unsigned numbers as well; 0 is no scale. */
     for (tsi_index i = 0; scales[s] && i < n; i++) {
       uint64_t bits;
       memcpy(&bits, &scales[s][i], sizeof bits);
@@ -668,7 +672,7 @@ int tsi_scaling_spread_of(tsi_index n, const double *rows, const double *columns
   return spread;
 }
 
-/* The rows of the complement keep their places in both orders (method.c). */
+/* The spread without the rows of the complement. These have the same places in both orders (method.c). */
 static int spread_of_eliminated(const tristar_factor_t *factor) {
   const tristar_analysis_t *an = factor->analysis;
   const tsi_index first = tsi_analysis_schur_first(an), end = first + an->schur_count;

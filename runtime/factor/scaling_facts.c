@@ -1,4 +1,4 @@
-/* Which changes leave scalings as they are: see scaling_facts.h. */
+/* Determines which changes leave scalings as they are: see scaling_facts.h. */
 #include "runtime/factor/scaling_facts.h"
 
 #include <stdlib.h>
@@ -7,8 +7,7 @@
 
 typedef enum kind { UNKNOWN, MATCHED, LARGEST, ROOTS } kind;
 
-/* Exponents of the largest entries of rows at the begin of a sweep, which have the scaling of the rows then.
- */
+/* Exponents at the beginning of a sweep: of the scaling of the rows, and of their largest scaled entries. */
 typedef struct sweep {
   int *row, *most; /* n */
 } sweep;
@@ -17,14 +16,14 @@ struct tsi_scaling_facts {
   kind kind;
   int low, high;
   bool mirror;
-  int *row, *column;            /* n, by the user's rows and columns: of the scaling */
-  sweep sweep[TSI_RUIZ_SWEEPS]; /* ROOTS; LARGEST: the first one */
+  int *row, *column;            /* n, by the user's rows and columns: exponents of the scaling. */
+  sweep sweep[TSI_RUIZ_SWEEPS]; /* ROOTS; LARGEST: only the first one. */
 };
 
-/* What is done with entry (row, column), of this exponent. */
+/* Handles entry (row, column) with this exponent. */
 typedef void (*visit_fn)(void *context, tsi_index row, tsi_index column, int exponent);
 
-/* All entries but zeros, and mirror images. */
+/* Visits all nonzero entries, and mirror images. */
 static void visit_entries(const tsi_pattern *pattern, const double *magnitude, visit_fn visit,
                           void *context) {
   for (tsi_index j = 0; j < pattern->n; j++)
@@ -50,11 +49,11 @@ static void widen(void *context, tsi_index row, tsi_index column, int exponent) 
   if (exponent > facts->high) facts->high = exponent;
 }
 
-/* ---- Finding them again -------------------------------------------------------------------------------- */
+/* ---- Recomputing the scaling --------------------------------------------------------------------------- */
 
-/* The largest scaled entries of rows, or of columns. */
+/* Search for the largest scaled entries of rows, or of columns. */
 typedef struct search {
-  const int *row, *column; /* the scaling; NULL: none */
+  const int *row, *column; /* The scaling; NULL: none. */
   int *most;
   bool of_columns;
   int *diagonal;
@@ -78,14 +77,14 @@ static bool are_equal(tsi_index n, const int *a, const int *b) {
   return memcmp(a, b, (size_t)n * sizeof *a) == 0;
 }
 
-/* Is no other scaling tried for the sake of the diagonal? */
+/* Is the diagonal large enough that no other scaling is tried? */
 static bool has_diagonal(tsi_index n, const int *diagonal) {
   for (tsi_index i = 0; i < n; i++)
     if (diagonal[i] < -TSI_SMALL_DIAGONAL) return false;
   return true;
 }
 
-/* Is the scaling that of rows, then columns, by their largest entries? work: 2 n. */
+/* Was the matrix scaled by the largest entries of rows, then of columns? work: 2 n. */
 static bool is_by_largest(const tsi_scaling_facts *facts, const tsi_pattern *pattern, const double *magnitude,
                           int *work) {
   const tsi_index n = pattern->n;
@@ -109,7 +108,7 @@ static bool is_by_largest(const tsi_scaling_facts *facts, const tsi_pattern *pat
   return has_diagonal(n, work + n);
 }
 
-/* Is it that of the roots of largest entries? */
+/* Was the matrix scaled by the roots of largest entries? */
 static bool is_by_roots(const tsi_scaling_facts *facts, const tsi_pattern *pattern, const double *magnitude,
                         int *work) {
   const tsi_index n = pattern->n;
@@ -136,7 +135,7 @@ static bool takes_matching(const tristar_factor_t *factor) {
          memcmp(factor->col_scale, an->col_scale, bytes) == 0;
 }
 
-#define MATCHED_MOST (TSI_FITTING_SPREAD / 2) /* from zero, of the exponents of largest entries */
+#define MATCHED_MOST (TSI_FITTING_SPREAD / 2) /* Largest exponent, in absolute value, of largest entries. */
 
 /* Are the largest scaled entries of all rows and columns near one? */
 static bool are_near_one(const tsi_scaling_facts *facts, const tsi_pattern *pattern, const double *magnitude,
@@ -181,7 +180,7 @@ tristar_status tsi_scaling_facts_create(const tristar_factor_t *factor, tsi_scal
       TSI_TRY(TSI_ALLOC_IN(facts, facts->sweep[k].most, pattern->n));
     }
     for (tsi_index i = 0; i < pattern->n; i++) {
-      facts->row[i] = tsi_scaling_exponent(factor->row_scale[i]) - 1; /* powers of two */
+      facts->row[i] = tsi_scaling_exponent(factor->row_scale[i]) - 1; /* Powers of two. */
       facts->column[i] = tsi_scaling_exponent(factor->col_scale[i]) - 1;
     }
     TSI_TRY(tsi_pattern_part(env, pattern, factor->values, TSI_PART_MAGNITUDE, &magnitude));
@@ -194,7 +193,7 @@ tristar_status tsi_scaling_facts_create(const tristar_factor_t *factor, tsi_scal
 
 /* ---- Changes ------------------------------------------------------------------------------------------- */
 
-/* Is the entry none of the largest ones, with this exponent? */
+/* Is the entry with this exponent smaller than the largest ones? */
 static bool is_small(const tsi_scaling_facts *facts, tsi_index row, tsi_index column, int exponent) {
   if (exponent == TSI_NO_ENTRY) return true;
   if (facts->kind == LARGEST)

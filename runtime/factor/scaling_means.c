@@ -3,12 +3,12 @@
 
 #include "runtime/factor/scaling_work.h"
 
-#define ITERATIONS 100 /* of conjugate gradients */
-#define SETTLED 0.01   /* means of exponents that are zero */
+#define ITERATIONS 100 /* Most iterations of conjugate gradients. */
+#define SETTLED 0.01   /* Means of exponents up to this count as zero. */
 
-/* The normal equations in the exponents of rows and columns, or of both at once (one scaling serves both),
- * are solved by conjugate gradients, preconditioned by the numbers of entries (Curtis and Reid 1972). The
- * gauge, rows by 2 and columns by 1/2, stays where it is. Lines are rows, and columns after them. */
+/* The normal equations in the exponents of rows and columns, or of both at once (one scaling for both), are
+ * solved by conjugate gradients, preconditioned by the numbers of entries (Curtis and Reid 1972). The gauge,
+ * rows by 2 and columns by 1/2, does not change. The lines are the rows, followed by the columns. */
 
 /* add_sums without the sums over processes, if no entry is zero and none has a mirror image. The sums are
  * exact (round_off), so their order does not matter. */
@@ -30,8 +30,8 @@ static void add_plain_sums(const tsi_scaling *s, const double *of, double *image
   }
 }
 
-/* image, zeros before, becomes what the normal equations make of `of`, or of the exponents of the entries
- * where that is NULL; counts them in `count` if there is one. */
+/* Adds to image, which is zero before, the product of the normal equations with `of` or, if that is NULL, the
+ * sums of the exponents of the entries. Counts the entries in `count`, unless it is NULL. */
 static void add_sums(void *context, const double *of, double *image, double *count) {
   tsi_scaling *s = context;
   const tsi_scaling_lines *lines = s->lines;
@@ -57,7 +57,7 @@ static void add_sums(void *context, const double *of, double *image, double *cou
   if (count != NULL) tsi_scaling_unite_sums(s, all, count);
 }
 
-/* r^T D^-1 r for the numbers D of entries; *largest: the largest mean. */
+/* Computes r^T D^-1 r, where D holds the numbers of entries. *largest: the largest mean. */
 static double weigh_residual(const tsi_scaling_squares *q, double *largest) {
   double sum = 0;
   *largest = 0;
@@ -71,7 +71,8 @@ static double weigh_residual(const tsi_scaling_squares *q, double *largest) {
   return q->sum ? q->sum(q->context, sum) : sum;
 }
 
-/* Sums of such numbers are exact: they do not depend on the order of the entries, nor on who has them. */
+/* Rounds to a number whose sums are exact: they do not depend on the order or the distribution of the
+ * entries. */
 static double round_off(double x) {
   return rint(x * 0x1p20) * 0x1p-20;
 }
@@ -114,7 +115,6 @@ void tsi_scaling_solve_squares(const tsi_scaling_squares *q) {
   iterate(q);
 }
 
-/* Sets the exponents, whatever they are. */
 tristar_status tsi_scaling_bring_together(tsi_scaling *s) {
   tristar_status status = TRISTAR_OK;
   const tsi_index n = s->lines->n;

@@ -1,25 +1,25 @@
-/* The scaling of a matrix with rows that are left to a Schur complement: see scaling.h.
+/* Scaling of a matrix with the rows of a Schur complement: see scaling.h.
  *
  *   A = [ A_II  A_IS ]     I: rows that are eliminated, S: rows of the complement
  *       [ A_SI  A_SS ]
  *
- * A_II is scaled by itself, as a matrix without a complement is. With its scalings R and C a row of S is
- * divided by its largest entry in A_SI C, a column of S by that in R A_IS; without such an entry, by the root
- * of its largest entry in A_SS. Both are multiplied by less where entries of A_SS would exceed the limit.
- * L D L^T and L L^T: one scaling for rows and columns. L L^T without a scaling of A_II: none for S either,
- * while all entries of A are within the limit. */
+ * A_II is scaled alone, as a matrix without a complement. Its scalings are R and C. A row of S is divided by
+ * its largest entry in A_SI C, a column of S by its largest entry in R A_IS. If there is none, it is divided
+ * by the root of its largest entry in A_SS. Both scalings are reduced if entries of A_SS would exceed the
+ * limit. L D L^T and L L^T: one scaling for rows and columns. L L^T: if A_II needs no scaling, S has none
+ * either, while all entries of A are within the limit. */
 #include "runtime/factor/scaling_work.h"
 
-/* A_II, and where its rows are in A. */
+/* A_II, and the positions of its rows in A. */
 typedef struct eliminated {
-  tsi_scaling_lines lines; /* of A_II */
-  tsi_index *place;        /* n of A: its row of A_II, or TSI_NONE: one of S */
-  tsi_index *user;         /* rows of A_II: the user's numbers */
+  tsi_scaling_lines lines; /* Of A_II. */
+  tsi_index *place;        /* n of A: the row of A_II, or TSI_NONE for a row of S. */
+  tsi_index *user;         /* The user's numbers of the rows of A_II. */
   tsi_count *ptr;
   tsi_index *index;
   double *magnitude;
-  double *matched[2];            /* scalings of the matching, of rows and columns; NULL: there is none */
-  double *row_scale, *col_scale; /* the scaling of A_II; NULL: none */
+  double *matched[2];            /* Scalings of the matching, of rows and columns; NULL: none. */
+  double *row_scale, *col_scale; /* Scaling of A_II; NULL: none. */
 } eliminated;
 
 static void finish(tsi_env *env, eliminated *e) {
@@ -95,15 +95,15 @@ static tristar_status scale_eliminated(tsi_env *env, const tristar_analysis_t *a
 
 /* Exponents of rows and columns of A. */
 typedef struct exponents {
-  int *row, *column;         /* n: of the scaling */
-  int *of_row, *of_column;   /* n: S: of the largest scaled entries in A_SI and A_IS */
-  int *own_row, *own_column; /* n: S: the same in A_SS; later how much they exceed the limit */
+  int *row, *column;         /* n: of the scaling. */
+  int *of_row, *of_column;   /* n: S: of the largest scaled entries in A_SI and A_IS. */
+  int *own_row, *own_column; /* n: S: the same in A_SS; later limit, or more where they exceed it. */
 } exponents;
 
-/* What is done with entry (row, column), of this exponent. */
+/* Handles entry (row, column) with this exponent. */
 typedef void (*visit_fn)(const eliminated *e, exponents *x, tsi_index row, tsi_index column, int exponent);
 
-/* The entries of rows and columns of S, but zeros; and mirror images. */
+/* Visits the nonzero entries of rows and columns of S, and mirror images. */
 static void visit_entries(const tsi_scaling_lines *lines, const eliminated *e, exponents *x, visit_fn visit) {
   for (tsi_index j = 0; j < lines->n; j++)
     for (tsi_count p = lines->ptr[j]; p < lines->ptr[j + 1]; p++) {
@@ -149,7 +149,7 @@ static void make_one(int *a, int *b) {
   *b = *a;
 }
 
-/* The exponents of rows and columns of S. limit: of entries of A_SS. */
+/* Computes the exponents of rows and columns of S. limit: for entries of A_SS. */
 static void scale_schur(const tristar_analysis_t *an, const tsi_scaling_lines *lines, const eliminated *e,
                         exponents *x, int limit) {
   const bool symmetric = lines->method != TRISTAR_METHOD_LU;
@@ -180,7 +180,7 @@ static bool is_within(const tsi_scaling_lines *lines, int limit) {
 }
 
 static int exponent_of(const double *scale, tsi_index i) {
-  return scale ? tsi_scaling_exponent(scale[i]) - 1 : 0; /* a power of two */
+  return scale ? tsi_scaling_exponent(scale[i]) - 1 : 0; /* A power of two. */
 }
 
 static tristar_status scale_all(tristar_factor_t *factor, const tsi_scaling_lines *lines,

@@ -1,4 +1,4 @@
-/* What scaling.c and scaling_means.c share: the scaling that they compute. See scaling.h.
+/* State and functions shared by scaling.c, scaling_means.c and scaling_schur.c. See scaling.h.
  *
  * Reads   the exponents of the entries.   Writes  exponents of rows and columns.
  * Invariant: the processes that share the lines call the same functions in the same order. */
@@ -9,33 +9,33 @@
 
 #include "runtime/factor/scaling.h"
 
-#define TSI_LARGEST_SCALE 1000 /* 2^+-this */
+#define TSI_LARGEST_SCALE 1000 /* Scalings are between 2^-1000 and 2^1000. */
 
-/* The matrix, and the exponents of the scalings so far. Of lines that several processes share each of them
- * has its own exponents of entries, and the same of everything else. */
+/* The matrix, and the exponents of the scalings so far. If several processes share the lines, each has the
+ * exponents of its own entries, and the same of all other data. */
 typedef struct tsi_scaling {
   tsi_env *env;
   const tsi_scaling_lines *lines;
-  int *exponent;           /* of each entry, as tsi_scaling_exponent */
-  bool whole;              /* no entry is zero */
-  bool near;               /* no two entries are far from each other, and none from one */
-  bool symmetric;          /* one scaling: column is row */
+  int *exponent;           /* Of each entry, as tsi_scaling_exponent. */
+  bool whole;              /* No entry is zero. */
+  bool near;               /* All entries are near each other and near one; false with a team. */
+  bool symmetric;          /* One scaling: column is row. */
   int *row, *column;       /* n */
-  int *of_row, *of_column; /* n: exponents of the largest scaled entries; scratch */
-  bool known;              /* they are what the next search would find */
-  tristar_status united;   /* the first failure of a message between processes */
+  int *of_row, *of_column; /* n: exponents of the largest scaled entries; scratch. */
+  bool known;              /* They hold the result of the next search. */
+  tristar_status united;   /* The first failure of a message between processes. */
 } tsi_scaling;
 
-#define TSI_SPREAD 60 /* binary orders of magnitude between the largest entries of rows, or of columns */
-#define TSI_FAR 400   /* from one */
-#define TSI_SMALL_DIAGONAL 10 /* binary orders of magnitude of a pivot below the largest entry */
-#define TSI_RUIZ_SWEEPS 4     /* of one scaling for rows and columns */
-#define TSI_UNEVEN 10         /* binary orders of magnitude between the largest entries of rows that differ */
+#define TSI_SPREAD 60 /* Limit for binary orders between the largest entries of rows, or of columns. */
+#define TSI_FAR 400   /* Limit for binary orders between largest entries and one. */
+#define TSI_SMALL_DIAGONAL 10 /* Binary orders of a small pivot below the largest entry. */
+#define TSI_RUIZ_SWEEPS 4     /* Sweeps for one scaling of rows and columns. */
+#define TSI_UNEVEN 10         /* Limit for binary orders between the largest entries of even rows. */
 
-#define TSI_NO_ENTRY INT32_MIN /* as the exponent of a zero, or of the largest of none */
+#define TSI_NO_ENTRY INT32_MIN /* Exponent of a zero, or of the largest entry of none. */
 
-/* e with 2^(e-1) <= x < 2^e, 0 <= x: mostly a field of its bits (IEEE 754, which frexp calls a function for).
- */
+/* e with 2^(e-1) <= x < 2^e, 0 <= x. Usually it is a field of the bits of x (IEEE 754); frexp would be a
+ * call. */
 static inline int tsi_scaling_exponent(double x) {
   uint64_t bits;
   int e;
@@ -47,7 +47,7 @@ static inline int tsi_scaling_exponent(double x) {
   return e;
 }
 
-/* 2^e, |e| <= 1022: the same field. */
+/* 2^e, |e| <= 1022, from the same field. */
 static inline double tsi_scaling_power(int e) {
   const uint64_t bits = (uint64_t)(e + 0x3ff) << 52;
   double x;
@@ -60,17 +60,17 @@ static inline int tsi_scaling_limit(char factor_scalar) {
   return tsi_sparse_kernels_select(factor_scalar)->epsilon > 1e-10 ? 40 : 300;
 }
 
-/* Binary orders of magnitude that largest entries in the scaling of a matching may be from one: what remains
- * of the digits of single factors would not do beyond 9. */
+/* Limit for the binary orders of magnitude between one and the largest entries in the scaling of a matching.
+ * Beyond 9, single factors would keep too few digits. */
 static inline int tsi_scaling_fitting(char factor_scalar) {
   return tsi_sparse_kernels_select(factor_scalar)->epsilon > 1e-10 ? 9 : 20;
 }
 
-/* Binary orders of magnitude between those of two rows, or of two columns, at most: trials look for digits
- * that units cost where the scaling shows these units (judge.h). */
+/* Limit for the binary orders of magnitude between the largest entries of two rows, or of two columns, in
+ * this scaling. If the scaling shows larger units, trials test whether they cost digits (judge.h). */
 #define TSI_FITTING_SPREAD 18
 
-/* Half an exponent, rounded up, also a negative one. */
+/* Half an exponent, rounded up, also if negative. */
 static inline int tsi_scaling_half(int e) {
   return (e + (e & 1)) / 2;
 }
@@ -87,13 +87,13 @@ static inline int tsi_scaling_clamp(int e) {
   return e > TSI_LARGEST_SCALE ? TSI_LARGEST_SCALE : e < -TSI_LARGEST_SCALE ? -TSI_LARGEST_SCALE : e;
 }
 
-/* What one process has failed with all of them fail with. */
+/* If one process fails, all fail with its status. */
 static inline tristar_status tsi_scaling_agree(const tsi_scaling *s, tristar_status mine) {
   const tsi_scaling_team *team = s->lines->team;
   return team ? team->agree(team->context, mine) : mine;
 }
 
-/* Each number becomes the sum of all processes' ones. */
+/* Replaces each number by its sum over all processes. */
 static inline void tsi_scaling_unite_sums(tsi_scaling *s, tsi_count count, double *sums) {
   const tsi_scaling_team *team = s->lines->team;
   const tristar_status status = team ? team->sum(team->context, count, sums) : TRISTAR_OK;
@@ -101,7 +101,7 @@ static inline void tsi_scaling_unite_sums(tsi_scaling *s, tsi_count count, doubl
 }
 
 /* Normal equations in exponents of lines: the scaled exponents of the entries of each line have the mean
- * zero. A process has all of the lines, or some of them; then `sum` and `largest` unite numbers. */
+ * zero. A process has all lines, or some of them; then `sum` and `largest` combine numbers. */
 typedef struct tsi_scaling_squares {
   tsi_count lines;  /* Lines here. */
   double *all;      /* The arrays below, in one piece: TSI_SCALING_SQUARES times `lines`. */
@@ -110,8 +110,9 @@ typedef struct tsi_scaling_squares {
   double *direction, *image;
   double *count; /* Entries of each line. */
   void *context;
-  /* image, zeros before, becomes the sums over the entries of each line: of the exponents `of` of both lines
-   * of an entry, or, if of is NULL, of the exponents of the entries. count, unless NULL: entries. */
+  /* Adds sums over the entries of each line to image, which is zero before. of NULL: sums of the exponents of
+   * the entries. Else: sums of the exponents `of` of both lines of an entry. count, unless NULL: number of
+   * entries. */
   void (*add_sums)(void *context, const double *of, double *image, double *count);
   double (*sum)(void *context, double mine);     /* NULL: all lines are here. */
   double (*largest)(void *context, double mine); /* NULL: likewise. */
@@ -119,11 +120,11 @@ typedef struct tsi_scaling_squares {
 
 enum { TSI_SCALING_SQUARES = 5 };
 
-/* Sets the arrays of zeros in q->all. */
+/* Sets the pointers to the arrays in q->all, which is zero. */
 void tsi_scaling_divide_squares(tsi_scaling_squares *q);
-/* Solves the equations: q->x, zeros before. */
+/* Solves the equations for q->x, which is zero before. */
 void tsi_scaling_solve_squares(const tsi_scaling_squares *q);
 
-/* Sets the exponents of rows and columns, whatever they are, by means of logarithms. Errors: MEMORY, those of
- * the team. */
+/* Computes the exponents of rows and columns by means of logarithms, whatever they were. Errors: MEMORY,
+ * those of the team. */
 TRISTAR_CHECKED tristar_status tsi_scaling_bring_together(tsi_scaling *s);

@@ -8,7 +8,7 @@
  * Reads   a factor, and the panels of a plan, which live as long.
  * Writes  its own arrays, under its lock; factor->released.
  * Invariants
- *   - a stream is valid if its generation is that of the factor; its formats depend only on the options and
+ *   - a stream is valid if it has the generation of the factor; its formats depend only on the options and
  *     the values, panel by panel
  *   - lower and upper streams exist where the factor has them
  *   - blocks hold the panels one after the other: a panel in tiles has a block of its own, which begins with
@@ -84,8 +84,8 @@ void tsi_storage_destroy(tsi_env *env, tsi_storage **storage);
  * copy has taken the entries over). */
 TRISTAR_CHECKED tristar_status tsi_storage_prepare(tsi_storage *storage);
 
-/* What a call returns whose status this is: after a failure that has left the factor without entries the
- * message contains that. */
+/* Returns the status of a call. If a failure has left the factor without entries, the message names the
+ * remedy. */
 TRISTAR_CHECKED tristar_status tsi_storage_explain(const tristar_factor_t *factor, tristar_status status);
 
 /* Releases the entries of the factor, as with options.releases from the beginning. The copy must be valid,

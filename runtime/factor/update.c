@@ -1,9 +1,9 @@
-/* Fronts that changed entries touch: see update.h. */
+/* Factors the fronts that changed entries touch: see update.h. */
 #include "runtime/factor/update.h"
 
 #include "runtime/factor/method.h"
 
-#define AT_ONCE 128 /* values that are compared by one call */
+#define AT_ONCE 128 /* Number of values compared by one call. */
 
 /* ---- Life --------------------------------------------------------------------------------------------- */
 
@@ -63,7 +63,7 @@ bool tsi_update_is_ready(const tsi_update *update) {
 
 /* ---- New values --------------------------------------------------------------------------------------- */
 
-/* What is done with each entry that gets another value. */
+/* Handles an entry that gets another value. */
 typedef tristar_status (*visit_fn)(tristar_factor_t *factor, tsi_index line, tsi_count p, const char *value);
 
 static tsi_index line_of(const tsi_pattern *pattern, tsi_count p) {
@@ -78,7 +78,7 @@ static tsi_index line_of(const tsi_pattern *pattern, tsi_count p) {
   return first;
 }
 
-/* values: of the pattern's entries. */
+/* values: of the entries of the pattern. */
 static tristar_status visit_all(tristar_factor_t *factor, const char *values, visit_fn visit,
                                 int64_t *changed) {
   const tsi_pattern *pattern = factor->analysis->pattern;
@@ -202,7 +202,7 @@ static tristar_status run(tristar_factor_t *factor, double flops) {
   return tsi_numeric_run_again(factor->update->numeric, factor->update->touched, tasks);
 }
 
-/* New values have been found to be finite. */
+/* The new values are finite. */
 static tristar_status check_values(tristar_factor_t *factor) {
   const tristar_analysis_t *an = factor->analysis;
   const tristar_symmetry symmetry = an->pattern->symmetry;
@@ -222,7 +222,7 @@ static tristar_status factor_touched(tristar_factor_t *factor, tristar_update_re
   tsi_update_count_fronts(factor, update->touched, result);
   TSI_TRY(run(factor, result->flops));
   if (is_limited(factor) && atomic_load(&update->numeric->failure.status) == TRISTAR_ERR_MEMORY)
-    return factor_whole(factor, result); /* on one thread, if need be */
+    return factor_whole(factor, result); /* On one thread, if needed. */
   if (tsi_numeric_needs_fixed(update->numeric)) return factor_whole(factor, result);
   TSI_TRY(tsi_numeric_finish(update->numeric, factor));
   tsi_factor_order_pivots(factor);

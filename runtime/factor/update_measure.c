@@ -1,8 +1,8 @@
-/* Scalings, sizes of columns and the threshold of tiny pivots after changes: see update.h.
+/* Updates scalings, sizes of columns and the threshold of tiny pivots after changes: see update.h.
  *
- * A scaling depends on the exponents of all entries (scaling.h), and on nothing else. If no entry has another
- * exponent, it is the same. L L^T without a scaling needs none if the exponents stay within limits, whichever
- * they are; for LU and L D L^T see scaling_facts.h. Otherwise all is measured anew. */
+ * A scaling depends only on the exponents of all entries (scaling.h). If no exponent changes, the scaling
+ * stays. L L^T without a scaling still needs none if the exponents stay within limits. For LU and L D L^T see
+ * scaling_facts.h. Otherwise everything is measured again. */
 #include <math.h>
 
 #include "runtime/factor/scaling_work.h"
@@ -34,13 +34,13 @@ void tsi_update_begin_exponents(const tristar_factor_t *factor) {
   factor->update->exponents = range;
 }
 
-/* Of LU and L D L^T: before the first change of an exponent, facts are those of the values before. */
+/* For LU and L D L^T: before the first change of an exponent, computes the facts from the old values. */
 static tristar_status note_exponents(const tristar_factor_t *factor, tsi_index row, tsi_index column,
                                      int before, int now) {
   tsi_update *update = factor->update;
   const tristar_analysis_t *an = factor->analysis;
   if (update->numeric == NULL || an->stats.method == TRISTAR_METHOD_LLT || an->schur_count > 0)
-    return TRISTAR_OK; /* of the last ones all is measured anew */
+    return TRISTAR_OK; /* With a Schur complement, everything is measured again. */
   if (update->facts == NULL) TSI_TRY(tsi_scaling_facts_create(factor, &update->facts));
   update->same_scaling =
       tsi_scaling_facts_allow(update->facts, row, column, before, now) && update->same_scaling;
@@ -66,7 +66,7 @@ tristar_status tsi_update_note(const tristar_factor_t *factor, tsi_index line, t
 
 /* ---- All values --------------------------------------------------------------------------------------- */
 
-/* Entries of rows and columns whose scaling has changed. */
+/* Touches entries of rows and columns whose scaling has changed. */
 static tristar_status touch_scales(tristar_factor_t *factor) {
   const tristar_analysis_t *an = factor->analysis;
   const tsi_pattern *pattern = an->pattern;
@@ -94,7 +94,7 @@ static tristar_status touch_scales(tristar_factor_t *factor) {
   return TRISTAR_OK;
 }
 
-/* Pivots that another threshold may change. */
+/* Touches pivots that another threshold may change. */
 static void touch_tiny(tristar_factor_t *factor, double tiny) {
   const tsi_update *update = factor->update;
   const tsi_panels *panels = factor->analysis->panels;
@@ -103,7 +103,7 @@ static void touch_tiny(tristar_factor_t *factor, double tiny) {
     if (tsi_numeric_depends_on(update->numeric, p, tiny)) tsi_update_touch(factor, panels->supernode[p]);
 }
 
-/* Columns whose largest entry has changed, too. */
+/* Touches columns whose largest entry has changed, too. */
 static void touch_sizes(tristar_factor_t *factor, const tsi_pivot_sizes *sizes) {
   const tsi_update *update = factor->update;
   for (tsi_index j = 0; j < factor->analysis->pattern->n; j++)
@@ -129,7 +129,7 @@ out:
   return status;
 }
 
-/* ---- Few values, the scaling being the same ------------------------------------------------------------ */
+/* ---- Few values with the same scaling ------------------------------------------------------------------ */
 
 static bool keeps_scaling(const tristar_factor_t *factor) {
   const tristar_analysis_t *an = factor->analysis;
@@ -171,7 +171,7 @@ static void raise_most(const tristar_factor_t *factor, tsi_count p, tsi_index ro
   if (scaled > *largest) *largest = scaled;
 }
 
-/* Of a column of the user: the largest scaled entry, L L^T: the diagonal one. */
+/* Size of a column of the user: its largest scaled entry; L L^T: the diagonal one. */
 static double size_of(const tristar_factor_t *factor, tsi_index column) {
   const tristar_analysis_t *an = factor->analysis;
   const tsi_pattern *pattern = an->pattern;

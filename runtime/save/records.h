@@ -80,7 +80,8 @@ TRISTAR_CHECKED tristar_status tsi_sink_end(tsi_sink *sink);
   tsi_put_fields((sink), (name), (fields), sizeof(fields) / sizeof *(fields), (from))
 
 /* Errors of the functions below: RUNTIME (the function of the source failed, or the file ends), FORMAT
- * (another record, another size, a wrong check), UNSUPPORTED (another version or order of bytes), MEMORY. */
+ * (another record, another size, a wrong check), UNSUPPORTED (another version or order of bytes), MEMORY,
+ * CANCELLED. */
 
 /* kind: TSI_RECORD_NAME characters. */
 TRISTAR_CHECKED tristar_status tsi_source_begin(tsi_source *source, char *kind);
