@@ -31,10 +31,10 @@ typedef struct pivot_order {
 
 /* The contribution block of a front, with its delayed columns. */
 typedef struct contribution {
-  void *complement;        /* order x order, column-major; delayed rows and columns first */
-  tsi_index order;         /* order of the complement */
-  tsi_index delayed;       /* number of delayed columns */
-  tsi_index *row, *column; /* delayed: final indices of the delayed rows and columns */
+  void *complement;        /* order x order, column-major; delayed rows and columns first. */
+  tsi_index order;         /* Order of the complement. */
+  tsi_index delayed;       /* Number of delayed columns. */
+  tsi_index *row, *column; /* Final indices of the delayed rows and columns; `delayed` each. */
 } contribution;
 
 typedef struct search {
@@ -44,10 +44,10 @@ typedef struct search {
   const tsi_threshold_kernels *threshold;
   tsi_numeric entries; /* State for tsi_entry_batch_put. */
   tsi_threshold_front front;
-  double *row_scale, *col_scale;       /* n, by final index; NULL: ones */
+  double *row_scale, *col_scale;       /* n, by final index; NULL: ones. */
   contribution *child;                 /* By supernode: its contribution block, for the parent. */
   tristar_status status;               /* Returned by the function that follows the progress. */
-  tsi_index *first_child, *next;       /* by supernode: lists of children, ascending */
+  tsi_index *first_child, *next;       /* By supernode: lists of children, ascending. */
   tsi_index *final_row, *final_column; /* n: pivots found so far, by final index. */
   bool *second;                        /* n: the second column of a pivot of order 2. */
   tsi_index pivots, delayed;
