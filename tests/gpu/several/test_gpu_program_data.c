@@ -24,7 +24,7 @@
 #ifdef TSI_FEW /* where what copies is tested, not the kernel */
 enum { MANY = 8, REPEATS = 2, TESTED = 2 };
 #else
-enum { MANY = 60, REPEATS = 2, TESTED = 10 }; /* each count with each factor, twice */
+enum { MANY = 200, REPEATS = 2, TESTED = 10 };
 #endif
 
 static const struct {
