@@ -5,6 +5,7 @@
 #include <stdio.h>
 
 #include "codelets/cpu/front.h"
+#include "codelets/cpu/rows/errors.h"
 #include "runtime/factor/scaling.h"
 #include "runtime/iterate/refine/condition.h"
 #include "runtime/iterate/refine/forward_error.h"
@@ -23,8 +24,6 @@
 #define MISSED_UNEVEN 0.1 /* for uneven units */
 #define FEW_ROWS 100      /* for fewer rows FEW_TRIALS may miss too many errors */
 #define FEW_TRIALS 2
-#define TRIAL_COLUMNS 8 /* largest number of trials that are solved together */
-#define SMALL_SHARE 32  /* the vectors of trials have at most a 32nd of the entries of L */
 
 static double epsilon_of(const tristar_factor_t *factor) {
   return tsi_sparse_kernels_select(factor->analysis->factor_scalar)->epsilon;
@@ -199,30 +198,33 @@ typedef enum trial {
   TRIAL_LAST = TRIAL_UNITS + 2  /* the same for two further x, with half of their entries zero */
 } trial;
 
+_Static_assert(TRIAL_LAST - TRIAL_ONES + 1 == TSI_TRIAL_COLUMNS, "the largest trial");
+
 /* Data that all trials share. */
 typedef struct trials {
   const tsi_system *system;
+  char scalar;                  /* the user's type */
   bool strict;                  /* as tsi_system.strict */
   bool full;                    /* no entry of x is zero, because a rounded copy loses the rows of zeros */
-  double *row_sum;              /* for op(A), as in tsi_residual; NULL: not computed yet */
-  tristar_op op;                /* the op of row_sum */
-  tsi_index at_once;            /* trials that are solved together */
+  double *row_sum[2];           /* for A and A^T, as in tsi_residual; NULL: not computed yet */
   double known, known_weakness; /* known_loss; the same if weak pivots were its cause, otherwise 0 */
 } trials;
 
 static void finish_trials(trials *t) {
-  TSI_FREE(t->system->env, t->row_sum);
+  for (int k = 0; k < 2; k++) TSI_FREE(t->system->env, t->row_sum[k]);
 }
 
-static tristar_status need_row_sum(trials *t, tristar_op op) {
+static tristar_status need_row_sum(trials *t, tristar_op op, const double **sum) {
   const tsi_system *system = t->system;
+  double **own = &t->row_sum[op == TRISTAR_N ? 0 : 1];
   const double *g = tsi_system_column_weight(system, op);
-  if (t->row_sum != NULL && t->op == op) return TRISTAR_OK;
-  if (t->row_sum == NULL)
-    TSI_TRY(tsi_team_agree(system->team, TSI_ALLOC(system->env, t->row_sum, 2 * (tsi_count)system->n)));
-  t->op = op;
-  TSI_TRY(tsi_system_weigh(system, op, g, t->row_sum));
-  return g != NULL ? tsi_system_weigh(system, op, NULL, t->row_sum + system->n) : TRISTAR_OK;
+  *sum = *own;
+  if (*sum != NULL) return TRISTAR_OK;
+  TSI_TRY(tsi_team_agree(system->team, TSI_ALLOC(system->env, *own, 2 * (tsi_count)system->n)));
+  TSI_TRY(tsi_system_weigh(system, op, g, *own));
+  if (g != NULL) TSI_TRY(tsi_system_weigh(system, op, NULL, *own + system->n));
+  *sum = *own;
+  return TRISTAR_OK;
 }
 
 /* An entry of b, or of x. scatter: number of its row. Zeros create rows that have only small terms. */
@@ -237,12 +239,12 @@ static double trial_entry(const trials *t, trial which, double scatter, double u
 static tristar_status make_trial(trials *t, tristar_op op, trial which, char *b, char *x) {
   const tsi_system *system = t->system;
   const tsi_sparse_kernels *kernels = system->kernels;
-  const double *g = tsi_system_column_weight(system, op);
+  const double *g = tsi_system_column_weight(system, op), *large;
   TSI_OWNED double *real = NULL;
   TSI_OWNED char *zero = NULL;
   if (which == TRIAL_LARGE) {
-    TSI_TRY(need_row_sum(t, op));
-    kernels->fill(system->n, t->row_sum, b);
+    TSI_TRY(need_row_sum(t, op, &large));
+    kernels->fill(system->n, large, b);
     return TRISTAR_OK;
   }
   TSI_TRY(tsi_team_agree(system->team, TSI_ALLOC(system->env, real, system->n)));
@@ -261,43 +263,28 @@ static tristar_status make_trial(trials *t, tristar_op op, trial which, char *b,
   return tsi_system_residual(system, op, zero, x, b);
 }
 
-/* Number of trials that one process solves together. Their vectors take little memory compared with the
- * factor, so that a forecast is right with and without trials. */
-static tsi_index columns_of(const tristar_analysis_t *an) {
-  const double factor = (double)an->stats.stored_lower / SMALL_SHARE, vectors = 3 * (double)an->stats.n;
-  return factor >= TRIAL_COLUMNS * vectors ? TRIAL_COLUMNS
-         : factor >= vectors               ? (tsi_index)(factor / vectors)
-                                           : 1;
-}
-
-static trials begin_trials(const tsi_system *system, const tristar_factor_t *factor) {
-  return (trials){.system = system,
-                  .strict = system->strict,
-                  .at_once = system->functions->take ? TRIAL_COLUMNS : columns_of(factor->analysis)};
-}
-
 /* *error: raised to the errors of the x of these trials. For one process. */
-static tristar_status measure_errors(trials *t, tristar_op op, size_t count, const char *b, const char *x,
+static tristar_status measure_errors(trials *t, tristar_op op, int64_t count, const char *b, const char *x,
                                      double *error) {
   const tsi_system *system = t->system;
-  const tsi_sparse_kernels *kernels = system->kernels;
-  const size_t column = (size_t)system->n * kernels->scalar_bytes;
-  const double *g = tsi_system_column_weight(system, op);
-  tsi_sizes sizes = {.n = t->strict ? 0 : system->team->n, .with_weights = g != NULL};
-  TSI_OWNED char *r = NULL;
-  TSI_OWNED double *bound = NULL;
-  TSI_TRY(need_row_sum(t, op));
-  TSI_TRY(TSI_ALLOC_SIZED(system->env, r, system->n, kernels->scalar_bytes));
-  TSI_TRY(TSI_ALLOC(system->env, bound, system->n));
-  for (size_t k = 0; k < count; k++, b += column, x += column) {
-    kernels->residual_and_bound(&system->a, op, b, x, r, bound);
-    kernels->sizes(system->n, x, g, &sizes.weighted, &sizes.plain);
-    *error = tsi_larger(*error, kernels->backward_error(system->n, b, r, bound, t->row_sum, &sizes));
+  const size_t n = (size_t)system->n, column = n * system->kernels->scalar_bytes;
+  const tsi_error_kernels *kernels = tsi_error_kernels_select(t->scalar, NULL);
+  const double *row_sum;
+  TSI_OWNED char *work = NULL;
+  TSI_TRY(need_row_sum(t, op, &row_sum));
+  TSI_TRY(TSI_ALLOC_SIZED(system->env, work, 2 * TSI_ERRORS_AT_ONCE * n,
+                          system->kernels->scalar_bytes + sizeof(double)));
+  for (int64_t k = 0; k < count; k += TSI_ERRORS_AT_ONCE) {
+    const int64_t some = count - k < TSI_ERRORS_AT_ONCE ? count - k : TSI_ERRORS_AT_ONCE;
+    const double found = kernels->backward_errors(
+        &system->a, op, (tsi_index)some, b + (size_t)k * column, x + (size_t)k * column,
+        tsi_system_column_weight(system, op), row_sum, t->strict ? 0 : system->team->n, work);
+    *error = fmax(*error, found);
   }
   return TRISTAR_OK;
 }
 
-static tristar_status solve_trials(trials *t, tristar_op op, size_t count, const char *b, char *x,
+static tristar_status solve_trials(trials *t, tristar_op op, int64_t count, const char *b, char *x,
                                    double *error) {
   const tsi_system *system = t->system;
   const int64_t n = system->n;
@@ -308,34 +295,29 @@ static tristar_status solve_trials(trials *t, tristar_op op, size_t count, const
     const size_t column = (size_t)n * system->kernels->scalar_bytes;
     judged.strict = t->strict;
     const tristar_status status =
-        tsi_solve_refined(&judged, op, (int64_t)count, b, column, x, column, &options, &result);
+        tsi_solve_refined(&judged, op, count, b, column, x, column, &options, &result);
     *error = result.backward_error;
     return status;
   }
-  TSI_TRY(system->functions->solve(system->context, op, (int64_t)count, b, n, x, n));
+  TSI_TRY(system->functions->solve(system->context, op, count, b, n, x, n));
   return measure_errors(t, op, count, b, x, error);
 }
 
-/* Solves the trials from `first` to `last` without refinement. *error: raised to the largest of their errors;
- * infinite if x is beyond the range of numbers. */
+/* Solves the trials from `first` to `last` together, without refinement. *error: raised to the largest of
+ * their errors; infinite if x is beyond the range of numbers. */
 static tristar_status try_solve(trials *t, tristar_op op, trial first, trial last, double *error) {
   const tsi_system *system = t->system;
-  const size_t column = (size_t)system->n * system->kernels->scalar_bytes, most = (size_t)t->at_once;
-  size_t left = (size_t)(last - first + 1);
+  const size_t column = (size_t)system->n * system->kernels->scalar_bytes, count = (size_t)(last - first + 1);
+  double found = 0;
   TSI_OWNED char *b = NULL;
-  TSI_TRY(
-      tsi_team_agree(system->team, TSI_ALLOC_SIZED(system->env, b, 2 * (left < most ? left : most), column)));
-  for (size_t some; left > 0; left -= some, first += (trial)some) {
-    double found = 0;
-    some = left < most ? left : most;
-    char *x = b + some * column;
-    for (size_t k = 0; k < some; k++)
-      TSI_TRY(make_trial(t, op, first + (trial)k, b + k * column, x + k * column));
-    const tristar_status status = solve_trials(t, op, some, b, x, &found);
-    if (status != TRISTAR_ERR_NOT_FINITE) TSI_TRY(status);
-    *error = status != TRISTAR_OK || isnan(found) ? INFINITY : tsi_larger(*error, found);
-  }
-  return TRISTAR_OK;
+  TSI_TRY(tsi_team_agree(system->team, TSI_ALLOC_SIZED(system->env, b, 2 * count, column)));
+  char *x = b + count * column;
+  for (size_t k = 0; k < count; k++)
+    TSI_TRY(make_trial(t, op, first + (trial)k, b + k * column, x + k * column));
+  const tristar_status status = solve_trials(t, op, (int64_t)count, b, x, &found);
+  if (status == TRISTAR_ERR_NOT_FINITE) found = INFINITY;
+  *error = tsi_larger(*error, found);
+  return status == TRISTAR_ERR_NOT_FINITE ? TRISTAR_OK : status;
 }
 
 static bool are_alike(tsi_index n, const double *one, const double *other) {
@@ -374,45 +356,43 @@ static tristar_status try_until_lost(trials *t, const tristar_factor_t *factor, 
   return TRISTAR_OK;
 }
 
-size_t tsi_judge_bytes(const tristar_analysis_t *an, tsi_index *columns) {
-  const size_t scalar = tsi_sparse_kernels_select(an->pattern->scalar)->scalar_bytes;
-  *columns = columns_of(an);
-  const size_t vectors = (2 * (size_t)*columns + 1) * scalar, /* b, x, the residual */
-      sums = 3 * sizeof(double);                              /* row_sum; the bound */
-  return (size_t)an->pattern->n * (vectors + sums);
+size_t tsi_judge_bytes(const tristar_analysis_t *an, tsi_index columns) {
+  const size_t n = (size_t)an->pattern->n,
+               scalar = tsi_sparse_kernels_select(an->pattern->scalar)->scalar_bytes;
+  const size_t vectors = 2 * (size_t)columns * scalar,           /* try_solve */
+      sums = (tsi_analysis_is_lu(an) ? 4 : 2) * sizeof(double),  /* need_row_sum */
+      work = 2 * TSI_ERRORS_AT_ONCE * (scalar + sizeof(double)); /* measure_errors */
+  return n * (vectors + sums + work);
 }
 
-size_t tsi_judge_most_bytes(const tristar_analysis_t *an) {
-  const size_t scalar = tsi_sparse_kernels_select(an->pattern->scalar)->scalar_bytes;
-  const size_t sums = 2 * sizeof(double); /* row_sum */
-  return (size_t)an->pattern->n * sums + tsi_forward_error_bytes(an->pattern->n, scalar);
-}
-
-bool tsi_judge_foresees(const tristar_analysis_t *an) {
-  const int spread = tsi_scaling_spread_of(an->pattern->n, an->row_scale, an->col_scale);
-  return spread > TSI_FAR_UNITS || (are_uneven(an, spread) && !are_apart(an, spread));
+tsi_index tsi_judge_foreseen(const tristar_analysis_t *an) {
+  const tsi_index n = an->pattern->n;
+  const int spread = tsi_scaling_spread_of(n, an->row_scale, an->col_scale);
+  if (spread > TSI_FAR_UNITS) return TRIAL_MODERATE + 1;
+  if (!are_uneven(an, spread) || are_apart(an, spread)) return 0;
+  return n <= FEW_ROWS ? TSI_TRIAL_COLUMNS : FEW_TRIALS;
 }
 
 tristar_status tsi_judge_solves(const tsi_system *system, const tristar_factor_t *factor, double *error) {
   TSI_CLEANUP(finish_trials)
-  trials t = begin_trials(system, factor);
+  trials t = {.system = system, .scalar = factor->analysis->pattern->scalar, .strict = system->strict};
   return try_solves(&t, factor, TRIAL_LARGE, TRIAL_UNITS, error);
 }
 
 tristar_status tsi_judge_rounded(const tsi_system *system, const tristar_factor_t *factor, double epsilon,
                                  double *error) {
   TSI_CLEANUP(finish_trials)
-  trials t = begin_trials(system, factor);
-  t.full = true;
+  trials t = {
+      .system = system, .scalar = factor->analysis->pattern->scalar, .strict = system->strict, .full = true};
   *error = 0;
   TSI_TRY(try_solves(&t, factor, TRIAL_LARGE, TRIAL_LAST, error));
   *error /= pow(epsilon, MISSED);
   return TRISTAR_OK;
 }
 
-tristar_status tsi_judge_one(const tsi_system *system, double *error) {
+tristar_status tsi_judge_one(const tsi_system *system, const tristar_factor_t *factor, double *error) {
   TSI_CLEANUP(finish_trials)
-  trials t = {.system = system, .strict = system->strict, .at_once = 1};
+  trials t = {.system = system, .scalar = factor->analysis->pattern->scalar, .strict = system->strict};
   return try_solve(&t, TRISTAR_N, TRIAL_SOME, TRIAL_SOME, error);
 }
 
@@ -507,7 +487,7 @@ static tristar_status measure_well(const tsi_system *system, tristar_factor_t *f
 
 tristar_status tsi_judge_measure(const tsi_system *system, tristar_factor_t *factor) {
   TSI_CLEANUP(finish_trials)
-  trials t = begin_trials(system, factor);
+  trials t = {.system = system, .scalar = factor->analysis->pattern->scalar, .strict = system->strict};
   TSI_TRY(try_solves(&t, factor, TRIAL_LARGE, TRIAL_MODERATE, &factor->stats.solve_error));
   factor->stats.judged = 1;
   return measure_well(system, factor);
@@ -621,7 +601,7 @@ tristar_status tsi_judge(const tsi_system *system, tristar_factor_t *factor, boo
   const int spread = tsi_scaling_spread(factor);
   first_look l;
   TSI_CLEANUP(finish_trials)
-  trials t = begin_trials(system, factor);
+  trials t = {.system = system, .scalar = factor->analysis->pattern->scalar, .strict = system->strict};
   TSI_TRY(look(system, factor, spread, &l));
   if (l.sound && l.size > 0 && take_known_loss(factor, spread)) return TRISTAR_OK;
   t.known = known_loss(factor);
@@ -658,8 +638,8 @@ tristar_status tsi_judge(const tsi_system *system, tristar_factor_t *factor, boo
 tristar_status tsi_judge_import(const tsi_system *system, tristar_factor_t *factor) {
   tristar_factor_stats *stats = &factor->stats;
   TSI_CLEANUP(finish_trials)
-  trials t = begin_trials(system, factor);
-  t.strict = factor->row_weight != NULL;
+  trials t = {
+      .system = system, .scalar = factor->analysis->pattern->scalar, .strict = factor->row_weight != NULL};
   stats->judged = 1;
   stats->solve_error = 0;
   for (trial which = TRIAL_ONES; which <= TRIAL_LAST; which++) {
