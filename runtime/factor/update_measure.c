@@ -198,8 +198,7 @@ static tristar_status measure_few(tristar_factor_t *factor) {
     }
     largest = size[j] > largest ? size[j] : largest;
   }
-  const double tiny =
-      sqrt(tsi_sparse_kernels_select(an->factor_scalar)->epsilon) * (largest > 0 ? largest : 1);
+  const double tiny = tsi_tiny_pivot(an, largest);
   touch_tiny(factor, tiny);
   update->sizes.tiny = tiny;
   return TRISTAR_OK;

@@ -189,6 +189,49 @@ static void check_updated(tristar_t *ts, tristar_method method) {
   CHECK_MSG(partial && failed, "%d %d", partial, failed);
 }
 
+/* Column 0 is delayed. Columns 1 and 2 differ by little, so a pivot is small. Neither a factorization nor an
+ * update perturbs it, and both compute the same bits. */
+static void check_small_updated(tristar_t *ts) {
+  enum { N = 50, SECOND = 30, ENTRIES = N * N - 2 * SECOND + 1 };
+  double draws[N * N + N], b[N], x[N], y[N];
+  OWNED double *value = xcalloc(ENTRIES, sizeof *value);
+  OWNED int32_t *index = xcalloc(ENTRIES, sizeof *index);
+  int64_t ptr[N + 1] = {0}, entries = 0;
+  fill_random(draws, N * N + N, 2);
+  for (int j = 0; j < N; ptr[++j] = entries)
+    for (int i = 0; i < N; i++) {
+      if (i < (j == 0 ? SECOND : 0) || (i == 0 && j < SECOND)) continue;
+      value[entries] = j == 2 ? draws[N + i] + 1e-9 * draws[N * N + i] : draws[j * N + i];
+      index[entries++] = i;
+    }
+  fill_random(b, N, 3);
+  const tristar_view view =
+      stored_view(TRISTAR_CSC, TRISTAR_GENERAL, TRISTAR_DOUBLE, N, N, ptr, index, value);
+  tristar_analysis_options options = DEFAULTS(tristar_analysis_options);
+  options.matching = TRISTAR_MATCHING_OFF;
+  options.ordering = TRISTAR_ORDERING_NATURAL;
+  options.merge = TRISTAR_MERGE_NONE;
+  options.pivoting = TRISTAR_PIVOTING_DELAYED;
+  CLEANUP(tristar_analysis_destroy) tristar_analysis_t *an = NEW_ANALYSIS(ts, &view, &options);
+  CLEANUP(tristar_factor_destroy)
+  tristar_factor_t *f = NEW_FACTOR(an, value), *other = NEW_FACTOR(an, value);
+  CLEANUP(tristar_plan_destroy)
+  tristar_plan_t *plan = make_unrefined(f), *other_plan = make_unrefined(other);
+  CHECK(stats_of(f).delayed_pivots > 0 && stats_of(f).perturbed_pivots == 0);
+  CHECK_OK(tristar_update_begin(f));
+  for (int64_t q = entries - 1; q > entries - 4; q--) {
+    tristar_update_result result;
+    value[q] *= 1.25;
+    CHECK_OK(tristar_update_entries(f, 1, &q, &value[q], &result));
+    CHECK_OK(tristar_refactor(other, value));
+    CHECK(!result.whole || q == entries - 1);
+    CHECK(stats_of(f).perturbed_pivots == 0 && stats_of(other).perturbed_pivots == 0);
+    CHECK_OK(tristar_solve(plan, TRISTAR_N, 1, b, N, x, N));
+    CHECK_OK(tristar_solve(other_plan, TRISTAR_N, 1, b, N, y, N));
+    CHECK(memcmp(x, y, sizeof x) == 0);
+  }
+}
+
 /* All pivots of [0 R; R^T 0] with a dense R are of order 2, in panels narrower than the front. One pivot of
  * order 1 comes first if `odd`: then pairs begin in the last column of a panel. */
 static void check_pairs(tristar_t *ts, tristar_merge merge, int leaf_parts, bool odd) {
@@ -402,6 +445,7 @@ int main(int argc, char **argv) {
     RUN_ONE_THREAD(check_separators(ts, leaf_parts));
   RUN_ONE_THREAD(check_singular(ts));
   RUN_ONE_THREAD(check_cancelled_pair(ts));
+  RUN_ONE_THREAD(check_small_updated(ts));
   RUN_ONE_THREAD(check_updated(ts, TRISTAR_METHOD_LDLT));
   RUN_ONE_THREAD(check_updated(ts, TRISTAR_METHOD_LU));
   RUN_ONE_THREAD(check_unneeded(ts, "kkt3d", 4));
