@@ -75,5 +75,6 @@ int main(void) {
     tristar_analysis_destroy(&analysis);
   }
   tristar_destroy(&ts);
-  return stats.perturbed_pivots == 0 && worst < 1e-12 ? 0 : 1; /* Of delayed pivots. */
+  /* The pivots were delayed, so none was perturbed. */
+  return stats.perturbed_pivots == 0 && worst < 1e-12 ? 0 : 1;
 }

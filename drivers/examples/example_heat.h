@@ -17,7 +17,7 @@
 #include "example.h"
 
 #define HEAT_TIME 0.2                /* End of the simulation. */
-#define HEAT_QUANTUM (1.0 / 0xfffff) /* Of the range of a snapshot. */
+#define HEAT_QUANTUM (1.0 / 0xfffff) /* Quantum, relative to the range of a snapshot. */
 
 typedef struct heat {
   int n, steps;
@@ -33,7 +33,7 @@ static inline int64_t heat_points(const heat *p) {
 
 /* ---- The exact solution, its source, and the right-hand side ------------------------------------------- */
 
-typedef struct heat_spot { /* At a time. */
+typedef struct heat_spot { /* State at a given time. */
   double x, y, dx, dy;     /* Its centre, and its velocity. */
 } heat_spot;
 
@@ -119,12 +119,12 @@ static inline tristar_view heat_matrix(const heat *p, int64_t **ptr, int32_t **r
 /* Compressed snapshots, one after the other, and statistics about them. */
 typedef struct heat_film {
   FILE *file;
-  unsigned char *buffer; /* Of a compressed snapshot. */
+  unsigned char *buffer; /* Buffer for a compressed snapshot. */
   int32_t *rows;         /* Two rows of numbers. */
   int64_t bytes;         /* Written so far. */
   uint64_t bits;         /* Checksum of the bytes. */
   double error;          /* Of the latest snapshot: the largest of all points. */
-  double content;        /* Its heat. */
+  double content;        /* Heat content of the latest snapshot. */
   int failed;            /* Writing failed. */
 } heat_film;
 

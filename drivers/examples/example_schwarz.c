@@ -22,7 +22,7 @@ typedef struct box { /* Points from[d] .. to[d] - 1 in each direction. */
 typedef struct subdomain {
   box of;
   int64_t n;
-  double *r, *z; /* Of its points. */
+  double *r, *z; /* Entries of its points. */
   starpu_data_handle_t handle_of_r, handle_of_z;
   tristar_analysis_t *analysis;
   tristar_factor_t *factor;

@@ -308,22 +308,22 @@ typedef enum tristar_refinement {
 
 /* Options of tristar_plan. The fields marked [variant] are described in tristar_experimental.h. */
 typedef struct tristar_plan_options {
-  size_t size;                   /* Set by tristar_plan_options_init. */
-  tristar_engine engine;         /* How the plan runs. */
-  int64_t nrhs;                  /* Number of right-hand sides the workspace is sized for. 0 means 1. */
-  int64_t chunk_bytes_min;       /* Desired bytes of the smallest chunk. 0: from the calibration. */
-  int64_t chunk_bytes_max;       /* Most bytes of a chunk of several panels. 0: by factor and calibration. */
-  unsigned order_seed;           /* ENGINE_SERIAL, for tests: seed of a random topological order. 0: none. */
-  tristar_placement placement;   /* NUMA placement of the factor. */
-  tristar_scheduling scheduling; /* [variant] When a task may run. */
-  tristar_updates updates;       /* [variant] How contributions reach other chunks. */
+  size_t size;                 /* Set by tristar_plan_options_init. */
+  tristar_engine engine;       /* How the plan runs. */
+  int64_t nrhs;                /* Number of right-hand sides the workspace is sized for. 0 means 1. */
+  int64_t chunk_bytes_min;     /* Desired bytes of the smallest chunk. 0: from the calibration. */
+  int64_t chunk_bytes_max;     /* Maximum bytes of a chunk of several panels. 0: by factor and calibration. */
+  unsigned order_seed;         /* ENGINE_SERIAL, for tests: seed of a random topological order. 0: none. */
+  tristar_placement placement; /* NUMA placement of the factor. */
+  tristar_scheduling scheduling;   /* [variant] When a task may run. */
+  tristar_updates updates;         /* [variant] How contributions reach other chunks. */
   tristar_granularity granularity; /* [variant] Chunks or supernodes. */
   tristar_kernel kernel;           /* [variant] Panels or the partitioned inverse. */
   tristar_place place;             /* Where subtrees of the assembly tree are solved. */
-  int64_t device_bytes;      /* Most bytes on each GPU. 0: nine tenths of its memory (tristar_device.h). */
+  int64_t device_bytes;      /* Maximum bytes on each GPU. 0: nine tenths of its memory (tristar_device.h). */
   int64_t device_solves;     /* Number of concurrent solves with reserved device memory; 0 means 1. */
   tristar_refinement refine; /* Whether tristar_solve refines. */
-  int64_t fuse_columns;      /* Most columns of fused solves (tristar_solve.h), <= 64. 0, 1: no fusion. */
+  int64_t fuse_columns;      /* Maximum columns of fused solves (tristar_solve.h), <= 64. 0, 1: no fusion. */
   tristar_storage storage;   /* Format of the entries of the factor that solves read. */
   double accuracy;    /* Largest componentwise backward error of a solve, below 1. 0: see tristar_solve. */
   double compress;    /* Tolerance of low-rank compression (tristar_storage), below 1. 0: no compression. */
@@ -378,9 +378,9 @@ typedef struct tristar_refine_point {
  * after the corrections exceeds both tolerance and 50 eps. */
 typedef struct tristar_refine_options {
   size_t size;        /* Set by tristar_refine_options_init. */
-  int max_steps;      /* Most corrections per right-hand side. 0: only compute the errors. */
+  int max_steps;      /* Maximum number of corrections per right-hand side. 0: only compute the errors. */
   double tolerance;   /* Componentwise backward error to stop at. 0: 2 eps. */
-  int max_iterations; /* Most iterations of FGMRES. 0: none. */
+  int max_iterations; /* Maximum number of iterations of FGMRES. 0: none. */
   int forward_error;  /* 1: estimate a bound of the forward error with 8 to 22 more solves, mostly 10. */
   tristar_refine_point *history; /* Receives the points of the history. NULL: none. */
   int64_t history_most;          /* Length of the array history. */

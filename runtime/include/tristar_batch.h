@@ -37,7 +37,7 @@ typedef struct tristar_batch_options {
   tristar_engine engine;     /* AUTO: groups are tasks if there is much work. */
   double tolerance; /* Largest componentwise backward error of a solution. 0: eps^(3/4), 1.8e-12 in double
                        precision. */
-  int max_steps;    /* Most refinement steps before a system is solved by itself. */
+  int max_steps;    /* Maximum number of refinement steps before a system is solved by itself. */
   tristar_method
       method; /* Factors. LU: L U. LDLT: L D L^T (Hermitian: L D L^H) with pivots on the diagonal, about
                  half the operations and memory; a must be SYMMETRIC or HERMITIAN. LLT: the same, and

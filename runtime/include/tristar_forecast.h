@@ -24,7 +24,7 @@ extern "C" {
 typedef struct tristar_forecast {
   size_t analysis_bytes;    /* Bytes of the analysis. */
   size_t factor_bytes;      /* Bytes of the factor: entries, pivots, scalings, and the copy of the values. */
-  size_t factor_peak_bytes; /* Most additional bytes during tristar_factor, those of the factor included.
+  size_t factor_peak_bytes; /* Maximum additional bytes during tristar_factor, those of the factor included.
                                factor_peak_bytes includes trial solves if the scaling of the analysis calls
                                for them. It is an upper bound if the pivots make them unnecessary. */
   size_t trial_peak_bytes;  /* Upper bound of the same if the pivots call for trial solves (tristar_stats.h),
@@ -41,11 +41,11 @@ typedef struct tristar_forecast {
                             and searches them where they spoil x. */
   size_t singular_kept_bytes; /* Part of these that the plan keeps: null vectors, and a workspace. Every
                                  further op keeps less. Not in plan_bytes and peak_bytes. */
-  size_t peak_bytes;          /* Most bytes of the context from now on, if the next calls are tristar_factor,
-                                 tristar_plan and tristar_solve: with what it holds now. */
-  int workers;                /* Threads that factor. */
-  double factor_seconds;      /* Seconds of the factorization, by the calibration (tristar_machine.h). */
-  double solve_seconds;       /* Seconds of a solve with one column, by the same. */
+  size_t peak_bytes;     /* Maximum bytes of the context from now on, if the next calls are tristar_factor,
+                            tristar_plan and tristar_solve: with what it holds now. */
+  int workers;           /* Threads that factor. */
+  double factor_seconds; /* Seconds of the factorization, by the calibration (tristar_machine.h). */
+  double solve_seconds;  /* Seconds of a solve with one column, by the same. */
 } tristar_forecast;
 
 /* Forecasts a factorization, a plan with these options, and a solve with options->nrhs columns. The call

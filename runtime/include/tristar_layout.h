@@ -131,8 +131,8 @@ typedef struct tristar_layout_costs {
   double message_seconds;  /* Without cluster: seconds of a message besides its bytes. Default: 2e-6. */
   int64_t nrhs;            /* Right-hand sides of a solve. Default: 1. */
   int64_t solves;          /* Solves after each factorization. 0: only the time of solves counts. */
-  double process_bytes;    /* Most bytes of a process. 0: no limit. */
-  int grids;               /* Most grids of the layout. 0: no limit. */
+  double process_bytes;    /* Maximum bytes of a process. 0: no limit. */
+  int grids;               /* Maximum number of grids of the layout. 0: no limit. */
   const tristar_cluster *cluster; /* Where the processes run. NULL: a cluster with one process a node, which
                                      has one core with the caches of this machine. */
 } tristar_layout_costs;
@@ -172,7 +172,7 @@ TRISTAR_API TRISTAR_CHECKED tristar_status tristar_layout_choose(const tristar_a
  * seconds * cores. */
 typedef struct tristar_simulated {
   int64_t ranks, steps;           /* Processes, and steps of all of them. */
-  double seconds;                 /* From the begin of the solve to the end of the last process. */
+  double seconds;                 /* From the start of the solve to the end of the last process. */
   tristar_range arithmetic;       /* Steps. */
   tristar_range inside;           /* Overheads of messages inside grids. */
   tristar_range between;          /* Overheads of messages between grids. */
@@ -219,12 +219,12 @@ TRISTAR_API TRISTAR_CHECKED tristar_status tristar_layout_predict_factor(const t
 typedef struct tristar_ranks_forecast {
   int64_t ranks;                   /* px py pz. */
   tristar_range factor_bytes;      /* Bytes of the panels of a rank: both factors, with copies. */
-  tristar_range factor_peak_bytes; /* Most additional bytes of a rank during the factorization, those of its
-                                      share included: factor_peak_bytes of tristar_distributed_stats. */
+  tristar_range factor_peak_bytes; /* Maximum additional bytes of a rank during the factorization, those of
+                                      its share included: factor_peak_bytes of tristar_distributed_stats. */
   tristar_range solve_bytes;       /* Bytes of the workspace of a solve with nrhs columns. */
-  tristar_range peak_bytes; /* Most additional bytes of a rank: of the factorization, or afterwards of its
+  tristar_range peak_bytes; /* Maximum additional bytes of a rank: of the factorization, or afterwards of its
                                share and a solve. */
-  double search_peak_bytes; /* Most additional bytes of rank 0 if the values call for its search of
+  double search_peak_bytes; /* Maximum additional bytes of rank 0 if the values call for its search of
                                PIVOTING_DELAYED and this delays no column. Each delayed column adds to it. 0
                                without PIVOTING_DELAYED. Not in the other fields. */
   double factor_seconds;    /* Seconds of the factorization, without the analysis. */

@@ -90,12 +90,12 @@ typedef struct tristar_distributed_options {
   tristar_engine engine;       /* AUTO: tasks, unless the context has no StarPU. */
   int64_t nrhs;                /* Number of right-hand sides the workspace is sized for. 0 means 1. */
   tristar_place place;         /* Where subtrees are solved, see below. */
-  int64_t device_bytes; /* Most bytes of a rank on a GPU, with the workspace of a solve of nrhs right-hand
+  int64_t device_bytes; /* Maximum bytes of a rank on a GPU, with the workspace of a solve of nrhs right-hand
                            sides. 0: nine tenths of its memory, divided among its ranks. */
   int64_t solves;       /* For the choice of a layout: solves after each factorization. 0: only their time
                            counts. */
-  double process_bytes; /* For the choice of a layout: most bytes of a rank. 0: no limit. */
-  int grids;            /* For the choice of a layout: most grids. 0: no limit. */
+  double process_bytes; /* For the choice of a layout: maximum bytes of a rank. 0: no limit. */
+  int grids;            /* For the choice of a layout: maximum number of grids. 0: no limit. */
   tristar_refinement refine; /* Whether tristar_distributed_solve refines; the same on all ranks. */
   double peer_seconds; /* TRANSPORT_ONE_SIDED: seconds that a rank waits for a message. After them all ranks
                           that are left return RUNTIME, and the factor cannot solve again. 0: 60. */

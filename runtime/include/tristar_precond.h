@@ -83,17 +83,17 @@ typedef struct tristar_precond_options {
   int level;                 /* ILU, IC: largest level of fill, from 0 on. */
   double drop;               /* ILUT, ICT: drop tolerance, relative to the norm of the row; from 0 on. */
   int64_t fill;              /* ILUT, ICT: entries of a row beyond those of A, in L and in U; from 0 on. */
-  double modified;   /* ILU, IC: share of dropped fill that is added to the diagonal, 0 to 1. 1: M and A have
-                        the same row sums (MILU, MIC; Gustafsson 1978); of Hermitian fill the real parts. */
-  double omega;      /* SSOR: 0 < omega < 2. */
-  double shift;      /* ILU, ILUT, IC, ICT, FSAI: the diagonal is multiplied by 1 + shift, for safer pivots
-                        (Manteuffel 1980); from 0 on. */
-  int64_t steps;     /* FSAI: most steps in which columns join the pattern of a row; from 0 on. */
-  int64_t per_step;  /* FSAI: most columns that join in a step; from 1 on. */
-  double reduction;  /* FSAI: a row is complete once psi_i is at most this share of a_ii; 0 to 1. */
-  int power;         /* FSAI: patterns begin as the lower triangle of A^power; 0: as the diagonal. */
-  double prefilter;  /* FSAI: `power` ignores entries with |a_ij| <= prefilter sqrt(a_ii a_jj), in a pair if
-                        |a_ji| is as small; 0 to 1. */
+  double modified;  /* ILU, IC: share of dropped fill that is added to the diagonal, 0 to 1. 1: M and A have
+                       the same row sums (MILU, MIC; Gustafsson 1978); of Hermitian fill the real parts. */
+  double omega;     /* SSOR: 0 < omega < 2. */
+  double shift;     /* ILU, ILUT, IC, ICT, FSAI: the diagonal is multiplied by 1 + shift, for safer pivots
+                       (Manteuffel 1980); from 0 on. */
+  int64_t steps;    /* FSAI: maximum number of steps in which columns join the pattern of a row; from 0 on. */
+  int64_t per_step; /* FSAI: maximum number of columns that join in a step; from 1 on. */
+  double reduction; /* FSAI: a row is complete once psi_i is at most this share of a_ii; 0 to 1. */
+  int power;        /* FSAI: patterns begin as the lower triangle of A^power; 0: as the diagonal. */
+  double prefilter; /* FSAI: `power` ignores entries with |a_ij| <= prefilter sqrt(a_ii a_jj), in a pair if
+                       |a_ji| is as small; 0 to 1. */
   double postfilter; /* FSAI: entries of g below this share of its 2-norm leave the pattern, in a pair if
                         those of h are as small, and g is computed again on the rest; 0 to 1. */
   int block;         /* FSAI: unknowns of a node, 2 to 8: rows N k to N k + N - 1 share a pattern.

@@ -40,9 +40,9 @@ typedef struct tristar_insert_options {
   size_t size;       /* Set by tristar_insert_options_init. */
   tristar_op op;     /* The system that is solved. */
   tristar_part part; /* The part of A. */
-  int64_t in_flight; /* Most unfinished inserted solves of the plan, each with a workspace. 0 means 16. The
-                        call waits for one of them to end if there are as many, so none may need anything that
-                        the caller holds. */
+  int64_t in_flight; /* Maximum number of unfinished inserted solves of the plan, each with a workspace. 0
+                        means 16. The call waits for one of them to end if there are as many, so none may need
+                        anything that the caller holds. */
   int busy; /* 1: the call returns BUSY instead of waiting, as calls inside tasks and callbacks always do. */
   tristar_end_fn end; /* Called once after a successful insertion: when x holds the solution, before tasks
                          that wait for x run; or with the status of a failed solve. NULL: none. */

@@ -234,9 +234,9 @@ typedef struct tristar_plan_stats {
   int devices;               /* GPUs that have subtrees, see tristar_plan_get_device. 0: all on the cores. */
   double unfit_bytes;        /* Bytes of subtrees for GPUs that have no memory for them. */
   int refines;               /* 1: tristar_solve refines (TRISTAR_REFINE_AUTO). */
-  int64_t nrhs_block;        /* Most right-hand sides that are solved with at a time: 64, or as many as fit on
-                                the GPUs, or fuse_columns. */
-  int64_t fused;           /* Solves so far that shared a pass over the factor with others (fuse_columns). */
+  int64_t nrhs_block; /* Maximum number of right-hand sides that are solved with at a time: 64, or as many as
+                         fit on the GPUs, or fuse_columns. */
+  int64_t fused;      /* Solves so far that shared a pass over the factor with others (fuse_columns). */
   int64_t fused_passes;    /* Passes that they shared. */
   tristar_storage storage; /* Format of the factor that solves read; never AUTO. */
   double storage_bytes;    /* Bytes of the rounded copies of L and U that storage makes. 0: none. */
