@@ -12,7 +12,8 @@
  *   - slices: steps with the same only predecessor (forward) or only successor (backward). Their weight is at
  *     most light / 4, and low enough to leave a bundle for each worker: near the root slices are all the work
  *     there is
- *   - chains: a step and the next one, if neither has another edge between them
+ *   - chains: a step and the next one, if the second waits only for the first, and only the second waits for
+ *     the first
  *   - all steps of a direction, if both directions are light
  *
  * Steps that exchange messages (steps.h: alone) stay alone: a message that a process sends must not wait for

@@ -27,7 +27,7 @@ TRISTAR_CHECKED tristar_status tsi_dag_create(tsi_env *env, const tsi_sweep *for
                                               const tsi_sweep *backward, tsi_dag **out);
 TRISTAR_CHECKED tristar_status tsi_dag_check(tsi_env *env, const tsi_dag *dag);
 
-/* An edge leads from forward node v to the backward task of this chunk; TSI_NONE: there is none. */
+/* Returns the chunk whose backward task has an edge from forward node v; TSI_NONE: there is none. */
 tsi_index tsi_dag_turn(const tsi_dag *dag, tsi_index v);
 
 /* Calls visit(arg, task, before) for every edge: `task` waits for `before`. */

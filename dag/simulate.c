@@ -136,7 +136,7 @@ static bool takes_core(const tsi_simulation *s, tsi_index r, tsi_index step) {
 
 static tristar_status release(tsi_simulation *s, tsi_index r, tsi_index step, tsi_index cause);
 
-/* What waits for a step of the process may go on. */
+/* Releases the steps of the process that wait for this step. */
 static tristar_status release_after(tsi_simulation *s, tsi_index r, tsi_index step) {
   const tsi_adjacency *after = s->world->rank[r].after;
   for (tsi_count e = after->ptr[step]; e < after->ptr[step + 1]; e++)

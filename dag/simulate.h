@@ -37,7 +37,7 @@ enum { TSI_CAUSE_START = -1, TSI_CAUSE_MESSAGE = -2 }; /* causes of a step, besi
 
 typedef struct tsi_simulated_core {
   tsi_index step, next_send;
-  double begin;     /* Begin of the current work. */
+  double begin;     /* Start of the current work. */
   double streaming; /* LogGP: the share of this time in which the core reads; 0: it does not read. */
 } tsi_simulated_core;
 
@@ -55,7 +55,7 @@ typedef struct tsi_simulated_rank {
   tsi_index free;       /* All cores before this one work, or have drawn a step. */
   double streaming;     /* LogGP: the sum over its cores. */
   tsi_index working;    /* cores that work now */
-  double since, active; /* begin of the present work of any core; seconds of such work */
+  double since, active; /* start of the current work of any core; seconds of such work */
   bool cached;
   double arithmetic, message[2]; /* Seconds of arithmetic; seconds of messages inside and between grids. */
 } tsi_simulated_rank;

@@ -101,7 +101,7 @@ static void add_backward_pushes(builder *b, tsi_index chunk) {
 
 /* ---- On a device --------------------------------------------------------------------------------------- */
 
-#define STEPS_ON_DEVICE 4 /* Most steps of a chunk in one direction. */
+#define STEPS_ON_DEVICE 4 /* Maximum number of steps of a chunk in one direction. */
 
 /* Lists the steps of a chunk in one direction, in their order. Returns their number. *waits: the step that
  * waits for other tasks. */

@@ -88,7 +88,8 @@ typedef struct tsi_steps {
 
 /* Sum of the bytes that the steps move. */
 double tsi_steps_bytes(const tsi_steps *steps);
-/* Does the step belong to the forward sweep of a solve? Its messages between grids do. */
+/* Does the step belong to the forward sweep of a solve? GRID_FORWARD does, the other steps of messages
+ * between grids do not. */
 static inline bool tsi_step_is_forward(tsi_step_kind kind) {
   return kind == TSI_STEP_READ || kind == TSI_STEP_FORWARD_CHUNK || kind == TSI_STEP_FORWARD_SLICE ||
          kind == TSI_STEP_FORWARD_SUM || kind == TSI_STEP_FORWARD_RECEIVE ||

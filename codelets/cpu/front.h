@@ -6,7 +6,7 @@
  *            w     m
  *      w  [  P  |  Q  ]      P   f x w   columns of the supernode        (leading dimension f)
  *      m  [  P  |  C  ]      Q   w x m   its rows, LU, LDLT; else NULL   (leading dimension w)
- *                            C   m x m   contribution block              (see below)
+ *                            C   m x m   Schur complement (contribution block; see below)
  *
  * LLT uses the lower triangle only: A = L L^T, P becomes L. LU: A = L U with row interchanges inside the
  * diagonal block of each panel (unless they are fixed, see tsi_pivoting); P and Q become L (unit lower) and
@@ -65,7 +65,7 @@ typedef struct tsi_complement_block {
   tsi_index row, row_end, column, column_end;
 } tsi_complement_block;
 
-/* Return the begin of the tile column that contains column j of a complement of order m: its first row, and
+/* Return the start of the tile column that contains column j of a complement of order m: its first row, and
  * the offset of this row in its first column. full: LU. */
 static inline tsi_index tsi_tile_row(tsi_index j, bool full) {
   return full ? 0 : j / TSI_TILE * TSI_TILE;

@@ -30,7 +30,7 @@ INLINE bool is_narrow(tsi_index w) {
   return w <= 2 * B;
 }
 
-/* Returns column k of a corner of `rows` rows: its row i >= k is [i]. *next: begin of the column, advanced to
+/* Returns column k of a corner of `rows` rows: its row i >= k is [i]. *next: start of the column, advanced to
  * the next column. Beyond the corner: any finite numbers. */
 INLINE const tsi_entry *corner_at(const tsi_entry **next, const tsi_entry *corner, tsi_index rows, int k) {
   const tsi_entry *column = k < rows ? *next - k : corner;

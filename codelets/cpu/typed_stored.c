@@ -40,7 +40,7 @@ static const char *entry_at(const tsi_stored *s, tsi_index p, tsi_count first) {
   return from + (size_t)first * entry_bytes(s->stored[p].format);
 }
 
-/* Widens `count` entries of panel p, from number `first` on, and appends zeros. Returns the begin of the
+/* Widens `count` entries of panel p, from number `first` on, and appends zeros. Returns the start of the
  * zeros. */
 static tsi_scalar *widen(const tsi_stored *s, tsi_index p, tsi_count first, tsi_count count, int exponent,
                          tsi_scalar *to) {

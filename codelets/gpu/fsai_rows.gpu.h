@@ -38,7 +38,7 @@ __device__ static __forceinline__ void gpu_run_fsai_sums(const tsi_gpu_fsai_rows
   s.sum[gpu_block()] = all;
 }
 
-/* Computes the begin of each row from the sums of the blocks; the number of blocks is the same. */
+/* Computes the start of each row from the sums of the blocks; the number of blocks is the same. */
 __device__ static __forceinline__ void gpu_run_fsai_ptr(const tsi_gpu_fsai_rows &s) {
   GPU_SHARED(tsi_count, sum, GPU_THREADS_MAX);
   const gpu_rows_of rows = gpu_sum_rows(s, sum);

@@ -15,7 +15,7 @@
 __device__ static __forceinline__ int32_t *gpu_heap_flag(const tsi_symmetric_heap &heap, int pe, int flag) {
   return (int32_t *)(heap.base[pe] + TSI_HEAP_FLAGS) + flag;
 }
-/* Returns the address `offset` bytes after the begin of the data. */
+/* Returns the address `offset` bytes after the start of the data. */
 __device__ static __forceinline__ char *gpu_heap_at(const tsi_symmetric_heap &heap, int pe, int64_t offset) {
   return heap.base[pe] + tsi_heap_data(heap.flags) + offset;
 }

@@ -14,7 +14,7 @@
  *
  *   open        allocates the columns of the supernode; all children are complete
  *   assemble    columns of the front: entries of the matrix, and complements of the children. Run in order,
- *               they need least memory: complements are freed as they are used
+ *               they need the least memory: complements are freed as they are used
  *   assembled   all columns are assembled, and the complements of the children are no longer needed
  *   diagonal    the diagonal block of a panel
  *   below       a row tile of a panel's columns
@@ -89,7 +89,7 @@ typedef struct tsi_front_step {
 /* The work of subtrees. It decides which fronts are tiled and which subtrees are one step. */
 typedef struct tsi_front_weights {
   double *subtree; /* supernodes: flops */
-  double limit;    /* Most work of one step. */
+  double limit;    /* Maximum work of one step. */
 } tsi_front_weights;
 
 /* The owner of each supernode, and the rank of this process. The owner of a shared front packs its panels. */
@@ -204,7 +204,7 @@ static inline tsi_index tsi_factorization_team(const tsi_factorization *factoriz
 void tsi_factorization_list_children(tsi_factorization *factorization);
 /* Flops of the front of s; LDLT counts as LLT, LU as twice as much. */
 double tsi_front_flops(const tsi_symbolic *symbolic, tristar_method method, tsi_index s);
-/* Most entries of a piece of a complement. Each process has memory for one piece (numeric.h). */
+/* Maximum number of entries of a piece of a complement. Each process has memory for one piece (numeric.h). */
 #define TSI_FRONT_PIECE ((tsi_count)1 << 16)
 /* Number of messages for this number of scalars. */
 static inline tsi_index tsi_front_pieces_of(tsi_count scalars) {

@@ -30,7 +30,7 @@ typedef struct tsi_factorization_builder {
   tsi_index tiled; /* The current tiled front. */
   double *subtree; /* supernodes: the work of its subtree */
   double *tree;    /* supernodes: the work of its whole tree */
-  double limit;    /* Most work of one step. */
+  double limit;    /* Maximum work of one step. */
   tsi_index processes;
   tsi_index *sent, *received; /* processes: messages with complements sent to it, and received from it */
   tsi_count *tag_ptr; /* supernodes: position in `tag` of the tags of its complement's messages, by sender */

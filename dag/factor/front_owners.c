@@ -8,7 +8,7 @@
 #include <stdlib.h>
 
 typedef struct job {
-  double urgency; /* Flops from the begin of the job to the end of the root. */
+  double urgency; /* Flops from the start of the job to the end of the root. */
   tsi_index root;
 } job;
 

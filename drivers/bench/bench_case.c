@@ -45,7 +45,7 @@ typedef struct turn {
   const tsi_bench_case *c;
   int64_t round; /* from 0 */
   const char *who;
-  double begin; /* begin of the turn */
+  double begin; /* start of the turn */
 } turn;
 
 /* Returns seconds as coarse text. */

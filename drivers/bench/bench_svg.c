@@ -18,7 +18,7 @@
 enum {
   WIDTH = 1080,
   LEFT = 24,
-  AXIS = 270, /* begin of bars */
+  AXIS = 270, /* start of the bars */
   END = 850,  /* end of the axis */
   ROW = 20,
   BAR = 14,
@@ -49,7 +49,7 @@ const tsi_series tsi_bench_even = {.kind = TSI_SERIES_LEVEL,
 typedef struct picture {
   FILE *file;
   const tsi_bench_setup *setup;
-  double y;       /* begin of the next line */
+  double y;       /* start of the next line */
   double longest; /* end of the axis, as a multiple of the fastest TriStar's time */
   bool first;     /* the chart shows first solutions, not solves */
 } picture;

@@ -43,8 +43,7 @@ typedef struct tsi_triangular {
 /* Runs `tristar bench --triangular`. Returns an exit status. */
 int tsi_bench_triangular(const tsi_settings *settings);
 
-/* ---- Figures of a case: contenders, or -1 if none solved
- * ------------------------------------------------ */
+/* ---- Figures of a case: contenders, or -1 if none solved ----------------------------------------------- */
 
 /* The default of TriStar, whether it solved or not; -1: there is none. */
 int tsi_triangular_default(const tsi_bench_setup *setup);
@@ -62,8 +61,7 @@ double tsi_triangular_parallelism(const tsi_triangular_case *c);
 /* Returns the seconds in which a contender receives the triangle and prepares its solves. */
 double tsi_triangular_preparation(const tsi_bench_result *r);
 
-/* ---- Geometric means over cases
- * ---------------------------------------------------------------------------- */
+/* ---- Geometric means over cases ------------------------------------------------------------------------ */
 
 /* Cases with more rows in a level set on average and more entries than these count as parallel. */
 #define TSI_PARALLEL_ROWS 100.0

@@ -94,7 +94,7 @@ enum { TSI_LEGEND_ROW = 20, TSI_LEGEND_SIZE = 12 };
 typedef struct tsi_legend {
   FILE *file;
   double left, right;
-  double x, y; /* begin of the base line of the next entry */
+  double x, y; /* start of the base line of the next entry */
 } tsi_legend;
 
 /* Begins a legend. y: base line of the first row. */

@@ -2,7 +2,7 @@
  *
  * A thread samples two figures: the memory that the library has allocated through its context, and, if /proc
  * reports it, the resident memory of the process. The latter includes the program, StarPU, the BLAS, and
- * freed memory that the C library keeps. Each phase is also sampled at its begin and end, so no phase is
+ * freed memory that the C library keeps. Each phase is also sampled at its start and end, so no phase is
  * without a sample. When the array of samples is full, every second one is dropped, and the interval is
  * doubled. The exact maximum of the library is drawn as a line. */
 #include <math.h>
@@ -36,7 +36,7 @@ typedef struct sampler {
 
 typedef struct memory {
   sampler in;
-  double phase[PHASES + 1]; /* begin of each phase, the first at 0; the last entry is the end */
+  double phase[PHASES + 1]; /* start of each phase, the first at 0; the last entry is the end */
   int64_t solves;
   size_t peak; /* peak of allocated memory */
 } memory;

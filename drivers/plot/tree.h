@@ -2,7 +2,8 @@
  *
  * Each supernode is a rectangle whose area is proportional to its bytes. Its children are side by side below
  * it and share its width in proportion to the bytes of their subtrees. So the picture is one rectangle
- * without gaps, and areas can be compared. The supernodes above a supernode are its ancestors.
+ * without gaps, and areas can be compared. The supernodes above a supernode, up to the top, are its
+ * ancestors: its backward solve depends on them.
  *
  * Small supernodes are merged: invisibly small subtrees, neighbouring small subtrees, and thin links of a
  * chain; never across the border of two chunks. */

@@ -53,8 +53,7 @@ static void choose_workers(const tsi_settings *settings) {
   (void)setenv("STARPU_NCPU", number, 1);
 }
 
-/* ---- The processor that OpenBLAS sees
- * ----------------------------------------------------------------------- */
+/* ---- The processor that OpenBLAS sees ------------------------------------------------------------------ */
 
 void tsi_environment_restart(char **argv) {
   const char *took, *better;

@@ -42,12 +42,12 @@
 #include "runtime/base/sort.h"
 
 typedef struct tsi_chunk_options {
-  double floor_bytes;   /* Least weight of a chunk, if the tree allows it. */
-  double ceiling_bytes; /* Most weight of a chunk, except single panels. */
-  double group_bytes;   /* Most weight of a chunk of bottom subtrees; 0: ceiling_bytes. */
+  double floor_bytes;   /* Minimum weight of a chunk, if the tree allows it. */
+  double ceiling_bytes; /* Maximum weight of a chunk, except single panels. */
+  double group_bytes;   /* Maximum weight of a chunk of bottom subtrees; 0: ceiling_bytes. */
   double panel_bytes;   /* Added to the weight of a subtree for each panel: the time of a panel besides its
                            bytes. */
-  double slice_bytes;   /* Least weight of a slice. */
+  double slice_bytes;   /* Minimum weight of a slice. */
   double whole_bytes;   /* Below this total weight there is one chunk. */
   size_t scalar_bytes;
   bool single;            /* Each panel is a chunk without slices; the weights above are ignored. */

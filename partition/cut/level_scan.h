@@ -28,7 +28,7 @@ static inline tsi_index tsi_level_scan_entries(tsi_level_scan of) {
 /* Passed from a row to the next one, which mostly waits for it, in registers: a value written to memory could
  * be read only some time later. */
 typedef struct tsi_level_scan_next {
-  tsi_index level;   /* Least level of the next row; 0 if it does not wait for this one. */
+  tsi_index level;   /* Minimum level of the next row; 0 if it does not wait for this one. */
   tsi_index entries; /* Entries of the next row, from this one. */
 } tsi_level_scan_next;
 

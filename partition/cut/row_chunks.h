@@ -86,7 +86,7 @@ typedef struct tsi_row_options {
   tsi_row_way way;
   int lanes;                     /* At most TSI_ROW_LANES. */
   double entry_bytes, row_bytes; /* Bytes that a sweep moves for each entry and each row. */
-  double step_bytes;             /* SUPERSTEPS: most bytes of a lane in a superstep. */
+  double step_bytes;             /* SUPERSTEPS: maximum bytes of a lane in a superstep. */
   tsi_index rows_a_level;        /* LEVELS, SUPERSTEPS: if level sets are smaller on average, way is WHOLE */
   tsi_index blocks;              /* Number of blocks of a block cut, at least 1; 0: no block cut. */
   bool across; /* LEVELS, SUPERSTEPS: lines are the columns of the sweep's rows, not its rows. */

@@ -6,7 +6,7 @@
  *
  * Method (Geist and Ng 1989): start from the roots and replace the heaviest subtree by its children,
  * repeatedly. At growing numbers of subtrees assign them, the heaviest first, each to the process with the
- * least entries so far. Of all stages choose the one with the smallest sum of two terms: the entries of the
+ * fewest entries so far. Of all stages choose the one with the smallest sum of two terms: the entries of the
  * heaviest process, and the share of a process in the ancestors. The second term is multiplied by 1.5, as
  * ancestors are solved with messages.
  *

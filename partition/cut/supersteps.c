@@ -9,7 +9,7 @@
  * rows in it, and the lane of the last of these rows. */
 #include "partition/cut/supersteps.h"
 
-#define PHASES 64     /* Most phases of a superstep. */
+#define PHASES 64     /* Maximum number of phases of a superstep. */
 #define CROSSING 0.25 /* of a set: if more rows wait for two lanes, it begins a new superstep */
 #define LENGTHS 32    /* Numbers of entries that are distinguished: the bits of a word. */
 
@@ -43,7 +43,7 @@ typedef struct state {
   tsi_count *entries;  /* room: entries of each place */
   tsi_set_row *sorted; /* n: rows of the current superstep */
   tsi_index placed;    /* Number of rows in the cut's order. */
-  tsi_index most;      /* Most places of a superstep. */
+  tsi_index most;      /* Maximum number of places of a superstep. */
   tsi_index room;      /* The same with one more phase. */
   double last;         /* Bytes of the latest chunk. */
   bool alone;          /* The latest superstep has one chunk. */

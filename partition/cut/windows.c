@@ -14,7 +14,7 @@
 /* Passed from a row to the next one, which mostly waits for it, in registers. */
 typedef struct carried {
   tsi_index row;   /* The row that passes it. */
-  tsi_index place; /* Least place of the next row. */
+  tsi_index place; /* Minimum place of the next row. */
 } carried;
 
 typedef struct state {

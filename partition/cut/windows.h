@@ -4,9 +4,9 @@
  * Writes  order, start, lane, count and levels of a cut whose arrays are allocated for n rows and n chunks;
  * by columns also the number of entries of each row.
  * Invariants: chunk c has the next rows in the order of the sweep, sorted by the level sets inside it. The
- * weight of a window is a step; it is several steps if the sets of the first windows are narrow and
- * consecutive rows there differ in length. If sets are too narrow (rows_a_level), the function ends early:
- * then levels exceeds the limit, and order and entries are incomplete. */
+ * weight of a window is about step_bytes, or several times as much if the sets of the first windows are
+ * narrow and consecutive rows there differ in length. If sets are too narrow (rows_a_level), the function
+ * ends early: then levels exceeds the limit, and order and entries are incomplete. */
 #pragma once
 
 #include "partition/cut/row_chunks.h"

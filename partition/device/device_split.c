@@ -7,11 +7,11 @@
 /* The search ends at this number of subtrees for each device and for the cores. */
 #define SUBTREES_PER_RESOURCE 32
 
-/* Most schedules for improving the best placing. */
+/* Maximum number of schedules for improving the best placing. */
 #define REFINING_RUNS 256
 
-/* Most supernodes and panels in all schedules of a search together (some seconds), and least number of
- * schedules: a chain has a stage for each of its supernodes. */
+/* Maximum number of supernodes and panels in all schedules of a search together (some seconds), and minimum
+ * number of schedules: a chain has a stage for each of its supernodes. */
 #define SEARCH_ITEMS 3e8
 #define SEARCH_RUNS 256
 
@@ -40,8 +40,8 @@ typedef struct placer {
   tsi_device_split *trial, *best;
   double only_cores; /* Seconds of a solve without devices. */
   double runs;       /* Number of schedules that the search may still compute. */
-  double wanted;     /* Most bytes for devices, limited by their memory; 0: the search minimizes time. */
-  double bearable;   /* Most seconds of a placing with more bytes on devices. */
+  double wanted;     /* Maximum bytes for devices, limited by their memory; 0: the search minimizes time. */
+  double bearable;   /* Maximum seconds of a placing with more bytes on devices. */
 } placer;
 
 static void describe_tree(placer *p, const tsi_panels *panels) {

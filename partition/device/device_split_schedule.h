@@ -26,7 +26,7 @@
 typedef struct tsi_device_split_costs {
   tsi_index devices;
   double task_seconds;       /* Seconds of a subtree on a device, in each direction, besides its work. */
-  const double *device_path; /* supernodes: least seconds of a device for the subtree, each
+  const double *device_path; /* supernodes: minimum seconds of a device for the subtree, each
                                 direction; NULL: 0 */
   double device_bandwidth;   /* Bytes of the factor per second that a device processes. */
   double device_memory;      /* Bytes of a device's memory that may be used. */

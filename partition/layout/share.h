@@ -40,7 +40,7 @@ typedef struct tsi_share {
   tsi_index *row;
 } tsi_share;
 
-/* slice_bytes: least weight of a slice. pieces: most slices of a spread chunk. */
+/* slice_bytes: minimum weight of a slice. pieces: maximum number of slices of a spread chunk. */
 typedef struct tsi_share_options {
   double slice_bytes;
   tsi_index pieces;

@@ -137,8 +137,9 @@ tristar_status tsi_structural_rank(tsi_env *env, tsi_index n, const tsi_count *p
 #define UNREACHED INFINITY
 #define FINAL (-1.0)
 
-/* Most entries that the searches may visit (some seconds); then the other columns are matched without them.
- * Matrices from practice need less than a tenth; random ones of 10^5 rows and more would take minutes. */
+/* Maximum number of entries that the searches may visit (some seconds); then the other columns are matched
+ * without them. Matrices from practice need less than a tenth; random ones of 10^5 rows and more would take
+ * minutes. */
 enum { WORK_MINIMUM = 100000000, WORK_PER_ENTRY = 100 };
 
 #define LOOK 1000000 /* entries between two checks of the watch: about 10 ms */

@@ -3,7 +3,7 @@
 
 #include "partition/order/metis_call.h"
 
-#define VERTICES_LEAST 8 /* Least number of vertices of a part for METIS. */
+#define VERTICES_LEAST 8 /* Minimum number of vertices of a part for METIS. */
 
 typedef int metis_method(idx_t *, idx_t *, idx_t *, idx_t *, idx_t *, idx_t *, idx_t *, idx_t *, real_t *,
                          real_t *, idx_t *, idx_t *, idx_t *);

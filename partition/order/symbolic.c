@@ -27,7 +27,8 @@
  * and its children become roots. If one subtree is heavier than all others together, it is one half;
  * otherwise the subtrees are added to the lighter half in turn, heaviest first. */
 
-/* Most cuts into halves of similar work that a node tries: the first ones are good, and each takes a sort. */
+/* Maximum number of cuts into halves of similar work that a node tries: the first ones are good, and each
+ * takes a sort. */
 #define BALANCED_CUTS 32
 
 typedef struct forest {

@@ -182,8 +182,8 @@ void tsi_release_owned(void *pointer);
 #define TSI_NULL(object)                                                                                     \
   tsi_fail(NULL, TRISTAR_ERR_ARGUMENT, __func__, __FILE__, __LINE__, "%s is NULL", #object)
 
-/* Begin of a public function that may fail, with one of its objects and its context. If the object is NULL
- * there is no env. */
+/* First statement of a public function that may fail, with one of its objects and its context. If the object
+ * is NULL there is no env. */
 #define TSI_ENTER(object, ts)                                                                                \
   do {                                                                                                       \
     if ((object) == NULL) return TSI_NULL(object);                                                           \

@@ -25,8 +25,8 @@ static tsi_index middle_of(tsi_index a, tsi_index b, tsi_index c) {
   return b <= c ? b : a > c ? a : c;
 }
 
-/* Begin of the second part of a list, whose entries are not below any entry of the first part: at least 1 and
- * at most count - 1 (Hoare 1962). */
+/* Divides a list. Returns the start of the second part, whose entries are not below any entry of the first
+ * part: at least 1 and at most count - 1 (Hoare 1962). */
 static tsi_count part(tsi_index *list, tsi_count count) {
   const tsi_index pivot = middle_of(list[0], list[count / 2], list[count - 1]);
   tsi_count i = -1, j = count;

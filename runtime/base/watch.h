@@ -13,7 +13,7 @@
 typedef struct tsi_watch {
   tristar_analysis_progress_fn progress; /* NULL: only the function of the context (progress.h) */
   void *arg;
-  double begin;           /* times of tsi_wall_clock: begin of the call, */
+  double begin;           /* times of tsi_wall_clock: start of the call, */
   double next, next_line; /* next call of the function, next line of the log */
   double share;           /* finished part of the present ordering, 0 to 1 */
   double from, part;      /* share before the present component, and share of the component */

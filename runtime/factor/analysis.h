@@ -3,9 +3,9 @@
  *
  * Final ordering. Final column j is the user's column out_row[j]. Final row j is the user's row in_row[j].
  * The two differ only if a matching or another solver permuted the rows. in_place and out_place are the
- * inverse maps. Where an import has the given order, these arrays are the ones of symbolic. The factored
- * matrix is B(i,j) = R A(in_row[i], out_row[j]) C with row scaling R and column scaling C; B x' = b' with b'
- * = R b, x = C x'.
+ * inverse maps. If rows (columns) are in the given order of an import, in_row and in_place (out_row and
+ * out_place) are the arrays symbolic->perm and symbolic->inverse themselves. The factored matrix is B(i,j) =
+ * R A(in_row[i], out_row[j]) C with row scaling R and column scaling C; B x' = b' with b' = R b, x = C x'.
  *
  * Assembly lists. The lower list of column j has the entries (i, j) of B with i >= j. The upper list of row i
  * has its other entries (LU only). source >= 0: the user's value p. source < 0: the mirror image of the

@@ -10,8 +10,8 @@
  *     TSI_STREAM_PAD zeros at the end. A triangular matrix imported alone has only one of them.
  *   - pivot_order[k] is the final row of row k in factor order, and position is the inverse. Both are NULL if
  *     the two orders are equal. For a triangle by rows they are the arrays of analysis->symbolic.
- *   - If many processes make a factor, each has a part: the panels of its supernodes. Panels with a negative
- *     place belong to other processes. They are stored in `passing` from their packing until they are sent.
+ *   - If many processes make a factor, each has a part: the panels of its supernodes. Those with a negative
+ *     place are not stored here as a whole: they are in `passing` from their packing until they are sent.
  *   - generation counts successful factorizations; valid is false from the start of one until its success. */
 #pragma once
 
@@ -152,7 +152,7 @@ TRISTAR_CHECKED tristar_status tsi_factor_renew(tristar_factor_t *factor, const 
  * is used however far units are apart, and with SINGULAR_PERTURB. Errors: as tristar_analyze and
  * tristar_factor. */
 TRISTAR_CHECKED tristar_status tsi_factor_match_anew(const tristar_factor_t *factor, tristar_factor_t **out);
-/* Such a factorization failed, so there is no other factor. Does this failure end the call, too? */
+/* Does this failure of tsi_factor_match_anew end the call? Otherwise there is merely no other factor. */
 static inline bool tsi_status_ends_call(tristar_status status) {
   return status == TRISTAR_ERR_MEMORY || status == TRISTAR_ERR_RUNTIME || status == TRISTAR_ERR_CANCELLED;
 }

@@ -1,6 +1,6 @@
 /* State of one multifrontal factorization.
  *
- * Job. Factors B = L L^T, L D L^T or L U, supernode by supernode in postorder. Each supernode assembles a
+ * Job. Factor B = L L^T, L D L^T or L U, supernode by supernode in postorder. Each supernode assembles a
  * front from the entries of B and the Schur complements ("c" of codelets/cpu/front.h) of its children. It
  * factors the columns of the front, packs the panels into the factor's stream, and leaves its own Schur
  * complement to its parent (Duff and Reid 1983; Liu 1992).
@@ -118,7 +118,7 @@ typedef struct tsi_numeric {
   bool refuse;                   /* Refuse matrices with dependent rows. */
   bool dry;     /* Dry run: allocates and frees hollow arrays, without arithmetic (factor_forecast.h). */
   bool fixed;   /* LU without interchanges, which perturbs no pivot (tsi_factorize). Uses kept and term. */
-  double *kept; /* By final index: |pivot|, which is left of the diagonal entry. */
+  double *kept; /* By final index: |pivot|, the remainder of the diagonal entry after all subtractions. */
   _Atomic double *term;     /* By final index: largest absolute value subtracted from that entry. */
   float *share;             /* n, by final index: share of each pivot (front.h); 0: not measured here. */
   tsi_panel_figures *panel; /* By panel, for tsi_numeric_run_again; NULL unless complements stay. */
@@ -236,7 +236,7 @@ void tsi_front_open(tsi_numeric *numeric, tsi_open_front *open);
 void tsi_front_piece(tsi_numeric *numeric, tsi_open_front *open, tsi_index c0, tsi_index c1);
 /* Columns c0 .. c1-1 of the front: sets them to zero, adds entries of B and the children's complements. */
 void tsi_front_assemble(tsi_numeric *numeric, const tsi_open_front *open, tsi_index c0, tsi_index c1);
-/* After the assembly of the whole front, shared or not: frees the contributions of the children. */
+/* After the assembly of the whole front, shared or not: frees the complements of the children. */
 void tsi_front_assembled(tsi_numeric *numeric, tsi_open_front *open);
 /* Factors the stripe of a panel, in a front with f rows. */
 void tsi_front_diagonal(tsi_numeric *numeric, const tsi_front_stripe *stripe, tsi_index f, tsi_index panel);

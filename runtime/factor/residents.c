@@ -17,8 +17,7 @@ void tsi_residents_finish(tsi_env *env, tsi_residents *residents) {
   pthread_mutex_destroy(&residents->lock);
 }
 
-/* ---- One resident
- * --------------------------------------------------------------------------------------- */
+/* ---- One resident -------------------------------------------------------------------------------------- */
 
 void tsi_resident_destroy(tsi_resident **resident) {
   tsi_resident *r = *resident;

@@ -3,7 +3,7 @@
 
 #include "runtime/factor/scaling_work.h"
 
-#define ITERATIONS 100 /* Most iterations of conjugate gradients. */
+#define ITERATIONS 100 /* Maximum number of iterations of conjugate gradients. */
 #define SETTLED 0.01   /* Means of exponents up to this count as zero. */
 
 /* The normal equations in the exponents of rows and columns, or of both at once (one scaling for both), are

@@ -197,7 +197,7 @@ tristar_status tsi_device_predict(tsi_env *env, const tsi_device_tables *tables,
   }
   p.work_seconds /= costs->blocks;
   p.stream_seconds = p.bytes / costs->bandwidth;
-  p.seconds = tsi_double_max(p.seconds, p.stream_seconds); /* shares are computed at the begin of a ticket */
+  p.seconds = tsi_double_max(p.seconds, p.stream_seconds); /* shares are computed at the start of a ticket */
   *prediction = p;
   return TRISTAR_OK;
 }

@@ -2,10 +2,10 @@
  * side.
  *
  * Model. Resident blocks draw tickets in their order. A block works on its ticket once it has drawn it and
- * the tickets before it have ended. The work takes the time of tsi_device_costs: a time for the node, for
- * each panel, and for the moved bytes. These are moved at the bandwidth of a block, or at its share of the
- * device's bandwidth if this is less. The share is divided among the blocks that stream when the work begins.
- * The warps of a ticket work at the same time: the slowest one counts.
+ * the tickets that it waits for have ended. The work takes the time of tsi_device_costs: a time for the node,
+ * for each panel, and for the moved bytes. These are moved at the bandwidth of a block, or at its share of
+ * the device's bandwidth if this is less. The device's bandwidth is divided equally among the blocks that
+ * stream when the work begins. The warps of a ticket work at the same time: the slowest one counts.
  *
  * Moved bytes are the factor, row numbers, x, and updates: written, then gathered with their positions.
  *

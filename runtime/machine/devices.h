@@ -22,7 +22,7 @@ typedef struct tsi_device {
   double link;        /* bytes per second, in each direction, between a device and the others of its node */
   double network;     /* bytes per second, in each direction, of a device to other nodes */
   int group;          /* number of consecutive devices of a node that all have links with each other; a device
-                         has links with the devices of the same place in other groups, too */
+                         has links with the devices of the same index in other groups, too */
 } tsi_device;
 
 /* number: from 0; returns NULL if there are no more. */

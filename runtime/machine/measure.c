@@ -26,7 +26,7 @@
 #define LEVELS 200
 #define RUNS 9
 #define RUNS_SECONDS 0.3 /* fewer runs if others use the cores */
-/* Least number of attempts. */
+/* Minimum number of attempts. */
 #define ATTEMPTS_LEAST 5
 #define ATTEMPTS_SECONDS 4
 /* Attempts agree if the best two differ by at most this part. */

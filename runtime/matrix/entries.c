@@ -22,7 +22,7 @@ tristar_status tsi_entries_allocate(tsi_env *env, tsi_entries *entries) {
   return TRISTAR_OK;
 }
 
-/* ptr[j] has moved from the begin of line j to its end. */
+/* ptr[j] has moved from the start of line j to its end. */
 void tsi_entries_end(tsi_entries *entries) {
   memmove(entries->ptr + 1, entries->ptr, (size_t)entries->n * sizeof *entries->ptr);
   entries->ptr[0] = 0;

@@ -7,10 +7,10 @@
 #define TILED 0.9
 #define STORED 0.8
 #define WORTH_ENTRIES 8 /* Average entries of such a tile. */
-/* Least average entries of tiles: a tile takes about as long as this number of single entries. */
+/* Minimum average number of entries of tiles: a tile takes about as long as this number of single entries. */
 #define TILE_ENTRIES 3
-/* Least number of stretches of a matrix, if they are longer than STRETCH_LEAST: longer stretches store fewer
- * entries in full. */
+/* Minimum number of stretches of a matrix, if they are longer than STRETCH_LEAST: longer stretches store
+ * fewer entries in full. */
 #define STRETCHES 8
 #define STRETCH_LEAST 4 /* windows */
 #define STRETCH_MOST 32 /* Distances must fit into 16 bits. */
@@ -201,7 +201,7 @@ static tsi_index window_end(const tsi_halved *a, tsi_index w) {
   return (w + 1) * TSI_WINDOW_ROWS < a->rows ? (w + 1) * TSI_WINDOW_ROWS : a->rows;
 }
 
-/* Returns the begin of the next window. Writes pieces and words if their arrays are allocated. */
+/* Returns the start of the next window. Writes pieces and words if their arrays are allocated. */
 static tsi_half_window arrange(const tsi_halved *a, const tsi_entries *e, tsi_index w, tsi_half_window at) {
   const tsi_index end = window_end(a, w);
   tsi_half_piece last = {.kind = TSI_HALF_TILES};

@@ -31,7 +31,7 @@ struct tristar_matrix_s {
   tristar_scalar scalar;
   tsi_index rows, cols;
   tsi_count *ptr;   /* cols + 1 (CSR: rows + 1) */
-  tsi_index *index; /* Row (CSR: column) numbers, ptr[cols] of them. */
+  tsi_index *index; /* Row (CSR: column) numbers; their number is the last entry of ptr. */
   double *values;   /* For each index a value of tsi_scalar_width doubles; NULL: pattern. Blocks: scalars */
   /* For blocks only: */
   tsi_index block_size; /* Order of the blocks; 0: no blocks. */

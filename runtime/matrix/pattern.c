@@ -65,7 +65,7 @@ COPY_INDEX(64)
  * ascends strictly. */
 static bool copy_lines(const tristar_view *view, tsi_pattern *to, bool *ascend) {
   const tsi_count *ptr = to->ptr;
-  tsi_count falls = 0, between = 0; /* of all entries; at the begins of lines */
+  tsi_count falls = 0, between = 0; /* of all entries; at the starts of lines */
   tsi_index j = 1, here;
   bool inside = true;
   for (tsi_count begin = 0; begin < to->given; begin += SOME_ENTRIES) {

@@ -144,7 +144,7 @@ static void copy_parts(const taking *t, const line_part *part, const tsi_count *
 
 /* ---- Ascending lines of arrays that contain only the triangle ------------------------------------------ */
 
-/* Sets the begins of lines; false: ptr decreases, or does not begin with 0. */
+/* Sets the starts of lines; false: ptr decreases, or does not begin with 0. */
 #define TAKE_PTR(name, type)                                                                                 \
   static bool name(const taking *t, tsi_count *ptr) {                                                        \
     const type *given = (const type *)t->view->ptr;                                                          \

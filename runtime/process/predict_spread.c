@@ -146,7 +146,7 @@ static void fill_sends(const maker *m, tsi_world *world, tsi_index pe, tsi_index
   for (tsi_count k = 0; k < m->messages; k++)
     if (m->message[k].from == pe) r->step[step_of(p, m->message[k].source) + 1].send++;
   for (tsi_index s = 0; s < r->steps; s++) r->step[s + 1].send += r->step[s].send;
-  for (tsi_count k = m->messages - 1; k >= 0; k--) { /* from the end of each step to its begin */
+  for (tsi_count k = m->messages - 1; k >= 0; k--) { /* from the end of each step to its start */
     const message *g = &m->message[k];
     if (g->from != pe) continue;
     const tsi_index step = step_of(p, g->source), at = --r->step[step + 1].send;

@@ -1,4 +1,4 @@
-/* One process of a distributed solve: its data, and the runs of its program. This room does not call MPI
+/* One process of a distributed solve: its data, and the runs of its program. This folder does not call MPI
  * (exchange.h).
  *
  * Job. Compute the share of a process (partition/layout/share.h) and its program (dag/program.h), store its

@@ -19,8 +19,8 @@
 /* Options for the use of devices. */
 typedef struct tsi_process_wishes {
   tristar_place place;
-  double device_bytes; /* most bytes on a device; 0: this process's part of nine tenths of its memory, if the
-                          memory is known */
+  double device_bytes; /* maximum bytes on a device; 0: this process's part of nine tenths of its memory, if
+                          the memory is known */
   tsi_index columns;   /* number of right-hand sides in a block */
   int sharers;         /* processes that use the same devices, this one included */
 } tsi_process_wishes;

@@ -54,7 +54,7 @@ static double whole_bytes(const counter *c, tsi_index s) {
                                          s);
 }
 
-/* Bytes of the contribution of s that process `from` has for process `to`. */
+/* Bytes of the complement of s, or of the part of it, that process `from` has for process `to`. */
 static double left_bytes(const counter *c, tsi_index s, tsi_index from, tsi_index to) {
   if (tsi_front_leaves_parts(c->teams, s))
     return c->scalar_bytes * (double)(tsi_part_scalars(c->teams, s, from, to) + 1);
@@ -81,7 +81,7 @@ static void make_parts(const counter *c, tsi_index s, tsi_index from) {
   c->count[from].most_bytes = fmax(c->count[from].most_bytes, c->count[from].bytes + bytes);
 }
 
-/* The contribution of s is sent to its parent, or kept there. */
+/* The complement of s is sent to the processes of its parent, or kept. */
 static void pass_on(const counter *c, tsi_index s) {
   const tsi_index parent = c->an->symbolic->parent[s];
   tsi_index end, to_end;
@@ -103,7 +103,7 @@ static void pass_on(const counter *c, tsi_index s) {
   }
 }
 
-/* Contributions of children on other processes arrive just before their parent is processed; they are not
+/* Complements of children on other processes arrive just before their parent is processed; they are not
  * counted earlier. */
 static double foreign_bytes(const counter *c, tsi_index s, tsi_index r) {
   double bytes = 0;
@@ -116,7 +116,7 @@ static double foreign_bytes(const counter *c, tsi_index s, tsi_index r) {
   return bytes;
 }
 
-/* Processes a front of s on process r, which takes `bytes` in addition to waiting contributions. */
+/* Processes a front of s on process r, which takes `bytes` in addition to waiting complements. */
 static void pass_front(const counter *c, tsi_index s, tsi_index r, double bytes, double flops) {
   front_counts *own = &c->count[r];
   own->flops += flops;

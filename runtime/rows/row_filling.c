@@ -90,7 +90,7 @@ CONSTANTS tsi_index fill_each(const tsi_row_form *f, tsi_row_arrays *a, const si
   const tsi_row_factor *rows = f->rows;
   const tsi_lines lines = rows->lines;
   const tsi_index n = lines.n, base = tsi_row_offset_base(backward), *place = f->place;
-  const tsi_count last = lines.ptr[n] - GROUP; /* last possible begin of a group */
+  const tsi_count last = lines.ptr[n] - GROUP; /* last possible start of a group */
   const char *inverse = rows->inverse;
   const filling fill = {lines.index, f->place, rows->values, a->index, a->offset, a->values};
   const tsi_index *row = a->row;

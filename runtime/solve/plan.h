@@ -3,8 +3,8 @@
  * Reads   factor (its streams may get new values by tristar_refactor; its structure never changes).
  * Writes  only its replays: each owns a workspace and recorded tasks, and serves one solve at a time. A solve
  * takes a free replay from the pool or makes one, so concurrent solves of one plan never share a workspace.
- * Requests (request.h) keep their plan alive. If a thread that may not wait drops the last share, the context
- * frees the plan later (in_flight.h).
+ * Requests (request.h) keep their plan alive. If a thread that may not wait releases the last reference, the
+ * context frees the plan later (in_flight.h).
  * Invariants: everything but the pool and the statistics is immutable after tristar_plan. */
 #pragma once
 
@@ -101,7 +101,7 @@ typedef struct tsi_fuse {
   int running, most;                      /* number of running passes; its maximum */
   bool starting;                          /* a thread is starting passes, and will check the queue again */
   bool lingers;                           /* the end of a pass waits until the queue grows */
-  double begin;                           /* begin of the latest pass, by tsi_wall_clock() */
+  double begin;                           /* start of the latest pass, by tsi_wall_clock() */
 } tsi_fuse;
 
 struct tristar_plan_s {
@@ -198,7 +198,7 @@ bool tsi_small_triangle_takes(const tristar_plan_t *plan, tristar_op op);
 /* Solves op(T) x = b, n rows each, in one call. Returns false without any effect if this is not possible. */
 bool tsi_small_triangle_solve(tristar_plan_t *plan, tristar_op op, const void *b, void *x);
 
-/* Frees a plan without shares. May wait until StarPU releases its tasks. */
+/* Frees a plan without references. May wait until StarPU releases its tasks. */
 void tsi_plan_free(tristar_plan_t *plan);
 
 /* Makes in_list and out_list if they do not exist yet; a matrix that is solved row by row in place needs

@@ -291,7 +291,7 @@ static void end_started(tristar_request_t *r) {
   tsi_in_flight_finish_started(r->plan, &r->done);
 }
 
-/* Starts a request that has a share of the plan. After a failure nothing is in flight. */
+/* Starts a request that holds a reference to the plan. After a failure nothing is in flight. */
 static tristar_status start(tristar_request_t *r) {
   if (tsi_fuse_takes(r)) {
     const bool tasks = tsi_way_has_tasks(&r->plan->way);
@@ -326,7 +326,7 @@ tristar_status tristar_solve_start(tristar_plan_t *plan, const tristar_solve_opt
   TSI_TRY_OUT(prepare(r, plan, &full, nrhs, b, x));
   r->end = full.end;
   r->end_arg = full.end_arg;
-  atomic_fetch_add(&plan->references, 1); /* the caller has a share, so this is never the last one */
+  atomic_fetch_add(&plan->references, 1); /* the caller holds a reference, so this is never the last one */
   *request = r;                           /* `end` may read it */
   status = start(r);
   if (status != TRISTAR_OK) {

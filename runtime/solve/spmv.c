@@ -146,7 +146,7 @@ static void put_panel(filler *f, tsi_index p, tsi_count row) {
   }
 }
 
-/* Sets the begin of the entries of each row below, for one stage. */
+/* Sets the start of the entries of each row below, for one stage. */
 static void start_rows_below(filler *f, tsi_index stage) {
   for (tsi_index b = f->products->block_ptr[stage]; b < f->products->block_ptr[stage + 1]; b++)
     for (tsi_count r = f->products->block[b].first;

@@ -7,8 +7,8 @@
  *   api_triangle.c   triangular matrices
  *   api_solve.c      plans, solves, requests
  *   api_accuracy.c   refined solves, residuals, conditions
- *   api_precond.c    preconditioners, against dense factors of api_precond.h; api_precond_apply.c:
- *   applications
+ *   api_precond.c    preconditioners, against dense factors of api_precond.h;
+ *                    api_precond_apply.c: applications
  *   api_krylov.c     Krylov methods; api_krylov_solve.c: solves
  *   api_judge.c      judgement of solutions
  *

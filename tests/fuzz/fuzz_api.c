@@ -9,8 +9,7 @@
  *   - a requested object that is not returned is NULL; existing objects are unchanged
  *   - well-conditioned systems: refined solutions have small backward and forward errors, and so have plain
  *     solutions of dominant and of definite matrices; errors that the library returns agree with errors that
- *     the
- *     harness computes
+ *     the harness computes
  *   - all systems: a bound of the forward error holds; the same solve gives the same bits in any form
  *   - an allocation that fails gives MEMORY, and no memory is lost */
 #include "tests/fuzz/api.h"

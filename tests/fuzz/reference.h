@@ -5,8 +5,7 @@
  *
  * Two condition numbers:
  *   kappa  |A| |A^-1|, maximum norms
- *   bauer  the spectral radius of |A^-1| |A|. No scaling of rows and columns changes it, or makes kappa
- *   smaller
+ *   bauer  the spectral radius of |A^-1| |A|. No scaling of rows and columns changes it, or makes kappa less
  *          than it (Bauer 1963) */
 #pragma once
 

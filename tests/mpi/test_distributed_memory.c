@@ -3,8 +3,7 @@
  *   - the peak of a rank is a fraction of the peak of one process
  *   - no rank but the first has an array as long as the number of entries of the matrix
  *   - if an allocation fails while contributions are sent in several parcels, all ranks return the error and
- *     none
- *     waits
+ *     none waits
  *   - repeated new values need no more memory
  *   - forecasts are near the peaks; if the forecast of one rank exceeds its limit, the call fails on all
  *     ranks

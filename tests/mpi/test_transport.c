@@ -19,8 +19,7 @@ static void expect_message(const char *part) {
             tsi_error_text(&env));
 }
 
-/* ---- Agreement and failures
- * -------------------------------------------------------------------------------- */
+/* ---- Agreement and failures ---------------------------------------------------------------------------- */
 
 static tristar_status fail_here(tristar_status status) {
   return tsi_fail(&env, status, __func__, "here", 1, "the grid of rank %d is bent", rank);

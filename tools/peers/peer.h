@@ -2,8 +2,7 @@
  *
  * Job. `PEER_solve [--on-demand] [--quick] [--uplo L|U] MATRIX [REPEAT [NRHS]]`
  *   - reads MATRIX (a file or gen:KIND:K) as `tristar solve` does; a pattern becomes its Laplacian. --uplo
- *     keeps
- *     only the lower or upper triangle with the diagonal.
+ *     keeps only the lower or upper triangle with the diagonal.
  *   - creates the right-hand sides of `tristar solve --nrhs NRHS` (default: 1)
  *   - calls the other solver for all of them, once as a warm-up and then REPEAT times (default: 11)
  *   - prints one line of JSON

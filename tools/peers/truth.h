@@ -47,7 +47,7 @@ typedef struct truth_problem {
   int entries, entry_row[TRUTH_ENTRIES], entry_column[TRUTH_ENTRIES]; /* columns ascending */
   int terms;                                                          /* 0: no change of low rank */
   truth_term term[TRUTH_TERMS];
-  int most_dense; /* most rows for LAPACK */
+  int most_dense; /* maximum number of rows for LAPACK */
   bool laplacian; /* of a pattern without values */
 } truth_problem;
 

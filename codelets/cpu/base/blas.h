@@ -41,8 +41,8 @@ static inline void tsi_subtract_product(int m, int n, const tsi_scalar *a, const
 
 #define TSI_SMALL_PRODUCT 256 /* scalars of C up to which a call takes longer than the products */
 
-/* C -= op(A) op(B); C is m x n, k the inner size. If k = 1, C is small and real, BLAS is not called. The bits
- * are those of BLAS, which subtracts rounded products, too. */
+/* C -= op(A) op(B); C is m x n, k the inner size. If k = 1, op(A) = A, and C is real and small, BLAS is not
+ * called. The bits are those of BLAS, which subtracts rounded products, too. */
 static inline void tsi_gemm(CBLAS_TRANSPOSE opa, CBLAS_TRANSPOSE opb, int m, int n, int k,
                             const tsi_scalar *a, int lda, const tsi_scalar *b, int ldb, tsi_scalar *c,
                             int ldc) {
@@ -62,8 +62,9 @@ static inline void tsi_herk(int n, int k, const tsi_scalar *a, int lda, tsi_scal
 #endif
 }
 
-/* B := op(A)^-1 B or B op(A)^-1, B is m x n. If A has order 1, a call would take longer than the arithmetic,
- * so BLAS is not called. The bits are those of BLAS, which multiplies by the reciprocal, too. */
+/* B := op(A)^-1 B or B op(A)^-1, B is m x n. If A has order 1 and is real or has a unit diagonal, BLAS is not
+ * called, as a call would take longer than the arithmetic. The bits are those of BLAS, which multiplies by
+ * the reciprocal, too. */
 static inline void tsi_trsm(CBLAS_SIDE side, CBLAS_UPLO uplo, CBLAS_TRANSPOSE op, CBLAS_DIAG diag, int m,
                             int n, const tsi_scalar *a, int lda, tsi_scalar *b, int ldb) {
   const bool single = (side == CblasLeft ? m : n) == 1;

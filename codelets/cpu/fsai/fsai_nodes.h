@@ -36,7 +36,7 @@ typedef struct tsi_fsai_nodes {
 typedef struct tsi_fsai_lines {
   tsi_index row, rows, position; /* first row; number of rows; position of the first row in the pattern */
   tsi_index entries;             /* number of entries left of the current node */
-  tsi_count cell;                /* begin of their list */
+  tsi_count cell;                /* start of their list */
 } tsi_fsai_lines;
 
 /* Scratch for one node at a time. Slots stand for nodes in which its rows, or rows of the pattern, have

@@ -29,7 +29,7 @@ typedef struct tsi_half_piece {
   uint8_t kind, rows; /* tsi_half_kind; ROWS: 0 */
 } tsi_half_piece;
 
-/* Begin of the pieces of a window, of their values and of their words. */
+/* Start of the pieces of a window, of their values and of their words. */
 typedef struct tsi_half_window {
   tsi_index piece;
   tsi_count value, word;

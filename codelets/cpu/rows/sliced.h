@@ -41,7 +41,7 @@ typedef struct tsi_slice {
   bool along, listed;
 } tsi_slice;
 
-/* Begin of the slices of a window, of their groups and of their columns. */
+/* Start of the slices of a window, of their groups and of their columns. */
 typedef struct tsi_slice_window {
   tsi_index slice;
   tsi_count group, word;

@@ -107,9 +107,10 @@ static tsi_breakdown_kind ic(const tsi_factor_rows *a, const tsi_dropping *how, 
   return tsi_judge_row(1, end - diagonal, v + diagonal);
 }
 
-/* ---- In a dense row, where what is dropped is not needed
- * --------------------------------------------------- Columns that row i has no entry in take any values: no
- * sum reads them before a row that has one sets it. */
+/* ---- In a dense row, if dropped fill is not needed ----------------------------------------------------- */
+
+/* Columns without an entry in row i hold any values: no sum reads them before a row with such an entry sets
+ * them. */
 
 /* Scatters row i of A, or, upper, of its upper triangle. */
 INLINE void scatter_row(const tsi_factor_rows *a, const tsi_factor_rows *out, tsi_index i, bool upper,

@@ -52,7 +52,7 @@ typedef enum tsi_device_phase_kind {
 
 typedef struct tsi_device_bundle {
   tsi_count entry;       /* first entry of the bundle, in values */
-  tsi_count at;          /* begin of its columns, in short_column or in column */
+  tsi_count at;          /* start of its columns, in short_column or in column */
   tsi_index first;       /* the bundle has listed rows first .. first+rows-1 */
   tsi_index base;        /* narrow: column that offset 0 stands for */
   tsi_index steps;       /* steps of the longest row: entries / threads, rounded up */

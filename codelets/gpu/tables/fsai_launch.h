@@ -4,7 +4,7 @@
  * preconditioner on graphics processing units", SISC 2019.
  *
  * Job. tsi_gpu_fsai_launch writes rows of G to lists of a fixed stride, with the number of entries and the
- * outcome of each row. tsi_gpu_fsai_count computes the begin of each row in contiguous storage, and
+ * outcome of each row. tsi_gpu_fsai_count computes the start of each row in contiguous storage, and
  * tsi_gpu_fsai_pack copies the rows there: G by rows, for products (spmv_launch.h). tsi_gpu_fsai_adjoin makes
  * G^H by rows.
  *

@@ -2,7 +2,7 @@
  * can write to the heaps of all. The host's side is runtime/mpi/oneside/oneside.h; kernels use the same
  * structure.
  *
- * Layout of the heap of a PE, in bytes from its begin: tsi_heap_control, then `flags` flags from
+ * Layout of the heap of a PE, in bytes from its start: tsi_heap_control, then `flags` flags from
  * TSI_HEAP_FLAGS on, then data from tsi_heap_data(flags) on, a multiple of 64.
  *
  * Flags hold epochs. A flag has one writer; its epochs ascend, and a wait ends at the awaited epoch or a

@@ -66,7 +66,7 @@ typedef struct tsi_gpu_message {
 /* A chunk. x of its columns begins at row x of the workspace, its off-rows at x + update; the sums of its
  * slices follow. */
 typedef struct tsi_gpu_chunk {
-  int64_t x, forward_x, backward_x; /* the latter: row of the inbox that receives its x; -1: none */
+  int64_t x, forward_x, backward_x; /* forward, backward: row of the inbox that receives its x; -1: none */
   tsi_index panel, panels, column, columns, update, off, off_rows, slice, slices;
   tsi_index inbox[2], inboxes[2]; /* forward, backward: its range in inbox_row, the rows that it adds */
   tsi_index reads, writes;
@@ -99,7 +99,7 @@ typedef struct tsi_gpu_program {
   int32_t epoch;           /* epoch of the run */
   tsi_symmetric_heap heap; /* base: addresses of the device, in its memory */
   int32_t done;            /* first of the flags for ended runs, one per PE */
-  int64_t inbox;           /* bytes from the begin of the data of a heap to the inbox of this run */
+  int64_t inbox;           /* bytes from the start of the data of a heap to the inbox of this run */
 } tsi_gpu_program;
 
 /* stream: a cudaStream_t or hipStream_t. Returns at once: 0, or the error number of the device's runtime. */

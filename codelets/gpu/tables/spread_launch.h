@@ -27,14 +27,14 @@ extern "C" {
 
 enum { TSI_SPREAD_SUMS, TSI_SPREAD_ROWS }; /* kinds of items */
 
-#define TSI_SPREAD_LANES 32                   /* most lanes of a row */
+#define TSI_SPREAD_LANES 32                   /* maximum number of lanes of a row */
 #define TSI_SPREAD_PES (TSI_SPREAD_LANES + 1) /* a lane polls one PE */
 #define TSI_SPREAD_BUNDLE 64                  /* items * lanes of a row, at most */
 
 /* Items of one kind and level. */
 typedef struct tsi_spread_bundle {
   tsi_index kind, first, items;
-  tsi_index steps; /* most entries of a lane */
+  tsi_index steps; /* maximum number of entries of a lane */
 } tsi_spread_bundle;
 
 typedef struct tsi_gpu_spread {
@@ -54,7 +54,7 @@ typedef struct tsi_gpu_spread {
   int32_t *flag;           /* own rows: the epoch of x */
   int32_t epoch;           /* of the solve: 1, 2, ... */
   tsi_symmetric_heap heap; /* flags: one for each slot; base: addresses of the device, in its memory */
-  int64_t sums;            /* bytes from the begin of the data of a heap to its left sums, rows of `stride` */
+  int64_t sums;            /* bytes from the start of the data of a heap to its left sums, rows of `stride` */
 } tsi_gpu_spread;
 
 /* stream: a cudaStream_t or hipStream_t. Returns at once: 0, or the error number of the device's runtime.

@@ -31,7 +31,7 @@ typedef struct tsi_gpu_variant {
   int32_t *ticket; /* SC23: one counter, zero before the first launch, and after each one */
   int32_t *left;   /* SC23: panels: forward, number of segments with this target; backward, number of segments
                       of the panel. A launch restores them */
-  tsi_index first; /* KK20: begin of the level in tables.level */
+  tsi_index first; /* KK20: start of the level in tables.level */
 } tsi_gpu_variant;
 
 /* Launches a sweep. stream: a cudaStream_t or hipStream_t. level_ptr: level_ptr of the tables, on the host.

@@ -32,8 +32,8 @@ typedef struct tsi_device_options {
   double warp_bytes;  /* largest bytes of an unsliced chunk of narrow panels that a warp processes. For this
                          and group_bytes, the weight of a panel includes the bytes that a warp streams in
                          warp_seconds */
-  tsi_index panel_width; /* most columns of a panel; 0: panels are those of the factor. Other panels are only
-                            for predictions: they have no values */
+  tsi_index panel_width; /* maximum number of columns of a panel; 0: panels are those of the factor. Other
+                            panels are only for predictions: they have no values */
   size_t scalar_bytes;
   tsi_device_costs costs;
 } tsi_device_options;

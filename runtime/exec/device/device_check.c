@@ -63,8 +63,8 @@ static tristar_status check_slices(tsi_env *env, const tsi_device_tables *t, tsi
   return TRISTAR_OK;
 }
 
-/* row: the begin of the node; moved to its end. column: the end of its columns, backward; moved to their
- * begin. */
+/* row: the start of the node; moved to its end. column: the end of its columns, backward; moved to their
+ * start. */
 static tristar_status check_piece(tsi_env *env, const tsi_device_node *chunk, const tsi_device_node *node,
                                   tsi_index *row, tsi_index *column) {
   if (node->kind != TSI_DEVICE_TRIANGLE || node->sums != chunk->sums || node->add != chunk->sums ||

@@ -225,7 +225,7 @@ static void bundle_items(const maker *m) {
       *to++ = (tsi_spread_bundle){key % 2, first, tsi_index_min(each, m->next[key + 1] - first), 0};
 }
 
-/* Numbers the items, and finds the begin of the entries of each. */
+/* Numbers the items, and finds the start of the entries of each. */
 static void number_items(maker *m, tsi_index *item_of) {
   tsi_spread_plan *plan = m->plan;
   tsi_index *begin = (tsi_index *)plan->tables.begin;

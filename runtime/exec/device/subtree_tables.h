@@ -10,7 +10,7 @@
  * Writes  a tsi_subtree_tables that owns its arrays and is immutable afterwards.
  * Invariants: those of subtree, chunks, sweep and tables
  *   - panel p of the tables is panel subtree->panel + p of the factor. Its values count from first_value of
- *     the factor's stream, which has the alignment of the stream's begin, and end before end_value */
+ *     the factor's stream, which has the alignment of the start of the stream, and end before end_value */
 #pragma once
 
 #include "partition/device/device_subtree.h"

@@ -27,7 +27,7 @@
 #include "runtime/base/env.h"
 
 #define TSI_HELPERS 256 /* slots */
-/* Least bytes of a run that is shared: 20 us of streaming. */
+/* Minimum bytes of a run that is shared: 20 us of streaming. */
 #define TSI_HELP_BYTES 300e3
 #define TSI_OFFER_COMES UINT64_MAX
 

@@ -2,10 +2,10 @@
  * take the time that they would take on the simulated machine.
  *
  * Model. A task on the host takes the overhead of a task and the time to read its bytes. It reads at the
- * bandwidth of one core, or at its share of the bandwidth of all cores. This share is divided among the tasks
- * that read when it begins. A task on a device takes its estimate from the model of devices. Both take longer
- * with several right-hand sides. Caches are not modelled. Transfers take the time of StarPU's bus model. Work
- * of the calling thread takes no time.
+ * bandwidth of one core, or at its share of the bandwidth of all cores. The bandwidth of all cores is divided
+ * equally among the tasks that read when it begins. A task on a device takes its estimate from the model of
+ * devices. Both take longer with several right-hand sides. Caches are not modelled. Transfers take the time
+ * of StarPU's bus model. Work of the calling thread takes no time.
  *
  * StarPU's workers are then actors of which one runs at a time: waiting by other means than StarPU's would
  * never end.

@@ -1,15 +1,15 @@
 /* The messages of a run: message areas, sent and received messages, and the use of the workers' time
  * meanwhile.
  *
- * This room does not call MPI: messages use a tsi_port, which runtime/mpi implements with MPI and tests with
- * memory.
+ * This folder does not call MPI: messages use a tsi_port, which runtime/mpi implements with MPI and tests
+ * with memory.
  *
  * Reads   a program (dag/program.h), the workspace of an execution.   Writes  inbox, outbox, its own members.
  * Invariants
  *   - row r of a message area is bytes r * row_bytes .. of it
  *   - a step packs the messages that it sends at its end; nothing else writes to the outbox in that run
  *   - the messages of a run follow from the solve, so all processes find the same ones. Messages of a sweep
- *     that does not run, and of inactive chunks, are left out; their arrivals happen at the begin of the run
+ *     that does not run, and of inactive chunks, are left out; their arrivals happen at the start of the run
  *   - after the first failure no further step runs. At the end their messages are sent nevertheless, so that
  *     no process waits for this one */
 #pragma once
@@ -44,7 +44,7 @@ typedef struct tsi_process_times {
   double xy, z; /* waiting for messages of a grid, and between grids */
   double idle;  /* waiting for other reasons */
   /* parts of the wall time: until the last forward step has ended; from then until the first backward step
-   * begins, 0 if it begins earlier; from that begin on */
+   * begins, 0 if it begins earlier; from that time on */
   double forward, between, backward;
 } tsi_process_times;
 
@@ -55,7 +55,7 @@ typedef enum tsi_wait { TSI_WAIT_XY, TSI_WAIT_Z, TSI_WAIT_OTHER, TSI_WAITS } tsi
 typedef struct tsi_worker_clock {
   double since; /* the end of its latest step, or the start of the solve */
   double compute, wait[TSI_WAITS];
-  double forward_end, backward_begin; /* end of last forward, begin of first backward step; 0: none */
+  double forward_end, backward_begin; /* end of last forward, start of first backward step; 0: none */
   char apart[TSI_CACHE_LINE - 8];     /* two clocks never share a cache line */
 } tsi_worker_clock;
 

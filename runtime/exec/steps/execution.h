@@ -41,7 +41,7 @@ typedef struct tsi_execution {
   struct tsi_exchange *exchange;        /* NULL: there are no messages */
   const tsi_execution_devices *devices; /* NULL: no step runs on a device */
   tsi_solve_call call;
-  double *step_start; /* by step: time of its begin (tsi_clock), for traces; NULL: not recorded */
+  double *step_start; /* by step: time of its start (tsi_clock), for traces; NULL: not recorded */
   /* by node of the forward sweep, then of the backward one: processor that ran its task; NULL: not recorded
    */
   int *processor;

@@ -5,12 +5,12 @@
  *
  * Vectors are divided into blocks of TSI_BLOCK_ROWS rows. An operation on vectors runs block by block, so its
  * parts read a shared operand from memory once. Workers share the blocks. Each block writes its share of a
- * sum to an own entry, and the shares are added in the order of the blocks. So sums do not depend on which
+ * sum to its own entry, and the shares are added in the order of the blocks. So sums do not depend on which
  * thread computed them.
  *
  * If the rows of a matrix are distributed, each rank stores its entries of all vectors. Sums run over the
  * members of a team, in their order. A rank on which something fails continues, with whatever its vectors
- * contain, so that no rank waits for it for ever. The next sum also carries the failure. Then all ranks end,
+ * contain, so that no rank waits for it forever. The next sum also carries the failure. Then all ranks end,
  * with its status. A request to cancel is sent in the same way.
  *
  * Reads   the user's matrix and vectors.   Writes  its own members, x.
@@ -34,7 +34,7 @@
 typedef struct tsi_vector_call tsi_vector_call;
 typedef struct tsi_krylov_run tsi_krylov_run; /* run.h */
 
-/* A matrix that this room does not store. */
+/* A matrix that the solver does not store. */
 typedef struct tsi_krylov_operator {
   tsi_index n;                      /* number of rows on this rank */
   int64_t first;                    /* global number of the first of these rows */
@@ -68,7 +68,7 @@ typedef struct tsi_workspace {
   int vectors;      /* number of vectors; the last `runs` are for copies of b */
   size_t stride;    /* bytes between two vectors */
   char *vector;     /* their memory */
-  int sums;         /* most doubles that a block adds to sums */
+  int sums;         /* maximum number of doubles that a block adds to sums */
   double *shares;   /* shares of sums: `sums` doubles for each block */
   double *total;    /* the sums, then TSI_SIGNALS numbers */
   double *gathered; /* `total` of each member of a team; NULL: one process */

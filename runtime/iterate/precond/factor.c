@@ -113,7 +113,7 @@ tristar_status tsi_find_cross(tsi_env *env, const tsi_factor_rows *rows, tsi_ind
   return TRISTAR_OK;
 }
 
-/* Least number of entries of factors for which tasks are considered. */
+/* Minimum number of entries of factors for which tasks are considered. */
 #define LEAST_OF_FACTORS 200000
 
 /* Number of parts to be considered for tasks. */

@@ -130,12 +130,12 @@ static tristar_status begin_group(const numeric *c, tsi_fsai_group *g) {
                       (tsi_count)tsi_index_min(TSI_FSAI_GROUP_MOST, c->job->limits.per_step) * lanes);
 }
 
-/* Most entries of the rows of A that belong to a row and its pattern. */
+/* Maximum number of entries of the rows of A that belong to a row and its pattern. */
 static tsi_count reach_of(const numeric *c) {
   return tsi_count_min(((tsi_count)c->most + 1) * c->longest, c->a.ptr[c->job->a->n]);
 }
 
-/* Most columns of these entries. */
+/* Maximum number of columns of these entries. */
 static tsi_count slots_of(const numeric *c) {
   return tsi_count_min((tsi_count)c->most + reach_of(c), c->job->a->n);
 }

@@ -149,7 +149,7 @@ static tristar_status count_levels(const tristar_precond_t *p, tristar_precond_s
 tristar_precond_stats tsi_row_sweeps_stats(const tristar_precond_t *precond) {
   pthread_rwlock_t *lock = (pthread_rwlock_t *)&precond->by_rows.lock;
   if (tsi_env_is_inherited(&precond->ts->env))
-    return precond->stats; /* the parent process may hold its lock for ever */
+    return precond->stats; /* the parent process may hold its lock forever */
   (void)pthread_rwlock_rdlock(lock);
   tristar_precond_stats stats = precond->stats;
   if (count_levels(precond, &stats) != TRISTAR_OK) stats.levels_lower = stats.levels_upper = 0;

@@ -10,7 +10,7 @@
 /* Ratio of the times of a scattered row and of rows in order. The rows of a level set are scattered in memory
  * (measured with grids in their natural order). */
 #define SCATTERED (TSI_ROW_TASKS_LEAST - 1)
-/* Least entries of a group of its own; below, if the caller demands tasks. */
+/* Minimum number of entries of a group of its own; below, if the caller demands tasks. */
 #define LEAST_OF_TASK 4000
 #define LEAST_OF_TASK_ASKED_FOR 64
 

@@ -21,7 +21,7 @@ typedef struct tsi_points {
   tsi_index points;
   int unknowns;   /* Per point: unknown a of point i is row i * unknowns + a. */
   bool symmetric; /* Only the lower triangle is stored. */
-  int neighbours; /* Most neighbours of a point, including itself. */
+  int neighbours; /* Maximum number of neighbours of a point, including itself. */
   /* The stored entries of a block: bit a * unknowns + b for (unknown a of i, unknown b of j). */
   unsigned self_mask, other_mask;
   const void *problem; /* First argument of the functions. */

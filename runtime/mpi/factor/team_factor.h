@@ -156,8 +156,8 @@ struct tsi_remaking {
   const char *remedy; /* As in tsi_verdict. */
 };
 /* Collective. Factors new values. d is valid afterwards if the factorization succeeds and the verdict is good
- * (tsi_verdict_renewed). before: an earlier failure of this rank. memory: bytes of the library at the begin
- * of the call; begin: time of the begin. Errors: those of tristar_refactor. */
+ * (tsi_verdict_renewed). before: an earlier failure of this rank. memory: bytes of the library at the start
+ * of the call; begin: time of this start. Errors: those of tristar_refactor. */
 TRISTAR_CHECKED tristar_status tsi_team_factor_renew(tristar_distributed_t *d, const tsi_supply *supply,
                                                      const tsi_remaking *how, tristar_status before,
                                                      size_t memory, double begin);

@@ -68,7 +68,7 @@ static tristar_status make_lists(const delivery *v) {
        list = list == &an->lower && upper ? &an->upper : NULL) {
     list->first = before;
     list->other = team_factor->other + before;
-    for (size_t j = 0; j <= n; j++) { /* ptr[j]: end of line j; filling moves it down to its begin */
+    for (size_t j = 0; j <= n; j++) { /* ptr[j]: end of line j; filling moves it down to its start */
       before += j < n ? list->ptr[j] : 0;
       list->ptr[j] = before - list->first;
     }

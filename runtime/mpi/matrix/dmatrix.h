@@ -31,7 +31,7 @@
 #include "tristar_dmatrix_mpi.h"
 
 #define TSI_DWIDTHS 4                         /* 1, 2, 4, 8 vectors */
-#define TSI_DCOLUMNS (1 << (TSI_DWIDTHS - 1)) /* most vectors at once */
+#define TSI_DCOLUMNS (1 << (TSI_DWIDTHS - 1)) /* maximum number of vectors at once */
 
 /* A rank that owns ghosts first .. first + count - 1, or that needs these entries of this rank. */
 typedef struct tsi_dpeer {
@@ -90,7 +90,8 @@ struct tristar_dmatrix_s {
                          made from another one */
   double square;      /* sum of |a_ij|^2 over the rows of this rank; 0: not computed yet */
   int64_t generation; /* of the values: number of updates */
-  tsi_halo *origins;  /* halo for its vectors; it has old_rows rows here */
+  tsi_halo *origins;  /* copies vectors between the rows of that original matrix, old_rows on this rank, and
+                         these rows; NULL: not made from another one */
   tsi_index old_rows;
   tristar_dmatrix_stats stats;
 };

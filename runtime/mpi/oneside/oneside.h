@@ -13,7 +13,7 @@
  * Reads   the buffers of puts, until the call returns.
  * Writes  the heaps.
  * Invariants
- *   - offsets of data count from the begin of the data of a heap, and are the same on all PEs
+ *   - offsets of data count from the start of the data of a heap, and are the same on all PEs
  *   - memory order: see heap.h. tsi_oneside_quiet orders all earlier puts of the thread before later ones
  * Functions are local and may be called from any thread, unless they are collective. */
 #pragma once

@@ -61,7 +61,7 @@ TRISTAR_CHECKED tristar_status tsi_run_port_open(tsi_run_port *port, tsi_transpo
 /* Collective; see tsi_oneside_destroy. */
 void tsi_run_port_close(tsi_run_port *port);
 tsi_port tsi_run_port_of(tsi_run_port *port);
-/* Offset of the inbox of the present run, in bytes from the begin of the data of a heap. */
+/* Offset of the inbox of the present run, in bytes from the start of the data of a heap. */
 size_t tsi_run_port_inbox(const tsi_run_port *port);
 /* Between begin and end of a run without tasks: handles arrived messages, and stops the run if none arrives
  * in time. true: a message has arrived. */

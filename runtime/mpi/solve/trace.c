@@ -6,7 +6,7 @@
  *
  * Reads   the parts, the messages of each rank's program.   Writes  a tristar_trace_t on rank 0.
  * Invariants
- *   - tasks are listed by their begin, but after the tasks that they wait for; steps are listed task by task,
+ *   - tasks are listed by their start, but after the tasks that they wait for; steps are listed task by task,
  *     as on one process
  *   - a message has one sender and one receiver in each block of right-hand sides; a message that did not
  *     arrive is no edge */
@@ -261,7 +261,7 @@ static int by_start(const void *a, const void *b) {
   return x->task < y->task ? -1 : x->task > y->task;
 }
 
-/* Orders each task after the tasks that it waits for, else by its begin. Place TSI_NONE: not ordered yet. */
+/* Orders each task after the tasks that it waits for, else by its start. Place TSI_NONE: not ordered yet. */
 static tristar_status order_tasks(tsi_env *env, whole *w) {
   tsi_index placed = 0;
   TSI_TRY(tsi_adjacency_create(env, w->tasks, w->task_edges, w->task_edge, TSI_BEFORE, &w->before));

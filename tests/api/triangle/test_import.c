@@ -194,8 +194,7 @@ static void check_import(tristar_t *ts, dense *m, int format) {
   }
 }
 
-/* ---- A triangular matrix alone
- * ------------------------------------------------------------------------------ */
+/* ---- A triangular matrix alone ------------------------------------------------------------------------- */
 
 static void check_triangle(tristar_t *ts, bool is_complex, bool upper, bool unit, bool by_rows) {
   dense m = draw(90, is_complex, TRISTAR_METHOD_LU, false);
@@ -244,8 +243,7 @@ static void check_triangle(tristar_t *ts, bool is_complex, bool upper, bool unit
   free(y);
 }
 
-/* ---- Bad input
- * ---------------------------------------------------------------------------------------------- */
+/* ---- Bad input ----------------------------------------------------------------------------------------- */
 
 static void expect(tristar_t *ts, const tristar_factors *factors, tristar_status status, const char *text) {
   tristar_factor_t *f = (tristar_factor_t *)ts;

@@ -86,7 +86,7 @@ public:
 
   void enter();                /* from the thread that made the fiber: runs it until it comes back */
   void back();                 /* from the fiber: to where enter was called */
-  void leave();                /* the same for ever */
+  void leave();                /* the same forever */
   bool stack_is_whole() const; /* the stack pointer is inside, and nothing was written at the far end */
 
 private:

@@ -185,8 +185,7 @@ static inline void check_empty(tsi_transport *transport) {
   tsi_mailbox_destroy(&mailbox);
 }
 
-/* ---- A token that is passed around
- * ------------------------------------------------------------------------------ */
+/* ---- A token that is passed around --------------------------------------------------------------------- */
 
 enum { ROUNDS = 20 };
 

@@ -112,7 +112,7 @@ static void check_path(const found *f) {
               f->path, f->total, f->chain);
 }
 
-/* There are teams where it is not longer with them than without, as where messages take for ever. */
+/* There are teams where it is not longer with them than without, as where messages take forever. */
 static void check_gain(tsi_env *env, const found *f) {
   tsi_factorization_options options = f->an->ts->fronts;
   tsi_front_structure fronts = structure_of(f);

@@ -1,6 +1,6 @@
 /* The steps of a factorization by several processes with numbers, on one thread. The factor has the bits of
  * one process, for each method: with any owners of fronts, any teams that share fronts in tiles, and any
- * legal order of the steps of all processes, with messages between them. No process waits for ever, and
+ * legal order of the steps of all processes, with messages between them. No process waits forever, and
  * nothing leaks. */
 #include "runtime/factor/factor.h"
 #include "runtime/factor/numeric.h"

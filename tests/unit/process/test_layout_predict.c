@@ -154,7 +154,7 @@ static void check_seconds(const char *what, double seconds, double expected) {
 
 #define DRAWN_MOST 3 /* in the order of the program: 6 */
 
-/* The order in which cores draw steps: no process waits for ever, however few its cores are; and few cores
+/* The order in which cores draw steps: no process waits forever, however few its cores are; and few cores
  * take about as long as if each took what is ready, the most urgent first. */
 static void check_draw_order(const tristar_analysis_t *an) {
   static const int shape[][3] = {{1, 1, 1}, {4, 1, 1}, {1, 4, 1}, {2, 3, 2}, {1, 1, 4}, {2, 2, 4}};
