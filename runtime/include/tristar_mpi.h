@@ -234,7 +234,7 @@ TRISTAR_API TRISTAR_CHECKED tristar_status tristar_distributed_condition(tristar
  * rank passes. Each column is a solve, 64 at a time, and only chunks that the entries need run. If pivots
  * were perturbed, or trial solves of the factorization lost digits, or with single_factors, the solves are
  * refined, 16 at a time. Roundings differ from those of one process. Errors: those of
- * tristar_distributed_solve; ARGUMENT (NULL), STALE, ACCURACY (as tristar_inverse.h). */
+ * tristar_distributed_solve; ARGUMENT (NULL), STALE, ACCURACY and NOT_FINITE (as tristar_inverse.h). */
 TRISTAR_API TRISTAR_CHECKED tristar_status
 tristar_distributed_inverse_diagonal(tristar_distributed_t *distributed, void *values);
 /* Collective. Chosen entries of the inverse, in the same way: one solve for each column of the entries. Rank

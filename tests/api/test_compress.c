@@ -212,11 +212,11 @@ static void check_release_fails(tristar_t *ts) {
     tristar_get_error(ts, message, sizeof message);
     end_failure(&failing, status);
     if (status != TRISTAR_OK) {
-      const bool says = strstr(message, "tristar_refactor makes them again") != NULL;
+      const bool emptied = strstr(message, "tristar_refactor makes them again") != NULL;
       const tristar_status again = tristar_plan(z.factor, NULL, &other);
-      CHECK_MSG(again == (says ? TRISTAR_ERR_STALE : TRISTAR_OK), "%d after: %s", (int)again, message);
-      if (says) CHECK_ERROR(ts, "or failed while it did");
-      lost += says;
+      CHECK_MSG(again == (emptied ? TRISTAR_ERR_STALE : TRISTAR_OK), "%d after: %s", (int)again, message);
+      if (emptied) CHECK_ERROR(ts, "or failed while it did");
+      lost += emptied;
     }
     tristar_plan_destroy(&other);
     tristar_plan_destroy(&plan);

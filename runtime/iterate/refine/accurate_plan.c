@@ -138,14 +138,15 @@ tristar_status tristar_plan(tristar_factor_t *factor, const tristar_plan_options
   tsi_solves_reclaim(&factor->ts->solves);
   TSI_TRY_OUT(TSI_OPTIONS(env, tristar_plan_options, options, &full));
   if (full.accuracy > 0) TSI_TRY_OUT(tsi_need_matrix(factor));
+  const bool released = factor->released; /* by an earlier plan */
   status = full.storage == TRISTAR_STORAGE_AUTO ? choose_storage(factor, &full, out)
                                                 : tsi_plan_cut(factor, &full, NULL, out);
-  TSI_TRY_OUT(tsi_storage_explain(factor, status));
+  TSI_TRY_OUT(released ? status : tsi_storage_explain(factor, status));
   if (factor->released) paused = tsi_progress_pause(env);
   status = tsi_judge_storage(*out);
   if (factor->released) tsi_progress_resume(env, paused);
   if (status != TRISTAR_OK) tristar_plan_destroy(out);
-  status = tsi_storage_explain(factor, status);
+  if (!released) status = tsi_storage_explain(factor, status);
 out:
   return tsi_answer(env, status);
 }

@@ -463,9 +463,11 @@ tristar_status tsi_refine(const tsi_refinement *r, const void *b, void *x,
   if (options->max_steps > 0) TSI_TRY(settle(&c, &c.best.error));
   const bool settles = r->system->singular && options->max_steps > 0;
   if (settles || !r->no_residual) TSI_TRY(measure_residual(r, b, x, &residual));
-  if (c.best.error <= c.tolerance) own.stop = TRISTAR_STOP_CONVERGED;
   if (settles) TSI_TRY(tsi_refine_singular(r, b, x, options, &c.best.error, &residual));
-  if (own.stop == TRISTAR_STOP_CONVERGED && c.best.error > c.tolerance) own.stop = TRISTAR_STOP_STAGNATED;
+  if (c.best.error <= c.tolerance)
+    own.stop = TRISTAR_STOP_CONVERGED;
+  else if (own.stop == TRISTAR_STOP_CONVERGED)
+    own.stop = TRISTAR_STOP_STAGNATED;
   keep_largest(&result->residual, residual);
   keep_largest(&result->backward_error, c.best.error);
   keep_largest(&result->initial_backward_error, own.initial_backward_error);
