@@ -15,7 +15,7 @@
  * arithmetic for a byte of the factor may take longer than reading it.
  *
  * Reads   a tsi_world, a tristar_cluster.
- * Writes  a tsi_simulation: begin and end of each step, the time at which each message is sent, the cause of
+ * Writes  a tsi_simulation: start and end of each step, the time at which each message is sent, the cause of
  * each step's start.
  * Invariants (tsi_simulation_run refuses simulations that break them)
  *   - every step runs once, and every message arrives once

@@ -78,7 +78,7 @@ static bool make_matrices(multiplier *t, const shape *s) {
   return t->a != NULL && t->b != NULL && t->c != NULL;
 }
 
-/* Returns the seconds from the first begin to the last end of a thread; 0: not all threads could be made. */
+/* Returns the seconds from the first start to the last end of a thread; 0: not all threads could be made. */
 static double time_pass(multiplier *all, int threads) {
   _Atomic int go = 0;
   int made = 0;

@@ -5,7 +5,7 @@
 
 #include "runtime/base/arena.h"
 
-#define LEAST_USED_UP (16 * TSI_ARENA_GRANULE) /* least bytes worth freeing */
+#define LEAST_USED_UP (16 * TSI_ARENA_GRANULE) /* minimum bytes worth freeing */
 
 /* Head of each block: its size, which tsi_release subtracts from the count, and its region. One cache line
  * preserves the alignment. */

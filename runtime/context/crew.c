@@ -5,7 +5,7 @@
 
 #include "runtime/machine/predict.h"
 
-#define GRABS 16   /* least number of grabs in which a portion is taken */
+#define GRABS 16   /* minimum number of grabs in which a portion is taken */
 #define LOOKS 1000 /* at the count of blocks, before the core is yielded to other threads */
 
 /* ---- Runs ---------------------------------------------------------------------------------------------- */

@@ -21,7 +21,7 @@ static void row_places(const tsi_row_cut *cut, tsi_index *place) {
   for (tsi_index r = 0; r < cut->n; r++) place[cut->order[r]] = r;
 }
 
-/* For one right-hand side: least average number of rows per run in chunks that have runs. */
+/* For one right-hand side: minimum average number of rows per run in chunks that have runs. */
 #define ROWS_A_RUN 5
 
 /* Frees the arrays of sweep[k]. */

@@ -7,7 +7,7 @@
 #include "runtime/base/progress.h"
 
 #define LANES 8
-#define SHARED_BYTES (16 * TSI_SAVED_PIECE) /* least size of a record that several threads read */
+#define SHARED_BYTES (16 * TSI_SAVED_PIECE) /* minimum size of a record that several threads read */
 #define ORDER_OF_BYTES 0x01020304u
 
 typedef struct header {

@@ -5,8 +5,7 @@
  * Compiled twice: for real matrices and, with PEER_COMPLEX, for complex ones. With PEER_RANKS it becomes
  * ranks_mumps, parallel MUMPS under mpiexec: the first process has the matrix, b and x, and prints.
  *   - symmetric matrices: SYM = 1 if the diagonal is positive, as TriStar tries Cholesky; SYM = 2 if it is
- *     not,
- *     or if pivots are negative. Others, complex Hermitian too: SYM = 0.
+ *     not, or if pivots are negative. Others, complex Hermitian too: SYM = 0.
  *   - the working space is enlarged if MUMPS requests it (ICNTL(14))
  *   - refinement: at most 10 steps, until 4 units of roundoff (CNTL(2)). The default of CNTL(2), which is the
  *     square root of the roundoff, would end it early.

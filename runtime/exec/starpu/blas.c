@@ -14,7 +14,7 @@
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static int users;
 static int threads_before;
-static int reserved; /* least number of OpenBLAS's buffers */
+static int reserved; /* minimum number of OpenBLAS's buffers */
 
 /* Address space of one buffer of OpenBLAS, on processors with AVX2 or NEON; others have smaller ones. */
 #define BUFFER_BYTES ((size_t)128 << 20)

@@ -11,7 +11,7 @@
 #include "runtime/matrix/view.h"
 
 #define RESTART_MOST 10000
-#define SUMS_LEAST 6 /* least number of doubles that a block adds to sums: see vectors.c */
+#define SUMS_LEAST 6 /* minimum number of doubles that a block adds to sums: see vectors.c */
 #define OFFSET 5     /* cache lines between vectors, so that their equal rows are in different cache sets */
 
 void tristar_krylov_options_init_sized(tristar_krylov_options *options, size_t size) {

@@ -5,7 +5,7 @@
 
 #include "runtime/base/clock.h"
 
-#define TOLD_SECONDS 0.2 /* least seconds between two lines of progress in the log */
+#define TOLD_SECONDS 0.2 /* minimum seconds between two lines of progress in the log */
 
 static size_t column_bytes(const tristar_krylov_t *k) {
   return (size_t)k->n * k->bytes;

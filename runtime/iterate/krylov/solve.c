@@ -24,9 +24,9 @@
 /* A true residual below this multiple of the precision never does: it may be rounding errors. */
 #define CONFIRM_PRECISION 1e3
 #define ROUNDED 0.1       /* limit for rounding errors, relative to a true residual */
-#define RESUMED_MOST 4    /* most times that such a run is resumed */
+#define RESUMED_MOST 4    /* maximum number of times that such a run is resumed */
 #define RESUMED_AIM 0.1   /* true residual that the new threshold aims at, relative to its limit */
-#define RESUMED_LEAST 0.5 /* least reduction of the true residual by each of these runs */
+#define RESUMED_LEAST 0.5 /* minimum reduction of the true residual by each of these runs */
 
 /* ---- A column ------------------------------------------------------------------------------------------ */
 

@@ -21,7 +21,7 @@ typedef struct numeric {
   tsi_entries *rows;        /* G */
   tsi_index *entries;       /* entries of each row */
   tsi_index first, count;   /* nodes to compute */
-  tsi_index most, joined;   /* most columns and most nodes of a pattern */
+  tsi_index most, joined;   /* maximum numbers of columns and of nodes of a pattern */
   void *weights;            /* weights of nodes, if patterns grow; NULL: they do not */
   tsi_index blocks;         /* blocks of the nodes to compute */
   tsi_fsai_node_work *work; /* for each member */

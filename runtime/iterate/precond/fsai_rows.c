@@ -26,7 +26,7 @@ typedef struct numeric {
   const tsi_sparse_kernels *sparse;
   const tsi_fsai_kernels *kernels;
   tsi_entries rows;    /* G; ptr: the space of each row */
-  tsi_index most;      /* most columns of a pattern without the diagonal */
+  tsi_index most;      /* maximum number of columns of a pattern without the diagonal */
   tsi_index side;      /* the same for rows that are computed side by side */
   tsi_index *entries;  /* entries of each row */
   tsi_fsai_work *work; /* for each member */

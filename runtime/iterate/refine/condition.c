@@ -52,7 +52,7 @@ static double reduction(const tsi_system *system, const double *scale) {
   return tsi_team_largest(system->team, largest) > 0x1p900 ? 0x1p-100 : 1;
 }
 
-#define SWEEPS 10 /* most sweeps of the equilibration */
+#define SWEEPS 10 /* maximum number of sweeps of the equilibration */
 #define EVEN 4    /* largest exponent of sums that are near enough to one */
 
 /* Computes sums of the rows (N) or columns (T) of R |A| C. */
@@ -339,7 +339,7 @@ static tristar_status begin_condition(scaled_inverse *inverse, double **sum) {
 }
 
 #define PROBES 4             /* vectors without a pattern */
-#define LEAST_SHARE 0.025    /* least share of a probe along a left null vector, times sqrt(n) */
+#define LEAST_SHARE 0.025    /* minimum share of a probe along a left null vector, times sqrt(n) */
 #define MOST_ERROR 0.1       /* largest relative error of a condition beyond eps^(-1/2) */
 #define ILL_CONDITIONED 0.75 /* exponent of eps: least 1 / condition from solves without refinement */
 

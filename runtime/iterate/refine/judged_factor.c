@@ -8,7 +8,7 @@
 #include "runtime/import/import.h"
 #include "runtime/base/clock.h"
 
-#define KEPT_ROWS 50000 /* most rows for keeping the plan, which costs much of the time of small matrices */
+#define KEPT_ROWS 50000 /* maximum for keeping the plan, which costs much of the time of small matrices */
 
 /* The factor takes ownership of the plan. The plan's reference to the factor no longer counts. */
 static void keep_plan(tristar_factor_t *factor, tristar_plan_t **plan) {

@@ -8,8 +8,8 @@
 #define PASSES 3     /* solves for a probe: each reduces the remainder of the previous one */
 #define NOTHING 0.25 /* exponent of eps: remainder of a probe, of entries near one, if nothing is missing */
 #define MISSED 0.75  /* exponent of eps: A d of a null vector d, relative to |A| |d| */
-#define VECTORS 4e6  /* most numbers in the vectors of FGMRES if it makes over 30 iterations */
-#define DIRECT 256   /* most unknowns of a matrix that is orthogonalized at once */
+#define VECTORS 4e6  /* maximum count of numbers in the vectors of FGMRES if it makes over 30 iterations */
+#define DIRECT 256   /* maximum number of unknowns of a matrix that is orthogonalized at once */
 #define AT_LAST 640  /* the same, if probes leave a doubt */
 
 typedef struct search {

@@ -6,9 +6,9 @@
 #define STEPS 3
 #define FIRST_COLUMNS 8
 #define SPARE 4
-#define DIRECT 640       /* most unknowns of a matrix that is itself orthogonalized, for a solve */
-#define SHRUNK 0.25      /* exponent of eps: a unit vector that a step makes shorter has no null vector */
-#define VANISHED 0.5     /* exponent of eps: below this share of |A| |v|, A v may consist of errors */
+#define DIRECT 640   /* maximum number of unknowns of a matrix that is itself orthogonalized, for a solve */
+#define SHRUNK 0.25  /* exponent of eps: a unit vector that a step makes shorter has no null vector */
+#define VANISHED 0.5 /* exponent of eps: below this share of |A| |v|, A v may consist of errors */
 #define NULL_VECTOR 0.75 /* exponent of eps: largest |A v| of a null vector relative to |A| |v| */
 
 static void *column_of(const tsi_null_vectors *v, tsi_index column) {

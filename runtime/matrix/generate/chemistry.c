@@ -16,7 +16,7 @@
 #define STAR_RADIUS 4
 #define ATOM_RADIUS 3
 #define ATOM_POINTS 123 /* points with r^2 <= 9 */
-#define ATOMS_NEAR 8    /* most atoms of one point: its radius meets two cells in each direction */
+#define ATOMS_NEAR 8    /* maximum per point: its radius meets two cells in each direction */
 #define COUPLED_MAX (6 * STAR_RADIUS + 1 + ATOMS_NEAR * ATOM_POINTS)
 
 typedef struct molecule {

@@ -11,7 +11,7 @@
 #include "tests/support/random.h"
 
 #define F 430      /* largest front */
-#define COLUMNS 64 /* most right-hand sides */
+#define COLUMNS 64 /* maximum number of right-hand sides */
 #define EVERY_HEIGHT                                                                                         \
   64 /* wider panels are more of the same blocks of rows and columns: not with every height */
 

@@ -5,8 +5,7 @@
  * - jacobi: tristar_precond of the diagonal, compared with the same; both together also with 3 products and 3
  *   copies
  * - ILU(0): compared with ILU(0) row by row (Saad, Iterative Methods for Sparse Linear Systems, algorithm
- *   10.4),
- *   which copies the rows and factors the copy
+ *   10.4), which copies the rows and factors the copy
  * - IC(0), of symmetric matrices: compared with IC(0) row by row of a copy of the upper triangle
  *
  * Incomplete factors also with the first application, which creates the streams of the sweeps, and for an

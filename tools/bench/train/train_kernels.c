@@ -8,10 +8,8 @@
  *   stride        right-hand sides
  *   call_rows     rows of a call; 0: all
  *   csr32 ...     smallest nanoseconds per entry of REPEATS (default 15) runs over about ENTRIES (2^17)
- *   entries,
- *                 for rows that are consecutive (csr) or listed (dcsr), columns in 32 or 16 bits, entry by
- *                 entry
- *                 or in lanes
+ *                 entries, for rows that are consecutive (csr) or listed (dcsr), columns in 32 or 16 bits,
+ *                 entry by entry or in lanes
  *
  * The variants of a case run in turn, so that disturbances of the machine affect all alike. The smallest time
  * is that of an undisturbed run. */
