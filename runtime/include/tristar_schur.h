@@ -35,6 +35,10 @@
  * for each unknown of S. Their errors are also those of tristar_solve. PART_L, PART_D and PART_U still act on
  * the factors with perturbed pivots.
  *
+ * Units and weak pivots. If no pivot was perturbed, but tristar_solve would refine with A_II
+ * (tristar_stats.h), condensing and expanding make one refined solve each, except with REFINE_NEVER. The
+ * factorization computes the complement.
+ *
  * Errors of tristar_analyze: ARGUMENT (a row out of range, or listed twice, or all rows: the message names
  * it), SINGULAR (A_II is structurally singular, or skew-symmetric of odd order), UNSUPPORTED (leaf_parts >
  * 1). Errors of tristar_factor: SINGULAR if A_II is singular to working precision (tristar_stats.h), unless
@@ -65,7 +69,7 @@ TRISTAR_API TRISTAR_CHECKED tristar_status tristar_schur_get(const tristar_facto
  * sweep. That complement is op(Schur complement of A). b: n x nrhs, ldb >= n. y: n x nrhs, ldy >= n, receives
  * what tristar_schur_expand continues with; y may be b (ldy == ldb). g: schur_count x nrhs, ldg >=
  * schur_count, in the order of schur. All are column-major. Errors: ARGUMENT (also: the analysis has no
- * schur), MEMORY, STALE, RUNTIME. */
+ * schur), MEMORY, STALE, RUNTIME; of refined solves: ACCURACY, NOT_FINITE. */
 TRISTAR_API TRISTAR_CHECKED tristar_status tristar_schur_condense(tristar_plan_t *plan, tristar_op op,
                                                                   int64_t nrhs, const void *b, int64_t ldb,
                                                                   void *y, int64_t ldy, void *g, int64_t ldg);

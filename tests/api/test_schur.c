@@ -544,6 +544,52 @@ static void check_expanded(tristar_t *ts) {
   }
 }
 
+/* A_II is upper bidiagonal, and the scalings of its rows and columns are far apart. Rows of op(A) x = b whose
+ * terms are small keep their digits, with new values, too. */
+static void check_far_units(tristar_t *ts, const typed *t, bool renewed) {
+  static const double diagonal[] = {0.5, 1, 0.4, 0.8, 0.6, 1,    1,   0.02, 1,
+                                    0.5, 1, 0.3, 1,   0.5, 0.06, 0.1, 1,    0.4},
+                      beside[] = {2e6, 1e2, 1e2, 8,   1e2, 2e4, 2e1, 6e1, 4e3,
+                                  8,   3e2, 2e1, 2e6, 4,   3e8, 4,   7e4},
+                      right[] = {0, 0, 0, 25.3, 1.86, 32768, 2, 64, 1, 0, 0, 35.8, 7.56e6, 1.69, 0, 12, 3, 0};
+  const problem far = {.n = 18, .count = 1, .schur = {2}};
+  problem m = far, first = far;
+  char b[N * sizeof(number)], y[sizeof b], x[sizeof b], g[sizeof(number)], xs[sizeof g];
+  CLEANUP(tristar_analysis_destroy) tristar_analysis_t *analysis = NULL;
+  CLEANUP(tristar_factor_destroy) tristar_factor_t *f = NULL;
+  CLEANUP(tristar_plan_destroy) tristar_plan_t *plan = NULL;
+  for (int i = 0; i < m.n; i++) {
+    first.a[i][i] = 2;
+    m.a[i][i] = diagonal[i];
+    if (i + 1 < m.n) first.a[i][i + 1] = 1, m.a[i][i + 1] = beside[i];
+  }
+  const tristar_view old = typed_dense_view(t, m.n, renewed ? first.a[0] : m.a[0], N, TRISTAR_GENERAL);
+  CHECK_OK(analyze(ts, &old, m.schur, 1, &analysis));
+  CHECK_OK(tristar_factor(analysis, old.values, &f));
+  if (renewed) {
+    const tristar_view v = typed_dense_view(t, m.n, m.a[0], N, TRISTAR_GENERAL);
+    CHECK_OK(tristar_refactor(f, v.values));
+  }
+  CHECK_OK(tristar_plan(f, NULL, &plan));
+  put(t, xs, 0, 1);
+  for (int transposed = 0; transposed < 2; transposed++) {
+    const tristar_op op = transposed ? TRISTAR_T : TRISTAR_N;
+    for (int i = 0; i < m.n; i++) put(t, b, i, right[i]);
+    CHECK_OK(tristar_schur_condense(plan, op, 1, b, m.n, y, m.n, g, 1));
+    CHECK_OK(tristar_schur_expand(plan, op, 1, y, m.n, xs, 1, x, m.n));
+    for (int i = 0; i < m.n; i++) {
+      number sum = -get(t, b, i);
+      double of_terms = cabs(sum);
+      for (int j = 0; j < m.n; j++) {
+        sum += op_entry(&m, op, i, j) * get(t, x, j);
+        of_terms += cabs(op_entry(&m, op, i, j) * get(t, x, j));
+      }
+      CHECK_MSG(i == 2 || cabs(sum) <= 100 * t->roundoff * of_terms, "op %c, row %d: residual %.2g of %.2g",
+                (char)op, i, cabs(sum), of_terms);
+    }
+  }
+}
+
 /* Triples of rows a, b, p: the block of a and b is singular, and p, which makes A_II regular, is eliminated
  * later, in another supernode. `regular`: the block is not singular. */
 static void make_triples(problem *m, const typed *t, tristar_symmetry symmetry, bool regular) {
@@ -766,6 +812,10 @@ int main(int argc, char **argv) {
   RUN_ONE_THREAD(check_diagonal(serial, TRISTAR_METHOD_LU));
   RUN_ONE_THREAD(check_diagonal(serial, TRISTAR_METHOD_LDLT));
   RUN_ONE_THREAD(check_expanded(serial));
+  for (int renewed = 0; renewed < 2; renewed++) {
+    RUN_ONE_THREAD(check_far_units(serial, &typed_double, renewed));
+    RUN_ONE_THREAD(check_far_units(serial, &typed_complex_double, renewed));
+  }
   for (int matching = 0; matching < 3; matching++)
     for (int k = 0; k < 4; k++) {
       const typed *t = types[k];

@@ -135,19 +135,25 @@ static void note_loss(tristar_factor_t *factor, bool weak) {
   factor->loses_by_weakness = weak;
 }
 
+/* The solves with this factor that are refined. */
+static const char *refining(const tristar_factor_t *factor) {
+  return factor->analysis->schur_count > 0 ? "tristar_schur_condense and tristar_schur_expand refine"
+                                           : "tristar_solve refines";
+}
+
 static void note_units(tristar_factor_t *factor, int spread, bool quiet) {
   note_loss(factor, false);
   if (!tsi_factor_loses_digits(factor) || quiet) return;
   if (are_apart(factor->analysis, spread))
     tsi_log(&factor->ts->env, TRISTAR_LOG_WARNING,
             "factor: scalings of rows or columns differ by 2^%d: solves that are not refined may lose all "
-            "digits of some rows; tristar_solve refines",
-            spread);
+            "digits of some rows; %s",
+            spread, refining(factor));
   else
     tsi_log(&factor->ts->env, TRISTAR_LOG_INFO,
             "factor: scalings of rows or columns differ by 2^%d: solves that are not refined may have "
-            "backward errors of %.1e; tristar_solve refines",
-            spread, factor->stats.solve_error);
+            "backward errors of %.1e; %s",
+            spread, factor->stats.solve_error, refining(factor));
 }
 
 /* The verdict for units that are apart: scaled b and x may have entries of any size, and a solve without
@@ -591,9 +597,17 @@ static tristar_status judge_weakness(trials *t, tristar_factor_t *factor, int sp
     tsi_log(
         system->env, tsi_factor_inverts_badly(factor) ? TRISTAR_LOG_WARNING : TRISTAR_LOG_INFO,
         "factor: pivots, or inverses of diagonal blocks, have entries of very different sizes: solves that "
-        "are not refined may have backward errors of %.1e; tristar_solve refines",
-        stats->solve_error);
+        "are not refined may have backward errors of %.1e; %s",
+        stats->solve_error, refining(factor));
   return TRISTAR_OK;
+}
+
+tristar_status tsi_judge_small_rows(const tsi_system *system, tristar_factor_t *factor) {
+  const int spread = tsi_scaling_spread(factor);
+  TSI_CLEANUP(finish_trials)
+  trials t = {.system = system, .scalar = factor->analysis->pattern->scalar, .strict = system->strict};
+  TSI_TRY(judge_units(&t, factor, spread));
+  return tsi_factor_loses_digits(factor) ? TRISTAR_OK : judge_weakness(&t, factor, spread, 0);
 }
 
 tristar_status tsi_judge(const tsi_system *system, tristar_factor_t *factor, bool last) {

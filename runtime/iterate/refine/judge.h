@@ -82,13 +82,19 @@ TRISTAR_CHECKED tristar_status tsi_judge_try(tristar_factor_t *factor, double *e
  * last: growth is not STALE. Errors: SINGULAR, STALE (of options.growth); MEMORY, those of tristar_solve. */
 TRISTAR_CHECKED tristar_status tsi_judge(const tsi_system *system, tristar_factor_t *factor, bool last);
 
+/* Can solves without refinement lose rows whose terms are small, because of units or weak pivots? Raises
+ * stats.solve_error, with a message. For a regular matrix without perturbed pivots; it may be a submatrix, as
+ * in tsi_judge_measure. Errors: MEMORY, those of tristar_solve. */
+TRISTAR_CHECKED tristar_status tsi_judge_small_rows(const tsi_system *system, tristar_factor_t *factor);
+
 /* Judges a factorization with a Schur complement (schur_judge.c). Is A_II singular, and does a trial solve
  * with it lose digits? may_refine: if pivots of a regular A_II were perturbed, refined solves compute the
  * complement (tsi_schur_refine). Writes stats.judged and stats.solve_error. Errors: SINGULAR, ACCURACY,
  * MEMORY, those of tristar_plan. */
 TRISTAR_CHECKED tristar_status tsi_schur_judge(tristar_factor_t *factor, bool may_refine);
-/* tsi_judge_measure for A_II. */
+/* tsi_judge_measure, tsi_judge_small_rows for A_II. */
 TRISTAR_CHECKED tristar_status tsi_schur_measure(tristar_plan_t *plan);
+TRISTAR_CHECKED tristar_status tsi_schur_judge_small_rows(tristar_plan_t *plan);
 /* Replaces the complement of the factorization by the result of refined solves with A_II. Sets
  * stats.schur_refined, which holds until the values change. Errors: ACCURACY (their backward errors exceed
  * eps^(2/3)), MEMORY, those of tristar_solve. */

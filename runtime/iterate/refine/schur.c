@@ -19,8 +19,9 @@
  *
  * Reads   a factor with a Schur complement, the caller's vectors.
  * Writes  the caller's vectors; tsi_schur_refine: the complement, stats.schur_refined and stats.solve_error.
- * Invariant: stats.schur_refined shows whether refined solves computed the complement; condensing and
- * expanding use the same way. */
+ * Invariant: stats.schur_refined shows whether refined solves computed the complement. Then condensing and
+ * expanding make refined solves, too. They also do so if tristar_solve would refine, because solves without
+ * refinement lose digits. */
 #include <inttypes.h>
 #include <math.h>
 
@@ -266,6 +267,12 @@ tristar_status tsi_schur_measure(tristar_plan_t *plan) {
   return tsi_judge_measure(&e.s.system, plan->factor);
 }
 
+tristar_status tsi_schur_judge_small_rows(tristar_plan_t *plan) {
+  TSI_CLEANUP(release) eliminated e = {.plan = NULL};
+  TSI_TRY(begin(plan, &e));
+  return tsi_judge_small_rows(&e.s.system, plan->factor);
+}
+
 /* ---- Refined solves ------------------------------------------------------------------------------------ */
 
 /* Refined solves of up to COLUMNS_MOST columns at a time. */
@@ -312,7 +319,8 @@ static tristar_status solve_refined(refined *r, tristar_op op, int64_t columns,
   return tsi_refined_judge(&plan->ts->env, r->system.s.system.kernels, false, plan->options.accuracy, result);
 }
 
-/* Sets y = b, which tristar_schur_expand needs. */
+/* Sets y = b, which tristar_schur_expand needs. If A_II^-1 b_I is beyond the range of numbers, which g need
+ * not be, a sweep computes g. */
 static tristar_status condense_refined(tristar_plan_t *plan, tristar_op op, int64_t nrhs, const void *b,
                                        int64_t ldb, void *y, int64_t ldy, void *g, int64_t ldg) {
   const tristar_factor_t *factor = plan->factor;
@@ -325,13 +333,18 @@ static tristar_status condense_refined(tristar_plan_t *plan, tristar_op op, int6
     const char *of_b = (const char *)b + (size_t)(first * ldb) * bytes;
     tristar_refine_result result = {0};
     columns = nrhs - first < COLUMNS_MOST ? nrhs - first : COLUMNS_MOST;
+    char *of_g = (char *)g + (size_t)(first * ldg) * bytes;
     copy_columns(factor, columns, of_b, ldb, r.b, n);
-    TSI_TRY(solve_refined(&r, op, columns, &result));
+    const tristar_status status = solve_refined(&r, op, columns, &result);
+    if (status == TRISTAR_ERR_NOT_FINITE && !factor->stats.schur_refined) {
+      TSI_TRY(sweep_forward(plan, op, columns, of_b, ldb, r.x, n, of_g, ldg));
+      continue;
+    }
+    TSI_TRY(status);
     TSI_TRY(tristar_residual(factor, op, columns, of_b, ldb, r.x, n, r.b, n, NULL));
     for (int64_t c = 0; c < columns; c++)
       for (tsi_index k = 0; k < an->schur_count; k++)
-        memcpy((char *)g + (size_t)((first + c) * ldg + k) * bytes,
-               r.b + (size_t)(c * n + an->schur[k]) * bytes, bytes);
+        memcpy(of_g + (size_t)(c * ldg + k) * bytes, r.b + (size_t)(c * n + an->schur[k]) * bytes, bytes);
   }
   copy_columns(factor, nrhs, b, ldb, y, ldy);
   return TRISTAR_OK;
@@ -436,6 +449,12 @@ tristar_status tsi_schur_refine(tristar_plan_t *plan) {
 
 /* ---- Condensing and expanding -------------------------------------------------------------------------- */
 
+/* If pivots were perturbed, but refined solves did not compute the complement, only sweeps agree with it. */
+static bool refines(const tristar_plan_t *plan) {
+  const tristar_factor_stats *stats = &plan->factor->stats;
+  return stats->schur_refined || (stats->perturbed_pivots == 0 && !stats->singular && tsi_plan_refines(plan));
+}
+
 tristar_status tristar_schur_condense(tristar_plan_t *plan, tristar_op op, int64_t nrhs, const void *b,
                                       int64_t ldb, void *y, int64_t ldy, void *g, int64_t ldg) {
   tristar_status status = TRISTAR_OK;
@@ -448,8 +467,8 @@ tristar_status tristar_schur_condense(tristar_plan_t *plan, tristar_op op, int64
   TSI_TRY_OUT(check_array(env, "b", b, ldb, an->pattern->n, nrhs));
   TSI_TRY_OUT(check_array(env, "y", y, ldy, an->pattern->n, nrhs));
   TSI_TRY_OUT(check_array(env, "g", g, ldg, an->schur_count, nrhs));
-  status = factor->stats.schur_refined ? condense_refined(plan, op, nrhs, b, ldb, y, ldy, g, ldg)
-                                       : sweep_forward(plan, op, nrhs, b, ldb, y, ldy, g, ldg);
+  status = refines(plan) ? condense_refined(plan, op, nrhs, b, ldb, y, ldy, g, ldg)
+                         : sweep_forward(plan, op, nrhs, b, ldb, y, ldy, g, ldg);
 out:
   return tsi_answer(env, status);
 }
@@ -468,8 +487,8 @@ tristar_status tristar_schur_expand(tristar_plan_t *plan, tristar_op op, int64_t
   TSI_TRY_OUT(check_array(env, "x", x, ldx, an->pattern->n, nrhs));
   if (x == y && ldx != ldy)
     TSI_FAIL_OUT(env, TRISTAR_ERR_ARGUMENT, "x is y, but ldx = %" PRId64 " and ldy = %" PRId64, ldx, ldy);
-  status = factor->stats.schur_refined ? expand_refined(plan, op, nrhs, y, ldy, x_s, ldxs, x, ldx)
-                                       : sweep_backward(plan, op, nrhs, y, ldy, x_s, ldxs, x, ldx);
+  status = refines(plan) ? expand_refined(plan, op, nrhs, y, ldy, x_s, ldxs, x, ldx)
+                         : sweep_backward(plan, op, nrhs, y, ldy, x_s, ldxs, x, ldx);
 out:
   return tsi_answer(env, status);
 }

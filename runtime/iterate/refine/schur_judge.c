@@ -1,6 +1,8 @@
 /* Verdict on the rows that are eliminated before a Schur complement: tsi_schur_judge (judge.h).
  *
- * If pivots of a regular A_II were perturbed, refined solves compute the complement again (schur.c).
+ * If pivots of a regular A_II were perturbed, refined solves compute the complement again (schur.c). If
+ * sweeps can lose rows whose terms are small, condensing and expanding make refined solves
+ * (tsi_judge_small_rows).
  *
  * Reads   a factor with a Schur complement.   Writes  its stats, and the complement if solves compute it. */
 #include <math.h>
@@ -122,7 +124,7 @@ tristar_status tsi_schur_judge(tristar_factor_t *factor, bool may_refine) {
   trials t = {.error = 0};
   const bool refuse = an->options.singular == TRISTAR_SINGULAR_REFUSE;
   const double epsilon = tsi_sparse_kernels_select(an->factor_scalar)->epsilon;
-  if (stats->schur_refined) return TRISTAR_OK; /* was judged before */
+  if (stats->judged || stats->schur_refined) return TRISTAR_OK; /* was judged before */
   if (stats->perturbed_pivots > 0 && refuse && !may_refine)
     TSI_FAIL(env, TRISTAR_ERR_SINGULAR,
              "%lld pivots of the rows that are eliminated are smaller than rounding errors, next to row %d "
@@ -150,5 +152,7 @@ tristar_status tsi_schur_judge(tristar_factor_t *factor, bool may_refine) {
             "factor: the Schur complement may be inaccurate: %lld pivots were perturbed, a trial solve has "
             "the backward error %.1e",
             (long long)stats->perturbed_pivots, stats->solve_error);
+  else
+    return tsi_schur_judge_small_rows(plan);
   return TRISTAR_OK;
 }
