@@ -18,7 +18,7 @@ typedef struct maker {
   uint8_t *crosses;         /* n: whether a row SENDS to other GPUs, or RECEIVES */
 } maker;
 
-/* What a GPU has. */
+/* Numbers of steps, messages and edges of a GPU. */
 typedef struct counts {
   tsi_index steps, sends, receives;
   tsi_count edges;
@@ -69,7 +69,16 @@ static tristar_status number_steps(maker *m, counts *count, tsi_count *gets) {
   return TRISTAR_OK;
 }
 
-static void fill_row(const maker *m, tsi_index i, tsi_world_step *step) {
+/* A warp loads from all other GPUs at once, so the slowest load counts. */
+static double load_seconds(const tsi_spread_model *model, tsi_index pe) {
+  if (model->pes == 1) return 0;
+  for (tsi_index other = 0; other < model->pes; other++)
+    if (!tsi_spread_linked(model->device, pe, other)) return TSI_SPREAD_BUS_SECONDS;
+  return TSI_SPREAD_LOAD_SECONDS;
+}
+
+/* load: seconds of the warp to load left sums. */
+static void fill_row(const maker *m, tsi_index i, double load, tsi_world_step *step) {
   const double bytes = (double)(m->model->scalar_bytes + sizeof(tsi_index));
   const tsi_index more = tsi_index_max(0, m->below[i] - 1) / LANES;
   step->kind = TSI_STEP_FORWARD_CHUNK;
@@ -78,8 +87,8 @@ static void fill_row(const maker *m, tsi_index i, tsi_world_step *step) {
   if (m->model->unified)
     step->seconds +=
         ((m->crosses[i] & SENDS) / SENDS + (m->crosses[i] & RECEIVES) / RECEIVES) * TSI_SPREAD_FAULT_SECONDS;
-  else if (m->model->pes > 1)
-    step->seconds += TSI_SPREAD_LOAD_SECONDS;
+  else
+    step->seconds += load;
 }
 
 static tsi_count fill_launches(const maker *m, tsi_world_step *step, tsi_edge *edge) {
@@ -92,11 +101,12 @@ static tsi_count fill_launches(const maker *m, tsi_world_step *step, tsi_edge *e
   return edges;
 }
 
-/* Rows of a GPU, the messages to them, and what they wait for. tag: pes zeros. */
+/* Adds the rows of a GPU, the arrivals of their messages, and their edges. tag: pes zeros. */
 static tsi_count fill_rows(const maker *m, tsi_world *world, tsi_index pe, tsi_index *tag, tsi_edge *edge) {
   const tsi_lines *lines = m->lines;
   tsi_world_step *step = world->rank[pe].step;
   tsi_world_key *key = world->received[pe];
+  const double load = load_seconds(m->model, pe);
   tsi_index receives = 0;
   tsi_count edges = fill_launches(m, step, edge);
   for (tsi_index k = 0; k < lines->n; k++) {
@@ -104,7 +114,7 @@ static tsi_count fill_rows(const maker *m, tsi_world *world, tsi_index pe, tsi_i
     if (owner_of(m, i) != pe) continue;
     tsi_index arrival = m->at[i];
     tsi_count e, end;
-    fill_row(m, i, &step[arrival]);
+    fill_row(m, i, load, &step[arrival]);
     edge[edges++] = (tsi_edge){m->at[i], launch_of(m, i)};
     for (tsi_lines_inner(lines, i, &e, &end); e < end; e++) {
       const tsi_index j = lines->index[e], from = owner_of(m, j);
@@ -125,8 +135,9 @@ static tsi_count fill_rows(const maker *m, tsi_world *world, tsi_index pe, tsi_i
   return edges;
 }
 
-/* Left sums that a GPU sends, one for each entry. First, step[s + 1].send counts those of step s (pass 0);
- * then step[s].send is where they begin (pass 1). tag, used: zeros before pass 1, of pes and of n. */
+/* Lists the left sums that a GPU sends, one for each entry. Pass 0 counts the messages of step s in
+ * step[s + 1].send; before pass 1, step[s].send is the first message of step s. tag, used: zeros before
+ * pass 1, pes and n entries. */
 static void fill_sends(const maker *m, tsi_world *world, tsi_index pe, int pass, tsi_index *tag,
                        tsi_index *used) {
   const tsi_lines *lines = m->lines;

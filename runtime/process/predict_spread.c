@@ -237,7 +237,9 @@ static tristar_cluster cluster_of(const tsi_spread_model *model) {
   return c;
 }
 
-static bool are_linked(const tsi_device *device, tsi_index a, tsi_index b) {
+bool tsi_spread_linked(const tsi_device *device, tsi_index a, tsi_index b) {
+  if (device->group == device->per_node) return true;
+  if (a / device->per_node != b / device->per_node) return false;
   return a / device->group == b / device->group || a % device->group == b % device->group;
 }
 
@@ -249,8 +251,8 @@ static void list_latencies(const tsi_spread_model *model, double *latency) {
   for (tsi_index a = 0; a < model->pes; a++)
     for (tsi_index b = 0; b < model->pes; b++)
       latency[a * model->pes + b] = model->unified ? 2 * TSI_SPREAD_FAULT_SECONDS * !model->published
-                                    : are_linked(model->device, a, b) ? loads * TSI_SPREAD_LOAD_SECONDS
-                                                                      : loads * TSI_SPREAD_BUS_SECONDS;
+                                    : tsi_spread_linked(model->device, a, b) ? loads * TSI_SPREAD_LOAD_SECONDS
+                                                                             : loads * TSI_SPREAD_BUS_SECONDS;
 }
 
 static tristar_status simulate(const maker *m, const tsi_world *world, tsi_spread_predicted *out) {

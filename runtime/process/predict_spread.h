@@ -44,6 +44,10 @@ typedef struct tsi_spread_predicted {
   tristar_range active; /* seconds during which at least one warp of a GPU works */
 } tsi_spread_predicted;
 
+/* Whether two GPUs have a link. If the GPUs of a node all have links, so have any number of GPUs; else GPUs
+ * of different nodes have none. */
+bool tsi_spread_linked(const tsi_device *device, tsi_index a, tsi_index b);
+
 /* Predicts a solve. Errors: ARGUMENT (pes is not between 1 and TSI_SPREAD_PES), TOO_LARGE, MEMORY. */
 TRISTAR_CHECKED tristar_status tsi_spread_predict(tsi_env *env, const tsi_lines *lines,
                                                   const tsi_spread_model *model, tsi_spread_predicted *out);
