@@ -1,14 +1,15 @@
 /* See info_spread.h. */
 #include "drivers/command/info_spread.h"
 
-static bool predict(tsi_session *s, const tristar_factor_t *factor, tsi_spread_model model, int gpus,
-                    tsi_info_spread_times *t) {
+static tristar_status predict(const tristar_factor_t *factor, tsi_spread_model model, int gpus,
+                              tsi_info_spread_times *t) {
   model.pes = 1;
-  if (!tsi_session_check(s, tsi_spread_predict_factor(factor, &model, &t->one), s->name)) return false;
+  tristar_status status = tsi_spread_predict_factor(factor, &model, &t->one);
   model.pes = (tsi_index)gpus;
-  if (!tsi_session_check(s, tsi_spread_predict_factor(factor, &model, &t->spread), s->name)) return false;
+  if (status == TRISTAR_OK) status = tsi_spread_predict_factor(factor, &model, &t->spread);
   model.unified = true;
-  return tsi_session_check(s, tsi_spread_predict_factor(factor, &model, &t->unified), s->name);
+  if (status == TRISTAR_OK) status = tsi_spread_predict_factor(factor, &model, &t->unified);
+  return status;
 }
 
 bool tsi_info_spread_make(tsi_session *s, const tristar_factor_t *factor, tsi_info_spread *r) {
@@ -16,9 +17,11 @@ bool tsi_info_spread_make(tsi_session *s, const tristar_factor_t *factor, tsi_in
                          .tasks = (int)s->settings->tasks_per_gpu,
                          .device = tsi_device_get(s->settings->gpu)};
   tsi_spread_model model = {.device = r->device, .tasks = (tsi_index)r->tasks};
-  if (!predict(s, factor, model, r->gpus, &r->own)) return false;
+  if (!tsi_session_check(s, predict(factor, model, r->gpus, &r->own), s->name)) return false;
   model.published = true;
-  return predict(s, factor, model, r->gpus, &r->published);
+  r->compared = predict(factor, model, r->gpus, &r->published);
+  if (r->compared == TRISTAR_ERR_MEMORY || r->compared == TRISTAR_ERR_TOO_LARGE) return true;
+  return tsi_session_check(s, r->compared, s->name);
 }
 
 static void print_times(const tsi_info_spread_times *t) {
@@ -35,10 +38,15 @@ void tsi_info_spread_print(const tsi_info_spread *r) {
              tsi_text_seconds(p->active.min), tsi_text_seconds(p->active.max));
   tsi_report("", "%s of other GPUs are read", tsi_text_many(p->gets, "left sum"));
   print_times(&r->own);
-  tsi_report("", "the solver of Xie et al., with %s for each GPU: %s",
-             tsi_text_many(r->tasks > 0 ? r->tasks : 1, "task"),
-             tsi_text_seconds(r->published.spread.seconds));
-  print_times(&r->published);
+  if (r->compared == TRISTAR_OK) {
+    tsi_report("", "the solver of Xie et al., with %s for each GPU: %s",
+               tsi_text_many(r->tasks > 0 ? r->tasks : 1, "task"),
+               tsi_text_seconds(r->published.spread.seconds));
+    print_times(&r->published);
+  } else {
+    tsi_report("", "the solver of Xie et al.: not predicted, %s",
+               r->compared == TRISTAR_ERR_MEMORY ? "out of memory" : "the triangle is too large");
+  }
   tsi_report("", "(costs of rows, messages and faults are assumed, not measured)");
 }
 
@@ -49,8 +57,10 @@ void tsi_info_spread_add_json(cJSON *object, const tsi_info_spread *r) {
   cJSON_AddStringToObject(o, "name", r->device->name);
   TSI_JSON_NUMBERS(o, {"gpus", r->gpus}, {"tasks_per_gpu", r->tasks}, {"gets", (double)own->spread.gets},
                    {"predicted_solve_s", own->spread.seconds}, {"one_gpu_s", own->one.seconds},
-                   {"unified_s", own->unified.seconds}, {"published_s", published->spread.seconds},
-                   {"published_one_gpu_s", published->one.seconds},
-                   {"published_unified_s", published->unified.seconds});
+                   {"unified_s", own->unified.seconds});
+  if (r->compared == TRISTAR_OK)
+    TSI_JSON_NUMBERS(o, {"published_s", published->spread.seconds},
+                     {"published_one_gpu_s", published->one.seconds},
+                     {"published_unified_s", published->unified.seconds});
   tsi_json_add_range(o, "active_s", &own->spread.active);
 }

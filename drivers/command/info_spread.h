@@ -17,6 +17,7 @@ typedef struct tsi_info_spread {
   int tasks;
   const tsi_device *device;
   tsi_info_spread_times own, published; /* of TriStar, of Xie et al. */
+  tristar_status compared;              /* OK: published was predicted; else MEMORY or TOO_LARGE */
 } tsi_info_spread;
 
 bool tsi_info_spread_make(tsi_session *s, const tristar_factor_t *factor, tsi_info_spread *r);
