@@ -63,6 +63,8 @@ static const struct {
     {"own", "predicted_solve_s", "one_gpu_s", "DGX-1", "TriStar, DGX-1", TSI_ORANGE, TSI_DOWN},
     {"own", "predicted_solve_s", "one_gpu_s", "DGX-2", "TriStar, DGX-2", TSI_GREEN, TSI_DIAMOND}};
 
+_Static_assert((int)TRIANGLES <= (int)WAYS + (int)PARTS, ""); /* both share the curves of a matrix */
+
 typedef struct curve {
   int64_t count;
   double x[POINTS_MOST], y[POINTS_MOST], least[POINTS_MOST], most[POINTS_MOST];
@@ -199,7 +201,7 @@ static void read_triangle(const cJSON *points, int k, curve *c) {
     const double found = number(point, of);
     if (machine == NULL || strcmp(machine, triangles[k].machine) != 0 || c->count > POINTS_MOST - 2) continue;
     if (!(found >= fixed && found <= fixed && number(point, triangles[k].key) > 0)) continue;
-    if (c->count == 0 && triangles[k].one != NULL) {
+    if (c->count == 0 && triangles[k].one != NULL && number(point, triangles[k].one) > 0) {
       c->x[c->count] = 1;
       c->y[c->count++] = number(point, triangles[k].one);
     }
@@ -211,6 +213,7 @@ static void read_triangle(const cJSON *points, int k, curve *c) {
 static void draw_triangles(const tsi_picture *p, const cJSON *points, int first, double top, curve *c,
                            const tsi_axis *axis) {
   tsi_series series[OVER_TASKS];
+  const curve *longest = &c[first];
   for (int k = first; k < first + OVER_TASKS; k++) {
     read_triangle(points, k, &c[k]);
     series[k - first] = (tsi_series){.name = triangles[k].name,
@@ -220,9 +223,10 @@ static void draw_triangles(const tsi_picture *p, const cJSON *points, int first,
                                      .count = c[k].count,
                                      .x = c[k].x,
                                      .y = c[k].y};
+    if (c[k].count > longest->count) longest = &c[k];
   }
-  if (c[first + 1].count == 0) return;
-  tsi_axis x = axis_of(&c[first + 1], axis->name, axis->begin, axis->end);
+  if (longest->count == 0) return;
+  tsi_axis x = axis_of(longest, axis->name, axis->begin, axis->end);
   tsi_axis y = {.name = "time of a solve",
                 .quantity = TSI_SECONDS,
                 .logarithmic = true,

@@ -189,7 +189,13 @@ for key in "published_s", "predicted_solve_s":
 assert all(p["published_unified_s"] > p["published_s"] and p["unified_s"] > p["predicted_solve_s"] for p in points.values())
 items = json.load(open("picture.json"))["picture"]["items"]
 assert len(items) == 4 * 4 + 2 * (4 + 5) and all(i["simulated_s"] > 0 for i in items)
+keys = "machine", "gpus", "tasks_per_gpu", "published_s"
+json.dump({"gen:s2d9pt:20": [{key: p[key] for key in keys} for p in points.values()]}, open("few.json", "w"))
 END
+expect 0 '^few.svg: written$' plot study --from few.json --out few.svg
+for text in 'tasks of each of 4 GPUs' '>GPUs, logarithmic<'; do
+  grep -q "$text" few.svg || fail "few.svg: no $text"
+done
 
 # ---- Curves: each point is the fastest layout of its number of processes and grids; one number: the fastest of all
 expect 0 '^ +16 +[0-9]+ x [0-9]+ x [0-9]+ ' simulate gen:s2d9pt:100 --ranks 2,8,16 --svg curves.svg --json curves.json
