@@ -13,6 +13,8 @@
  *   test_gpu_program_data [measure KIND K [FILE]]: times of solves with a model problem on 1 to 8 PEs, on a
  *     device; adds them to FILE, which gpu_check --json has written
  */
+#include <math.h>
+
 #include "tests/support/context.h"
 #include "tests/support/data.h"
 #include "tests/support/gpu/program_solve.h"
@@ -192,11 +194,18 @@ static void check_source(tristar_t *ts, int source) {
 
 /* ---- Times --------------------------------------------------------------------------------------------- */
 
-/* Chunks are those of solves of the library on GPUs. file: gets an object of JSON; NULL. */
-static void measure_layout(tristar_t *ts, problem *q, const tristar_layout *layout, tsi_index nrhs,
-                           FILE *file) {
+typedef struct measured {
+  tristar_layout layout;
+  tsi_index nrhs;
+  double seconds, error; /* of a solve; from the x of the cores */
+} measured;
+
+/* Measures solves of m->nrhs right-hand sides with a layout. The chunks are those of the library on GPUs. */
+static void measure_layout(tristar_t *ts, problem *q, measured *m) {
   enum { SOLVES = 20 };
   const int64_t n = q->view.rows;
+  const tsi_index nrhs = m->nrhs;
+  const tristar_layout *layout = &m->layout;
   const size_t block = (size_t)(n * nrhs) * q->type->bytes;
   factor_problem(ts, q, TRISTAR_METHOD_AUTO, layout->pz);
   const tsi_process_options options = {
@@ -211,19 +220,15 @@ static void measure_layout(tristar_t *ts, problem *q, const tristar_layout *layo
   const run_outcome got = program_solve(v, SOLVES, &grid, b, x);
   CHECK_MSG(got.ended, "%s", got.problem);
   CHECK_OK(tristar_solve(q->plan, TRISTAR_N, nrhs, q->b, n, q->x, n));
-  const double other = difference(q->type, n, NULL, n, nrhs, x + (SOLVES - 1) * block, q->x);
+  m->seconds = got.seconds / SOLVES;
+  m->error = difference(q->type, n, NULL, n, nrhs, x + (SOLVES - 1) * block, q->x);
   printf("%dx%dx%d  %3d right-hand sides  %10.1f us a solve  %8.1e from the cores' x\n", layout->px,
-         layout->py, layout->pz, (int)nrhs, 1e6 * got.seconds / SOLVES, other);
-  if (file)
-    fprintf(file,
-            "    {\"px\": %d, \"py\": %d, \"pz\": %d, \"nrhs\": %d, \"seconds\": %.9g, \"error\": %.4g}",
-            layout->px, layout->py, layout->pz, (int)nrhs, got.seconds / SOLVES, other);
-  CHECK(other < ROUNDING * q->type->roundoff);
+         layout->py, layout->pz, (int)nrhs, 1e6 * m->seconds, m->error);
   program_close(&v);
   release_factor(q);
 }
 
-/* The object in a file of JSON is open again after its last member. */
+/* Opens a file of JSON, and goes to the end of the last member of its object. */
 static FILE *reopen_object(const char *path) {
   static const char end[] = "\n}\n";
   char found[sizeof end] = "";
@@ -236,23 +241,48 @@ static FILE *reopen_object(const char *path) {
   return file;
 }
 
+static void write_number(FILE *file, const char *key, double value) {
+  if (isfinite(value))
+    fprintf(file, ", \"%s\": %.9g", key, value);
+  else
+    fprintf(file, ", \"%s\": null", key);
+}
+
+static void write_measured(const char *path, const measured *m, int count) {
+  FILE *file = reopen_object(path);
+  fprintf(file, ",\n  \"distributed\": [");
+  for (int k = 0; k < count; k++) {
+    fprintf(file, "%s\n    {\"px\": %d, \"py\": %d, \"pz\": %d, \"nrhs\": %d", k ? "," : "", m[k].layout.px,
+            m[k].layout.py, m[k].layout.pz, (int)m[k].nrhs);
+    write_number(file, "seconds", m[k].seconds);
+    write_number(file, "error", m[k].error);
+    fputc('}', file);
+  }
+  fputs("\n  ]\n}\n", file);
+  const bool wrong = ferror(file) != 0;
+  CHECK_MSG(fclose(file) == 0 && !wrong, "cannot write %s", path);
+}
+
+/* The file is written before results are tested, so that it also has wrong results. */
 static void measure(tristar_t *ts, const char *kind, int64_t k, const char *path) {
   CLEANUP(close_problem) problem q = open_problem(ts, kind, k, &typed_double, TRISTAR_SYMMETRIC);
   printf("distributed solves, %s:%d, double precision; GPUs run 20 solves in a row\n", kind, (int)k);
-  FILE *file = path ? reopen_object(path) : NULL;
-  if (file) fprintf(file, ",\n  \"distributed\": [");
+  measured found[2 * (LAYOUTS + 1)];
+  int count = 0;
   for (int l = -1; l < LAYOUTS; l++)
     for (int many = 0; many < 2; many++) {
-      tristar_layout layout;
-      tristar_layout_init(&layout);
-      layout.px = l < 0 ? 1 : (int)layouts[l].px;
-      layout.py = l < 0 ? 1 : (int)layouts[l].py;
-      layout.pz = l < 0 ? 1 : (int)layouts[l].pz;
-      if (file) fputs(l < 0 && many == 0 ? "\n" : ",\n", file);
-      measure_layout(ts, &q, &layout, many ? TYPED_COLUMNS : 1, file);
+      measured *m = &found[count++];
+      tristar_layout_init(&m->layout);
+      m->layout.px = l < 0 ? 1 : (int)layouts[l].px;
+      m->layout.py = l < 0 ? 1 : (int)layouts[l].py;
+      m->layout.pz = l < 0 ? 1 : (int)layouts[l].pz;
+      m->nrhs = many ? TYPED_COLUMNS : 1;
+      measure_layout(ts, &q, m);
     }
-  if (file) fputs("\n  ]\n}\n", file);
-  CHECK_MSG(file == NULL || (!ferror(file) && fclose(file) == 0), "cannot write %s", path);
+  if (path) write_measured(path, found, count);
+  for (const measured *m = found; m < found + count; m++)
+    CHECK_MSG(m->error < ROUNDING * q.type->roundoff, "%dx%dx%d, %d right-hand sides: %g from the cores' x",
+              m->layout.px, m->layout.py, m->layout.pz, (int)m->nrhs, m->error);
 }
 
 int main(int argc, char **argv) {
