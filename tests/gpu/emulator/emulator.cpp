@@ -166,6 +166,13 @@ void run_grid() {
   }
 }
 
+/* Adds the threads whose stacks were too small to the text of a problem: they may be its cause. */
+void add_small_stacks() {
+  for (const auto &b : now->resident)
+    for (const thread &t : b->threads)
+      if (!t.runs->end_is_whole()) now->result.problem += "; " + place_of(t) + ": the stack was too small";
+}
+
 } // namespace
 
 outcome run(const grid &shape, const std::function<void()> &kernel) {
@@ -187,6 +194,7 @@ outcome run(const grid &shape, const std::function<void()> &kernel) {
   __tsan_acquire(&here.order);
   {
     quiet books;
+    add_small_stacks();
     here.resident.clear();
     here.past.clear();
   }

@@ -57,7 +57,14 @@ __attribute__((always_inline)) static inline void switch_context(machine_context
                :
                : "rax", "rbx", "rcx", "rdx", "r8", "r9", "r10", "r11", "r12", "r13", "r14", "r15", "xmm0",
                  "xmm1", "xmm2", "xmm3", "xmm4", "xmm5", "xmm6", "xmm7", "xmm8", "xmm9", "xmm10", "xmm11",
-                 "xmm12", "xmm13", "xmm14", "xmm15", "memory", "cc");
+                 "xmm12", "xmm13", "xmm14", "xmm15",
+#ifdef __AVX512F__
+                 "xmm16", "xmm17", "xmm18", "xmm19", "xmm20", "xmm21", "xmm22", "xmm23", "xmm24", "xmm25",
+                 "xmm26", "xmm27", "xmm28", "xmm29", "xmm30", "xmm31", "k1", "k2", "k3", "k4", "k5", "k6",
+                 "k7",
+#endif
+                 "mm0", "mm1", "mm2", "mm3", "mm4", "mm5", "mm6", "mm7", "st", "st(1)", "st(2)", "st(3)",
+                 "st(4)", "st(5)", "st(6)", "st(7)", "memory", "cc");
 }
 #else
 /* The registers that a call keeps are on the stack; the context is where its top is. */
@@ -87,11 +94,11 @@ public:
   void enter();                /* from the thread that made the fiber: runs it until it comes back */
   void back();                 /* from the fiber: to where enter was called */
   void leave();                /* the same forever */
-  bool stack_is_whole() const; /* the stack pointer is inside, and nothing was written at the far end */
+  bool stack_is_whole() const; /* the stack pointer is inside; after leave, also end_is_whole */
+  bool end_is_whole() const;   /* nothing was written at the far end of the stack */
 
 private:
   static void begin();
-  bool end_is_whole() const;
   static fiber *starting; /* the one that enter switches to: a new one has no other way to know itself */
   static constexpr size_t CANARIES = 8; /* words at the far end of the stack */
   machine_context here{}, caller{};
