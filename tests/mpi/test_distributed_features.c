@@ -455,7 +455,7 @@ static void check_perturbed_inverse(const world *w, const typed *t) {
   tristar_factor_destroy(&q.factor);
 }
 
-/* What an inverse is refused for. */
+/* Entries of the inverse of such a matrix are refused with the expected status. */
 static void check_refused_inverse(const world *w, const number *a, int n, tristar_symmetry symmetry,
                                   tristar_status expected) {
   const int64_t first = 0, second = 1;
