@@ -1,8 +1,11 @@
 /* A solve, refinement of every column, and forward errors if requested; tristar_solve_refined.
  *
  * Reads   a system.   Writes  x and its own work arrays. */
+#include <math.h>
+
 #include "runtime/iterate/refine/forward_error.h"
 #include "runtime/base/options.h"
+#include "runtime/base/scalars.h"
 #include "runtime/iterate/refine/judge.h"
 #include "runtime/iterate/refine/refinement.h"
 #include "runtime/iterate/refine/system_plan.h"
@@ -63,6 +66,17 @@ tristar_status tsi_solve_refined(const tsi_system *system, tristar_op op, int64_
   TSI_TRY(tsi_refinement_begin(system, op, &refinement));
   TSI_TRY(solve_first(&refinement, nrhs, b, b_step, x, x_step));
   return refine_columns(&refinement, nrhs, b, b_step, x, x_step, options, result);
+}
+
+tristar_status tsi_inverse_entry_check(tsi_env *env, char scalar, const void *values, tsi_count place,
+                                       int64_t row, int64_t column) {
+  double part[2];
+  tsi_scalar_read(scalar, values, (size_t)place, part);
+  if (!isfinite(part[0]) || !isfinite(part[1]))
+    TSI_FAIL(env, TRISTAR_ERR_NOT_FINITE,
+             "entry (%lld, %lld) of the inverse (counted from 0) is beyond the range of numbers",
+             (long long)row, (long long)column);
+  return TRISTAR_OK;
 }
 
 tristar_status tsi_refine_options_check(tsi_env *env, const tristar_refine_options *options) {

@@ -85,5 +85,9 @@ TRISTAR_CHECKED tristar_status tsi_solve_refined(const tsi_system *system, trist
 TRISTAR_CHECKED tristar_status tsi_refined_judge(tsi_env *env, const tsi_sparse_kernels *kernels,
                                                  bool singular, double accuracy,
                                                  const tristar_refine_result *result);
+/* Checks values[place], which is entry (row, column) of an inverse, both counted from 0. Errors: NOT_FINITE.
+ */
+TRISTAR_CHECKED tristar_status tsi_inverse_entry_check(tsi_env *env, char scalar, const void *values,
+                                                       tsi_count place, int64_t row, int64_t column);
 /* Errors: ARGUMENT. */
 TRISTAR_CHECKED tristar_status tsi_refine_options_check(tsi_env *env, const tristar_refine_options *options);

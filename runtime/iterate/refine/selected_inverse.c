@@ -478,14 +478,9 @@ static tristar_status answer(tristar_plan_t *plan, tsi_count count, const tsi_in
   const wanted w = {plan, count, row, column, values, supernode, needs_refinement(plan->factor)};
   if (count > 0) TSI_TRY(find_entries(env, &w));
   for (tsi_count k = 0; k < count; k++) {
-    double part[2];
     if (row[k] == column[k])
       tsi_scalar_fix_diagonal(pattern->symmetry, (char)pattern->scalar, values, (size_t)k);
-    tsi_scalar_read((char)pattern->scalar, values, (size_t)k, part);
-    if (!isfinite(part[0]) || !isfinite(part[1]))
-      TSI_FAIL(env, TRISTAR_ERR_NOT_FINITE,
-               "entry (%lld, %lld) of the inverse (counted from 0) is beyond the range of numbers",
-               (long long)row[k], (long long)column[k]);
+    TSI_TRY(tsi_inverse_entry_check(env, (char)pattern->scalar, values, k, row[k], column[k]));
   }
   return TRISTAR_OK;
 }

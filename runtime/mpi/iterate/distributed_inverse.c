@@ -6,7 +6,6 @@
  *
  * Reads   a distributed factor, the lists of rank 0.   Writes  the caller's values.
  * Invariant: all ranks have the columns of each block, in the same order. */
-#include <math.h>
 #include <stdlib.h>
 
 #include "runtime/base/scalars.h"
@@ -126,17 +125,6 @@ static tristar_status solve_units_refined(wanted *w, int64_t columns, const int6
   return TRISTAR_OK;
 }
 
-/* Local. */
-static tristar_status check_entry(const wanted *w, const entry *e) {
-  double part[2];
-  tsi_scalar_read(scalar_of(w->d), w->values, (size_t)e->place, part);
-  if (!isfinite(part[0]) || !isfinite(part[1]))
-    TSI_FAIL(&w->d->ts->env, TRISTAR_ERR_NOT_FINITE,
-             "entry (%lld, %lld) of the inverse (counted from 0) is beyond the range of numbers",
-             (long long)e->row, (long long)e->column);
-  return TRISTAR_OK;
-}
-
 /* Collective. Takes `count` entries of these columns; columns and entries ascend alike. */
 static tristar_status take_block(wanted *w, int64_t columns, const int64_t *column, int64_t count,
                                  const entry *e) {
@@ -159,7 +147,9 @@ static tristar_status take_block(wanted *w, int64_t columns, const int64_t *colu
     memcpy(w->values + (size_t)e[k].place * bytes, w->x + (size_t)from * bytes, bytes);
     if (e[k].row == e[k].column)
       tsi_scalar_fix_diagonal(w->symmetry, scalar_of(w->d), w->values, (size_t)e[k].place);
-    if (mine == TRISTAR_OK) mine = check_entry(w, &e[k]);
+    if (mine == TRISTAR_OK)
+      mine = tsi_inverse_entry_check(&w->d->ts->env, scalar_of(w->d), w->values, e[k].place, e[k].row,
+                                     e[k].column);
   }
   for (int64_t r = 0; r < rows; r++) w->at[w->row[r] - w->first] = -1;
   return status != TRISTAR_OK ? status : tsi_transport_agree(w->d->transport, mine);
