@@ -152,6 +152,7 @@ class Matrices(unittest.TestCase):
         with self.assertRaises(np.linalg.LinAlgError) as raised:
             tristar.splu(A)
         self.assertIsInstance(raised.exception, (tristar.SingularError, RuntimeError))
+        self.assertEqual(raised.exception.status, "TRISTAR_ERR_SINGULAR")
         with self.assertWarns(MatrixRankWarning):
             x = tristar.spsolve(A, np.ones(2))
         self.assertTrue(np.isnan(x).all())

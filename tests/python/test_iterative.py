@@ -73,8 +73,9 @@ class Incomplete(unittest.TestCase):
                 tristar.spilu(A, **options)
         with self.assertRaises(NotImplementedError):
             tristar.spilu(A).L
-        with self.assertRaises(tristar.SingularError):
+        with self.assertRaises(tristar.SingularError) as raised:
             tristar.spilu(sparse.csc_matrix(np.array([[1.0, 1], [0, 0]])))
+        self.assertEqual(raised.exception.status, "TRISTAR_ERR_SINGULAR")
 
     def test_kinds(self):
         A, b = laplacian(20), vectors(400)

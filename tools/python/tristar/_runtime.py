@@ -102,6 +102,9 @@ ERRORS = {
     "BUSY": BusyError,
     "CANCELLED": CancelledError,
 }
+for _name, _kind in ERRORS.items():
+    if "status" not in vars(_kind):
+        _kind.status = "TRISTAR_ERR_" + _name
 
 
 def message():
