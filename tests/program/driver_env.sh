@@ -78,6 +78,32 @@ for variable in STARPU_NCPU=two STARPU_NCUDA=-1 STARPU_WORKERS_NOBIND=yes 'STARP
     row '^  schedulers:')
 done
 
+while read -r variable text; do
+  (export "${variable?}"; expect 1 "^  ${variable%%=*} is \"${variable#*=}\": $text" env
+    row "^tristar: StarPU: ${variable%%=*} is "
+    expect 1 "^tristar: .*${variable%%=*} is \"${variable#*=}\": $text" solve gen:s2d9pt:20 --engine tasks)
+done <<'EOF'
+STARPU_NCPU=1000000000000 StarPU reads whole numbers up to 2147483647
+STARPU_WATCHDOG_TIMEOUT=never StarPU wants a number
+STARPU_WORKERS_CPUID= StarPU wants a list of whole numbers that are not negative
+STARPU_WORKERS_CPUID=all StarPU wants a list
+STARPU_WORKERS_CPUID=0,-1 StarPU wants a list
+STARPU_WORKERS_COREID=-5 StarPU wants a list
+STARPU_WORKERS_OPENCLID=x StarPU wants a list
+STARPU_WORKERS_CPUID=0,1-99999 this StarPU reads lists of fewer than [0-9]+ numbers
+STARPU_MAIN_THREAD_CPUID=99999 this machine allows 0 to [0-9]+
+STARPU_MAIN_THREAD_COREID=99999 this machine allows 0 to [0-9]+
+STARPU_NTHREADS_PER_CORE=0 this machine allows 1 to [0-9]+
+STARPU_NTHREADS_PER_CORE=99 this machine allows 1 to [0-9]+
+STARPU_HOSTNAME=a/b StarPU makes file names of it
+EOF
+for list in 0 '0 0' 0,0 0-0 0- '0 x'; do
+  STARPU_NCPU=1 STARPU_WORKERS_CPUID=$list expect 0 '^StarPU ' env
+done
+(unset STARPU_NCPU
+  STARPU_MAIN_THREAD_BIND=1 expect 0 '^StarPU ' env
+  no_row 'was compiled for')
+
 # The folder of performance models: a file is in its place; /proc takes no folders, even from root. A private folder
 # serves, and the calibration that is there stays in use.
 touch file

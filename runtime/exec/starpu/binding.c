@@ -63,3 +63,14 @@ out:
   hwloc_bitmap_free(allowed);
   return status;
 }
+
+bool tsi_binding_count(int *cores, int *units) {
+  hwloc_topology_t topology;
+  if (hwloc_topology_init(&topology) != 0) return false;
+  const bool loaded = hwloc_topology_load(topology) == 0;
+  *units = loaded ? hwloc_get_nbobjs_by_type(topology, HWLOC_OBJ_PU) : 0;
+  *cores = loaded ? hwloc_get_nbobjs_by_type(topology, HWLOC_OBJ_CORE) : 0;
+  if (*cores <= 0) *cores = *units;
+  hwloc_topology_destroy(topology);
+  return *units > 0;
+}

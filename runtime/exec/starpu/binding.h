@@ -25,3 +25,7 @@ typedef struct tsi_unit {
 /* unit: receives at most `most` processing units, in the order above. Errors: RUNTIME. */
 TRISTAR_CHECKED tristar_status tsi_binding_find(const tsi_env *env, int most, tsi_unit *unit,
                                                 tsi_binding *out);
+
+/* Counts the cores and the processing units of the machine, whatever the affinity mask. Returns whether hwloc
+ * can count them. */
+bool tsi_binding_count(int *cores, int *units);

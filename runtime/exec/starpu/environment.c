@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <starpu.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -10,6 +11,9 @@
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
+
+#include "runtime/exec/starpu/binding.h"
+#include "runtime/exec/starpu/simulation.h"
 
 /* Variables that StarPU 1.3 or 1.4 read as nonnegative whole numbers, without their prefix "STARPU_". */
 static const char *const whole_numbers[] = {
@@ -55,8 +59,12 @@ static const char *const whole_numbers[] = {
     // clang-format on
 };
 /* Variables that it reads as numbers. */
-static const char *const numbers[] = {"SCHED_ALPHA", "SCHED_BETA",       "SCHED_GAMMA",
-                                      "IDLE_POWER",  "WINDOW_TIME_SIZE", "EXP_LEN_THRESHOLD"};
+static const char *const numbers[] = {"SCHED_ALPHA",     "SCHED_BETA",       "SCHED_GAMMA",
+                                      "IDLE_POWER",      "WINDOW_TIME_SIZE", "EXP_LEN_THRESHOLD",
+                                      "WATCHDOG_TIMEOUT"};
+/* Variables that it reads as lists of whole numbers, such as "0 2" or, if the numbers are cores, "0,2-3". */
+static const char *const lists[] = {"WORKERS_CPUID", "WORKERS_COREID",   "WORKERS_CUDAID",
+                                    "WORKERS_HIPID", "WORKERS_OPENCLID", "WORKERS_MICID"};
 
 /* Receiver of defects. */
 typedef struct teller {
@@ -77,23 +85,82 @@ __attribute__((format(printf, 2, 3))) static void tell(teller *t, const char *fo
 
 /* ---- Numbers ------------------------------------------------------------------------------------------- */
 
+/* The value of a variable of StarPU, or NULL. variable: receives its whole name. */
+static const char *get(const char *name, char variable[64]) {
+  snprintf(variable, 64, "STARPU_%s", name);
+  return getenv(variable);
+}
+
 static void check_whole_number(teller *t, const char *name) {
   char variable[64], *end;
-  snprintf(variable, sizeof variable, "STARPU_%s", name);
-  const char *value = getenv(variable);
+  const char *value = get(name, variable);
   if (value == NULL) return;
   const long number = strtol(value, &end, 10);
   if (*end != '\0' || number < 0)
     tell(t, "%s is \"%.60s\": StarPU wants a whole number that is not negative", variable, value);
+  else if (number > INT_MAX)
+    tell(t, "%s is \"%.60s\": StarPU reads whole numbers up to %d", variable, value, INT_MAX);
 }
 
 static void check_number(teller *t, const char *name) {
   char variable[64], *end;
-  snprintf(variable, sizeof variable, "STARPU_%s", name);
-  const char *value = getenv(variable);
+  const char *value = get(name, variable);
   if (value == NULL) return;
   (void)strtod(value, &end);
   if (*end != '\0') tell(t, "%s is \"%.60s\": StarPU wants a number", variable, value);
+}
+
+/* Counts the numbers of a list as StarPU reads them: up to the first text that is no number, and of "2-5" all
+ * from 2 to 5. Returns -1 if there is none, or a negative one. */
+static long count_list(const char *text) {
+  long count = 0;
+  char *end;
+  for (;; text = *end == ',' ? end + 1 : end) {
+    const long first = strtol(text, &end, 10);
+    if (end == text) return count > 0 ? count : -1;
+    if (first < 0) return -1;
+    long last = first;
+    if (*end == '-' && end[1] >= '0' && end[1] <= '9')
+      last = strtol(end + 1, &end, 10);
+    else if (*end == '-')
+      end++;
+    if (last - first >= STARPU_NMAXWORKERS) return STARPU_NMAXWORKERS;
+    count += last > first ? last - first + 1 : 1;
+  }
+}
+
+static void check_list(teller *t, const char *name) {
+  char variable[64];
+  const char *value = get(name, variable);
+  if (value == NULL) return;
+  const long count = count_list(value);
+  if (count < 0)
+    tell(t, "%s is \"%.60s\": StarPU wants a list of whole numbers that are not negative", variable, value);
+  else if (count >= STARPU_NMAXWORKERS)
+    tell(t, "%s is \"%.60s\": this StarPU reads lists of fewer than %d numbers", variable, value,
+         STARPU_NMAXWORKERS);
+}
+
+/* Variables whose largest values depend on the machine. Other errors of theirs have been told. */
+static void check_machine(teller *t) {
+  static const char *const names[] = {"MAIN_THREAD_CPUID", "MAIN_THREAD_COREID", "NTHREADS_PER_CORE"};
+  int cores = 0, units = 0;
+  char variable[64];
+  for (int k = 0; k < 3; k++) {
+    const char *value = get(names[k], variable);
+    if (value == NULL || (cores == 0 && !tsi_binding_count(&cores, &units))) continue;
+    const long number = strtol(value, NULL, 10), first = k == 2;
+    const long most = k == 0 ? units - 1 : k == 1 ? cores - 1 : units / cores;
+    if (number < first || number > most)
+      tell(t, "%s is \"%.60s\": this machine allows %ld to %ld", variable, value, first, most);
+  }
+}
+
+/* StarPU makes file names of the name of the machine. */
+static void check_host(teller *t) {
+  const char *name = getenv("STARPU_HOSTNAME");
+  if (name != NULL && strchr(name, '/') != NULL)
+    tell(t, "STARPU_HOSTNAME is \"%.60s\": StarPU makes file names of it, so it must not contain /", name);
 }
 
 /* With an unknown scheduler StarPU would take another one, and warn on the terminal. */
@@ -241,6 +308,9 @@ int tsi_starpu_defects(void (*tell_one)(void *arg, const char *text), void *arg)
   for (size_t k = 0; k < sizeof whole_numbers / sizeof whole_numbers[0]; k++)
     check_whole_number(&t, whole_numbers[k]);
   for (size_t k = 0; k < sizeof numbers / sizeof numbers[0]; k++) check_number(&t, numbers[k]);
+  for (size_t k = 0; k < sizeof lists / sizeof lists[0]; k++) check_list(&t, lists[k]);
+  if (t.told == 0 && !TSI_IS_SIMULATED) check_machine(&t);
+  check_host(&t);
   check_scheduler(&t);
   return t.told + tsi_starpu_folder_defects(tell_one, arg);
 }

@@ -2,7 +2,7 @@
  *
  * Reads   the environment variables STARPU_* and those with StarPU's folder, the file system.
  * Writes  the folders that StarPU would create; for a moment a file of 64 KiB, where StarPU would write.
- * Not checked: defects of which StarPU only warns, and values that are numbers but make no sense. */
+ * Not checked: defects of which StarPU only warns. */
 #pragma once
 
 #include "runtime/base/env.h"

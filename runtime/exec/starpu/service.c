@@ -48,7 +48,8 @@ static int variable(const char *name) {
 
 int tsi_starpu_workers_wanted(int asked, int cores) {
   const int given = variable(getenv("STARPU_NCPU") != NULL ? "STARPU_NCPU" : "STARPU_NCPUS");
-  const int rest = cores - variable("STARPU_RESERVE_NCPU");
+  const int main_thread = variable("STARPU_MAIN_THREAD_BIND") > 0; /* its core gets no worker */
+  const int rest = cores - variable("STARPU_RESERVE_NCPU") - main_thread;
   return given > 0 ? given : asked > 0 ? asked : rest > 1 ? rest : 1;
 }
 
