@@ -30,6 +30,8 @@ typedef struct tsi_batch_columns {
 typedef struct tsi_batch_structure {
   tsi_index n;
   tsi_batch_columns a, l, u;
+  tsi_batch_columns rows; /* L U: A by rows */
+  tsi_count *position;    /* L U: position in `a` of each entry of `rows` */
   tsi_count
       *mirror; /* L D L^T: position in L of (j, k), for each entry (k, j) of U; u has no values. NULL: L U */
   bool hermitian; /* L D L^H */
@@ -43,19 +45,25 @@ typedef struct tsi_batch_factors {
   void *inverse, *l, *u;
 } tsi_batch_factors;
 
+/* Where the entries of a user's array are stored as lane numbers. */
+typedef struct tsi_batch_targets {
+  const tsi_count *place;    /* for each entry */
+  const tsi_count *image;    /* place of its mirror image, or TSI_NONE. NULL: no entry has one. */
+  tristar_symmetry symmetry; /* HERMITIAN: images are conjugated. SKEW_SYMMETRIC: they are negated. */
+  const double *scale;       /* factor for each place. NULL: ones */
+} tsi_batch_targets;
+
 typedef struct tsi_batch_kernels {
   const char *isa;
   int lanes;         /* number of systems of a group */
   size_t lane_bytes; /* bytes of a lane number */
   size_t real_bytes;
-  /* a[e] = scale[e] values[l][source[e]] in lane l, for `count` entries; source[e] < 0: the mirror image of
-   * entry ~source[e]. values: a pointer for each lane. */
-  void (*load)(tsi_count count, const tsi_count *source, const double *scale, tristar_symmetry symmetry,
-               const void *const *values, void *a);
-  /* x[i] = scale[i] b[l][row[i]]; scale may be NULL: ones. */
-  void (*gather)(tsi_index n, const tsi_index *row, const double *scale, const void *const *b, void *x);
-  /* x[l][row[i]] = scale[i] w[i] in the lanes l whose x[l] is not NULL. */
-  void (*scatter)(tsi_index n, const tsi_index *row, const double *scale, const void *w, void *const *x);
+  /* a[place[e]] = scale[place[e]] values[l][e] in lane l, for `count` entries, and the same for their images.
+   * values: a pointer for each lane. */
+  void (*load)(tsi_count count, const tsi_batch_targets *targets, const void *const *values, void *a);
+  /* The inverse, without images: x[l][e] = scale[place[e]] w[place[e]] in the lanes l whose x[l] is not NULL.
+   */
+  void (*unload)(tsi_count count, const tsi_batch_targets *targets, const void *w, void *const *x);
   /* Returns a bit for each lane in which an entry of scale[i] w[i] is not finite. */
   unsigned (*overflows)(tsi_index n, const double *scale, const void *w);
   /* work: n lane numbers, zero before and after. Returns a bit for each lane with a pivot that is zero, has
@@ -72,9 +80,9 @@ typedef struct tsi_batch_kernels {
    * (Oettli and Prager 1964). Let m_i be |op(A)|_i times the largest entry of x. In rows whose denominator is
    * at most n eps m_i, m_i is added to it (Arioli, Demmel and Duff 1989). weight (NULL: none): n, by row of
    * x: m_i is also computed for x times the weights and |op(A)| divided by them, and the smaller value is
-   * used. work: 3 n lane numbers. */
+   * used. */
   void (*residual)(const tsi_batch_structure *structure, tristar_op op, const void *a, const void *b,
-                   const double *weight, const void *x, void *r, void *work, double *error);
+                   const double *weight, const void *x, void *r, double *error);
   /* x += y, n lane numbers, in the lanes whose bit is set in `lanes` */
   void (*add)(tsi_index n, unsigned lanes, const void *y, void *x);
 } tsi_batch_kernels;

@@ -8,17 +8,19 @@
 #include "codelets/cpu/base/scalar.h"
 
 #if defined TSI_SCALAR_S || defined TSI_SCALAR_C
-#define LANES (TSI_BATCH_BYTES / 4)
+#define REAL_BYTES 4
 #define SMALLEST FLT_MIN
 #define MULTIPLIER 600.f
 #define TINY 3e-4f
 typedef int32_t integer;
+#define BITS_BUT_SIGN INT32_MAX
 #else
-#define LANES (TSI_BATCH_BYTES / 8)
+#define REAL_BYTES 8
 #define SMALLEST DBL_MIN
 #define MULTIPLIER 2e6
 #define TINY 1e-8
 typedef int64_t integer;
+#define BITS_BUT_SIGN INT64_MAX
 #endif
 
 #if defined __AVX512F__
@@ -28,8 +30,10 @@ typedef int64_t integer;
 #else
 #define REGISTER_BYTES 16
 #endif
+#define LANES (TSI_BATCH_BYTES / REAL_BYTES)
 #define REGISTERS (TSI_BATCH_BYTES / REGISTER_BYTES)
 #define UNROLL _Pragma("GCC unroll 4")
+#define UNROLL_WIDE _Pragma("GCC unroll 16")
 #define EACH(r) _Pragma("GCC unroll 4") for (int r = 0; r < REGISTERS; r++)
 #define EACH_LANE(l) for (int l = 0; l < LANES; l++)
 
@@ -57,7 +61,7 @@ INLINE vec pick(mask where, vec a, vec b) {
 }
 
 INLINE vec positive(vec a) {
-  return pick(a < 0, -a, a);
+  return (vec)((mask)a & BITS_BUT_SIGN);
 }
 
 INLINE number zero(void) {
@@ -132,31 +136,6 @@ INLINE void add_square(reals *sum, const number *a) {
   }
 }
 
-/* Data to detect weak pivots: see the kernel `factor`. */
-typedef struct pivots {
-  reals least, most; /* minimum and maximum of their sizes */
-  reals multipliers; /* largest sum of squares of a column of L */
-} pivots;
-
-INLINE void note(pivots *p, const number *pivot, const reals *squares) {
-  EACH(r) {
-    const vec now = size(pivot, r), sum = squares->v[r];
-    p->least.v[r] = pick(now < p->least.v[r], now, p->least.v[r]);
-    p->most.v[r] = pick(now > p->most.v[r], now, p->most.v[r]);
-    p->multipliers.v[r] = pick(sum > p->multipliers.v[r], sum, p->multipliers.v[r]);
-  }
-}
-
-/* Returns a bit for each lane with a weak pivot. */
-INLINE unsigned have_weak(const pivots *p) {
-  unsigned weak = 0;
-  EACH_LANE(l) {
-    const bool grows = p->multipliers.lane[l] > MULTIPLIER * MULTIPLIER;
-    weak |= (unsigned)(grows || p->least.lane[l] < TINY * p->most.lane[l]) << l;
-  }
-  return weak;
-}
-
 /* Returns a bit for each lane whose number is not finite. */
 INLINE unsigned not_finite(const number *a) {
   unsigned bad = 0;
@@ -170,54 +149,184 @@ INLINE unsigned not_finite(const number *a) {
   return bad;
 }
 
+/* *lost becomes NaN in the lanes where scale * a is not finite. */
+INLINE void add_rest(number *lost, const number *a, tsi_real scale) {
+  EACH(r) {
+    const vec re = scale * a->re.v[r];
+    lost->re.v[r] += re - re;
+#if TSI_COMPLEX
+    const vec im = scale * a->im.v[r];
+    lost->im.v[r] += im - im;
+#endif
+  }
+}
+
+/* Data to detect weak and invalid pivots: see the kernel `factor`. */
+typedef struct pivots {
+  reals least, most; /* minimum and maximum of their sizes */
+  reals multipliers; /* largest sum of squares of a column of L */
+  number lost;       /* NaN if a pivot is invalid, else 0 */
+} pivots;
+
+INLINE pivots no_pivots(void) {
+  pivots p = {.most = {.lane = {0}}, .multipliers = {.lane = {0}}, .lost = zero()};
+  EACH_LANE(l) p.least.lane[l] = INFINITY;
+  return p;
+}
+
+/* inverse: of the pivot. squares: sum of the squares of its column of L. */
+INLINE void note(pivots *p, const number *pivot, const number *inverse, const reals *squares) {
+  add_rest(&p->lost, inverse, 1);
+  EACH(r) {
+    const vec now = size(pivot, r), sum = squares->v[r];
+    p->least.v[r] = pick(now < p->least.v[r], now, p->least.v[r]);
+    p->most.v[r] = pick(now > p->most.v[r], now, p->most.v[r]);
+    p->multipliers.v[r] = pick(sum > p->multipliers.v[r], sum, p->multipliers.v[r]);
+  }
+}
+
+/* Returns a bit for each lane with a weak or invalid pivot. */
+INLINE unsigned have_weak(const pivots *p) {
+  unsigned weak = not_finite(&p->lost);
+  EACH_LANE(l) {
+    const bool grows = p->multipliers.lane[l] > MULTIPLIER * MULTIPLIER;
+    weak |= (unsigned)(grows || p->least.lane[l] < TINY * p->most.lane[l]) << l;
+  }
+  return weak;
+}
+
 /* ---- Between the user's arrays and lanes --------------------------------------------------------------- */
 
-INLINE void put(number *to, int l, tsi_scalar from) {
-  to->re.lane[l] = tsi_re(from);
+/* A block is WIDTH registers. As the user's numbers it has BLOCK consecutive scalars of WIDTH systems, one
+ * system for each register; as lane numbers it has the parts of these scalars, one after the other. Its
+ * transposition converts one into the other. */
+#define WIDTH (REGISTER_BYTES / REAL_BYTES) /* reals in a register */
+#define BLOCK (WIDTH / (1 + TSI_COMPLEX))
+
+typedef tsi_real user_vec __attribute__((vector_size(REGISTER_BYTES), aligned(REAL_BYTES), may_alias));
+
+#if WIDTH == 2
+#define PLACES(f, d) f(0, d), f(1, d)
+#elif WIDTH == 4
+#define PLACES(f, d) f(0, d), f(1, d), f(2, d), f(3, d)
+#elif WIDTH == 8
+#define PLACES(f, d) f(0, d), f(1, d), f(2, d), f(3, d), f(4, d), f(5, d), f(6, d), f(7, d)
+#else
+#define PLACES(f, d)                                                                                         \
+  f(0, d), f(1, d), f(2, d), f(3, d), f(4, d), f(5, d), f(6, d), f(7, d), f(8, d), f(9, d), f(10, d),        \
+      f(11, d), f(12, d), f(13, d), f(14, d), f(15, d)
+#endif
+#if defined __clang__
+#define SHUFFLE(a, b, f, d) __builtin_shufflevector(a, b, PLACES(f, d))
+#else
+#define SHUFFLE(a, b, f, d) __builtin_shuffle(a, b, (mask){PLACES(f, d)})
+#endif
+#define UPPER_LEFT(l, d) ((l) & (d) ? WIDTH + (l) - (d) : (l))
+#define LOWER_RIGHT(l, d) ((l) & (d) ? WIDTH + (l) : (l) + (d))
+
+/* Exchanges two d x d blocks of each 2 d x 2 d block. */
+#define EXCHANGE(v, d)                                                                                       \
+  _Pragma("GCC unroll 16") for (int i = 0; i < WIDTH; i++) if ((i & (d)) == 0) {                             \
+    const vec above = v[i], below = v[i + (d)];                                                              \
+    v[i] = SHUFFLE(above, below, UPPER_LEFT, d);                                                             \
+    v[i + (d)] = SHUFFLE(above, below, LOWER_RIGHT, d);                                                      \
+  }
+
+INLINE void transpose(vec v[WIDTH]) {
+#if WIDTH > 8
+  EXCHANGE(v, 8)
+#endif
+#if WIDTH > 4
+  EXCHANGE(v, 4)
+#endif
+#if WIDTH > 2
+  EXCHANGE(v, 2)
+#endif
+  EXCHANGE(v, 1)
+}
+
+/* Stores register r of a number times +-scale[at], and of its conjugate. part: real and imaginary part. */
+INLINE void put_scaled(number *to, const double *scale, tsi_count at, int r, const vec *part, bool negates,
+                       bool conjugates) {
+  const tsi_real plain = scale ? (tsi_real)scale[at] : 1, factor = negates ? -plain : plain;
+  to[at].re.v[r] = factor * part[0];
 #if TSI_COMPLEX
-  to->im.lane[l] = tsi_im(from);
+  to[at].im.v[r] = (conjugates ? -factor : factor) * part[1];
+#else
+  (void)conjugates;
 #endif
 }
 
-static void load(tsi_count count, const tsi_count *source, const double *scale, tristar_symmetry symmetry,
-                 const void *const *values, void *a) {
-  number *const to = a;
-  const bool conjugates = symmetry == TRISTAR_HERMITIAN, negates = symmetry == TRISTAR_SKEW_SYMMETRIC;
-  for (tsi_count e = 0; e < count; e++) {
-    const bool image = source[e] < 0;
-    const tsi_count at = image ? ~source[e] : source[e];
-    const tsi_real factor = (tsi_real)(image && negates ? -scale[e] : scale[e]);
-    number x = zero();
-    EACH_LANE(l) {
-      const tsi_scalar value = ((const tsi_scalar *)values[l])[at];
-      put(&x, l, factor * value);
+/* Stores entry e and its mirror image. */
+INLINE void put_entry(number *to, const tsi_batch_targets *targets, tsi_count e, int r, const vec *part) {
+  put_scaled(to, targets->scale, targets->place[e], r, part, false, false);
+  if (targets->image && targets->image[e] >= 0)
+    put_scaled(to, targets->scale, targets->image[e], r, part, targets->symmetry == TRISTAR_SKEW_SYMMETRIC,
+               targets->symmetry == TRISTAR_HERMITIAN);
+}
+
+static void load(tsi_count count, const tsi_batch_targets *targets, const void *const *values, void *a) {
+  tsi_count e = 0;
+  for (; e + BLOCK <= count; e += BLOCK) EACH(r) {
+      vec v[WIDTH];
+      UNROLL_WIDE for (int l = 0; l < WIDTH; l++) v[l] =
+          *(const user_vec *)((const tsi_scalar *)values[r * WIDTH + l] + e);
+      transpose(v);
+      UNROLL_WIDE for (int q = 0; q < BLOCK; q++) put_entry(a, targets, e + q, r, &v[q * (1 + TSI_COMPLEX)]);
     }
-    to[e] = image && conjugates ? conjugate(x) : x;
+  for (; e < count; e++) {
+    number x;
+    EACH_LANE(l) {
+      const tsi_scalar value = ((const tsi_scalar *)values[l])[e];
+      x.re.lane[l] = tsi_re(value);
+#if TSI_COMPLEX
+      x.im.lane[l] = tsi_im(value);
+#endif
+    }
+    EACH(r) {
+#if TSI_COMPLEX
+      const vec part[] = {x.re.v[r], x.im.v[r]};
+#else
+      const vec part[] = {x.re.v[r]};
+#endif
+      put_entry(a, targets, e, r, part);
+    }
   }
 }
 
-static void gather(tsi_index n, const tsi_index *row, const double *scale, const void *const *b, void *x) {
-  number *const to = x;
-  for (tsi_index i = 0; i < n; i++) {
-    const tsi_real factor = scale ? (tsi_real)scale[i] : 1;
-    EACH_LANE(l) put(&to[i], l, factor * ((const tsi_scalar *)b[l])[row[i]]);
-  }
-}
-
-static void scatter(tsi_index n, const tsi_index *row, const double *scale, const void *w, void *const *x) {
+static void unload(tsi_count count, const tsi_batch_targets *targets, const void *w, void *const *x) {
   const number *const from = w;
-  for (tsi_index i = 0; i < n; i++) {
-    const tsi_real factor = scale ? (tsi_real)scale[i] : 1;
+  const double *scale = targets->scale;
+  tsi_count i = 0;
+  for (; i + BLOCK <= count; i += BLOCK) EACH(r) {
+      vec v[WIDTH];
+      UNROLL_WIDE for (int q = 0; q < BLOCK; q++) {
+        const tsi_count at = targets->place[i + q];
+        const tsi_real factor = scale ? (tsi_real)scale[at] : 1;
+#if TSI_COMPLEX
+        v[2 * q] = factor * from[at].re.v[r];
+        v[2 * q + 1] = factor * from[at].im.v[r];
+#else
+        v[q] = factor * from[at].re.v[r];
+#endif
+      }
+      transpose(v);
+      UNROLL_WIDE for (int l = 0; l < WIDTH; l++) if (x[r * WIDTH + l] != NULL) *
+          (user_vec *)((tsi_scalar *)x[r * WIDTH + l] + i) = v[l];
+    }
+  for (; i < count; i++) {
+    const tsi_count at = targets->place[i];
+    const tsi_real factor = scale ? (tsi_real)scale[at] : 1;
     EACH_LANE(l) {
       if (x[l] == NULL) continue;
       tsi_scalar value;
 #if TSI_COMPLEX
-      __real__ value = factor * from[i].re.lane[l];
-      __imag__ value = factor * from[i].im.lane[l];
+      __real__ value = factor * from[at].re.lane[l];
+      __imag__ value = factor * from[at].im.lane[l];
 #else
-      value = factor * from[i].re.lane[l];
+      value = factor * from[at].re.lane[l];
 #endif
-      ((tsi_scalar *)x[l])[row[i]] = value;
+      ((tsi_scalar *)x[l])[i] = value;
     }
   }
 }
@@ -225,14 +334,7 @@ static void scatter(tsi_index n, const tsi_index *row, const double *scale, cons
 static unsigned overflows(tsi_index n, const double *scale, const void *w) {
   const number *const from = w;
   number lost = zero();
-  for (tsi_index i = 0; i < n; i++) EACH(r) {
-      const vec re = (tsi_real)scale[i] * from[i].re.v[r];
-      lost.re.v[r] += re - re; /* NaN */
-#if TSI_COMPLEX
-      const vec im = (tsi_real)scale[i] * from[i].im.v[r];
-      lost.im.v[r] += im - im;
-#endif
-    }
+  for (tsi_index i = 0; i < n; i++) add_rest(&lost, &from[i], (tsi_real)scale[i]);
   return not_finite(&lost);
 }
 
@@ -301,8 +403,8 @@ INLINE void subtract_mirrored(const tsi_batch_structure *s, tsi_count e, tsi_ind
 }
 
 /* Computes column j of L and D from the remainder of A in this column. */
-INLINE unsigned end_column(const tsi_batch_structure *s, tsi_index j, number *l, number *inverse, number *x,
-                           pivots *seen) {
+INLINE void end_column(const tsi_batch_structure *s, tsi_index j, number *l, number *inverse, number *x,
+                       pivots *seen) {
   const number pivot = inverse_of(&x[j]), before = x[j];
   reals squares = {.lane = {0}};
   inverse[j] = pivot;
@@ -314,22 +416,13 @@ INLINE unsigned end_column(const tsi_batch_structure *s, tsi_index j, number *l,
     l[e] = multiplier;
     *from = zero();
   }
-  note(seen, &before, &squares);
-  return not_finite(&pivot);
-}
-
-INLINE unsigned not_positive(const number *a) {
-  unsigned bad = 0;
-  EACH_LANE(l) bad |= (unsigned)!(a->re.lane[l] > 0) << l;
-  return bad;
+  note(seen, &before, &pivot, &squares);
 }
 
 static unsigned factor_symmetric(const tsi_batch_structure *s, const number *a, number *x,
                                  const tsi_batch_factors *out) {
   number *const l = out->l, *const d = out->u;
-  unsigned bad = 0;
-  pivots seen = {.most = {.lane = {0}}, .multipliers = {.lane = {0}}};
-  EACH_LANE(i) seen.least.lane[i] = INFINITY;
+  pivots seen = no_pivots();
   for (tsi_index j = 0; j < s->n; j++) {
     for (tsi_count e = s->a.ptr[j]; e < s->a.ptr[j + 1]; e++)
       if (s->a.index[e] >= j) x[s->a.index[e]] = a[e];
@@ -350,10 +443,10 @@ static unsigned factor_symmetric(const tsi_batch_structure *s, const number *a, 
     if (s->hermitian) x[j].im = zero().im;
 #endif
     d[j] = x[j];
-    if (s->positive) bad |= not_positive(&d[j]);
-    bad |= end_column(s, j, l, out->inverse, x, &seen);
+    if (s->positive) EACH(r) seen.lost.re.v[r] += pick(d[j].re.v[r] > 0, (vec){0}, (vec){0} + (tsi_real)NAN);
+    end_column(s, j, l, out->inverse, x, &seen);
   }
-  return bad | have_weak(&seen);
+  return have_weak(&seen);
 }
 
 static unsigned factor(const tsi_batch_structure *s, const void *a_values, void *work,
@@ -361,9 +454,7 @@ static unsigned factor(const tsi_batch_structure *s, const void *a_values, void 
   const number *const a = a_values;
   if (s->mirror) return factor_symmetric(s, a, work, out);
   number *const x = work, *const l = out->l, *const u = out->u, *const inverse = out->inverse;
-  unsigned bad = 0;
-  pivots seen = {.most = {.lane = {0}}, .multipliers = {.lane = {0}}};
-  EACH_LANE(i) seen.least.lane[i] = INFINITY;
+  pivots seen = no_pivots();
   for (tsi_index j = 0; j < s->n; j++) {
     for (tsi_count e = s->a.ptr[j]; e < s->a.ptr[j + 1]; e++) x[s->a.index[e]] = a[e];
     for (tsi_count e = s->u.ptr[j]; e < s->u.ptr[j + 1];) {
@@ -375,9 +466,9 @@ static unsigned factor(const tsi_batch_structure *s, const void *a_values, void 
       }
       e += count;
     }
-    bad |= end_column(s, j, l, inverse, x, &seen);
+    end_column(s, j, l, inverse, x, &seen);
   }
-  return bad | have_weak(&seen);
+  return have_weak(&seen);
 }
 
 /* ---- Solves -------------------------------------------------------------------------------------------- */
@@ -449,45 +540,57 @@ static void solve(const tsi_batch_structure *s, const tsi_batch_factors *factors
 
 /* ---- Residuals ----------------------------------------------------------------------------------------- */
 
-static void residual(const tsi_batch_structure *s, tristar_op op, const void *a_values, const void *b_values,
-                     const double *weight, const void *x_values, void *r_values, void *work, double *error) {
-  const number *const a = a_values, *const b = b_values, *const x = x_values;
-  number *const r = r_values;
-  /* of |op(A)| |x| + |b|, of |op(A)|, and of the latter with weights */
-  reals *const bound = work, *const row_sum = bound + s->n, *const weighted = row_sum + s->n;
+/* Computes the residual by rows of op(A): row i has the entries a[at[e]], or a[e] if at is NULL, of
+ * rows->ptr[i] <= e < rows->ptr[i + 1]. */
+INLINE void residual_by_rows(const tsi_index n, const tsi_batch_columns *rows, const tsi_count *at,
+                             const bool conjugates, const number *a, const number *b, const double *weight,
+                             const number *x, number *r, double *error) {
   reals largest = {.lane = {0}}, most_weighted = {.lane = {0}}, worst = {.lane = {0}};
-  for (tsi_index i = 0; i < s->n; i++) {
-    r[i] = b[i];
-    EACH(v) {
+  for (tsi_index i = 0; i < n; i++) EACH(v) {
       const vec entry = size(&x[i], v);
-      bound[i].v[v] = size(&b[i], v);
-      row_sum[i].v[v] = weighted[i].v[v] = (vec){0};
       largest.v[v] = pick(entry > largest.v[v], entry, largest.v[v]);
       if (weight == NULL) continue;
       const vec of_user = entry * (tsi_real)weight[i];
       most_weighted.v[v] = pick(of_user > most_weighted.v[v], of_user, most_weighted.v[v]);
     }
-  }
-  for (tsi_index j = 0; j < s->n; j++)
-    for (tsi_count e = s->a.ptr[j]; e < s->a.ptr[j + 1]; e++) {
-      const tsi_index to = op == TRISTAR_N ? s->a.index[e] : j, from = op == TRISTAR_N ? j : s->a.index[e];
-      const number value = op == TRISTAR_C ? conjugate(a[e]) : a[e];
-      subtract_product(&r[to], &value, &x[from]);
+  for (tsi_index i = 0; i < n; i++) {
+    number rest = b[i];
+    /* of |op(A)| |x| + |b|, of |op(A)|, and of the latter with weights */
+    reals bound, row_sum = {.lane = {0}}, weighted = {.lane = {0}};
+    EACH(v) bound.v[v] = size(&rest, v);
+    for (tsi_count e = rows->ptr[i]; e < rows->ptr[i + 1]; e++) {
+      const number *const entry = &a[at ? at[e] : e], *const factor = &x[rows->index[e]];
+      const number value = conjugates ? conjugate(*entry) : *entry;
+      subtract_product(&rest, &value, factor);
       EACH(v) {
-        const vec entry = size(&value, v);
-        bound[to].v[v] += entry * size(&x[from], v);
-        row_sum[to].v[v] += entry;
-        if (weight) weighted[to].v[v] += entry / (tsi_real)weight[from];
+        const vec absolute = size(&value, v);
+        bound.v[v] += absolute * size(factor, v);
+        row_sum.v[v] += absolute;
       }
     }
-  for (tsi_index i = 0; i < s->n; i++) EACH(v) {
-      const vec norm = row_sum[i].v[v] * largest.v[v], other = weighted[i].v[v] * most_weighted.v[v];
-      const vec whole = weight ? pick(other < norm, other, norm) : norm, plain = bound[i].v[v];
-      const vec most = pick(plain > (tsi_real)s->n * TSI_EPSILON * whole, plain, plain + whole);
-      const vec ratio = size(&r[i], v) / pick(most > SMALLEST, most, most + SMALLEST);
+    for (tsi_count e = rows->ptr[i]; weight != NULL && e < rows->ptr[i + 1]; e++)
+      EACH(v) weighted.v[v] += size(&a[at ? at[e] : e], v) / (tsi_real)weight[rows->index[e]];
+    r[i] = rest;
+    EACH(v) {
+      const vec norm = row_sum.v[v] * largest.v[v], other = weighted.v[v] * most_weighted.v[v];
+      const vec whole = weight ? pick(other < norm, other, norm) : norm, plain = bound.v[v];
+      const vec most = pick(plain > (tsi_real)n * TSI_EPSILON * whole, plain, plain + whole);
+      const vec ratio = size(&rest, v) / pick(most > SMALLEST, most, most + SMALLEST);
       worst.v[v] = pick((ratio > worst.v[v]) | (ratio != ratio), ratio, worst.v[v]); /* a NaN stays */
     }
+  }
   EACH_LANE(l) error[l] = worst.lane[l];
+}
+
+static void residual(const tsi_batch_structure *s, tristar_op op, const void *a, const void *b,
+                     const double *weight, const void *x, void *r, double *error) {
+  if (s->mirror != NULL && op == TRISTAR_N) op = s->hermitian ? TRISTAR_C : TRISTAR_T; /* A = op(A) */
+  if (op == TRISTAR_N)
+    residual_by_rows(s->n, &s->rows, s->position, false, a, b, weight, x, r, error);
+  else if (op == TRISTAR_C && TSI_COMPLEX)
+    residual_by_rows(s->n, &s->a, NULL, true, a, b, weight, x, r, error);
+  else
+    residual_by_rows(s->n, &s->a, NULL, false, a, b, weight, x, r, error);
 }
 
 static void add(tsi_index n, unsigned lanes, const void *y, void *x) {
@@ -511,8 +614,7 @@ const tsi_batch_kernels TABLE(TSI_ISA) = {.isa = TSI_TEXT(TSI_ISA),
                                           .lane_bytes = sizeof(number),
                                           .real_bytes = sizeof(tsi_real),
                                           .load = load,
-                                          .gather = gather,
-                                          .scatter = scatter,
+                                          .unload = unload,
                                           .overflows = overflows,
                                           .factor = factor,
                                           .solve = solve,

@@ -25,12 +25,13 @@ static tristar_status check_options(const tsi_env *env, const tristar_batch_opti
 
 /* ---- The typical values -------------------------------------------------------------------------------- */
 
-/* Copies scales from the user's numbering to the order of the factored matrix: (*out)[k] = scale[line[k]]. */
-static tristar_status take_scale(tristar_batch_t *batch, const double *scale, const tsi_index *line,
+/* Copies scales from the user's numbering to the order of the factored matrix: (*out)[place[i]] = scale[i].
+ */
+static tristar_status take_scale(tristar_batch_t *batch, const double *scale, const tsi_count *place,
                                  double **out) {
   if (scale == NULL) return TRISTAR_OK;
   TSI_TRY(TSI_ALLOC_IN(batch, *out, batch->pattern->n));
-  for (tsi_index k = 0; k < batch->pattern->n; k++) (*out)[k] = scale[line[k]];
+  for (tsi_index i = 0; i < batch->pattern->n; i++) (*out)[place[i]] = scale[i];
   return TRISTAR_OK;
 }
 
@@ -49,8 +50,8 @@ static bool are_apart(const tristar_batch_t *batch, const double *scale) {
 static bool takes_diagonal(const tristar_batch_t *batch) {
   const tristar_symmetry symmetry = batch->pattern->symmetry;
   if (symmetry != TRISTAR_SYMMETRIC && symmetry != TRISTAR_HERMITIAN) return false;
-  for (tsi_index k = 0; k < batch->pattern->n; k++)
-    if (batch->row[k] != batch->column[k]) return false;
+  for (tsi_index i = 0; i < batch->pattern->n; i++)
+    if (batch->row_place[i] != batch->column_place[i]) return false;
   return true;
 }
 
@@ -70,14 +71,14 @@ static tristar_status take_order(tristar_batch_t *batch, const tristar_factor_t 
   const tsi_index n = an->pattern->n;
   TSI_TRY(tsi_pattern_copy(env, an->pattern, &batch->pattern));
   tsi_own(batch, batch->pattern);
-  TSI_TRY(TSI_ALLOC_IN(batch, batch->row, n));
-  TSI_TRY(TSI_ALLOC_IN(batch, batch->column, n));
+  TSI_TRY(TSI_ALLOC_IN(batch, batch->row_place, n));
+  TSI_TRY(TSI_ALLOC_IN(batch, batch->column_place, n));
   for (tsi_index k = 0; k < n; k++) {
-    batch->row[k] = an->in_row[factor->pivot_order ? factor->pivot_order[k] : k];
-    batch->column[k] = an->out_row[k];
+    batch->row_place[an->in_row[factor->pivot_order ? factor->pivot_order[k] : k]] = k;
+    batch->column_place[an->out_row[k]] = k;
   }
-  TSI_TRY(take_scale(batch, factor->row_scale, batch->row, &batch->row_scale));
-  TSI_TRY(take_scale(batch, factor->col_scale, batch->column, &batch->scale));
+  TSI_TRY(take_scale(batch, factor->row_scale, batch->row_place, &batch->row_scale));
+  TSI_TRY(take_scale(batch, factor->col_scale, batch->column_place, &batch->scale));
   batch->symmetric = batch->options.method != TRISTAR_METHOD_LU && takes_diagonal(batch);
   if (batch->symmetric) join_scales(batch);
   batch->structure.hermitian = batch->pattern->symmetry == TRISTAR_HERMITIAN;

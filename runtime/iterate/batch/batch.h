@@ -4,8 +4,9 @@
  * systems through the kernels (codelets/cpu/rows/batch.h), shared by a crew. Solve systems whose solutions
  * fail the test one by one.
  *
- * Order. Row k of the factored matrices is the user's row row[k], their column k the user's column column[k].
- * This is the order of the factor of the typical values, with the interchanges inside its panels.
+ * Order. The user's row i is row row_place[i] of the factored matrices, the user's column i their column
+ * column_place[i]. This is the order of the factor of the typical values, with the interchanges inside its
+ * panels.
  *
  * Reads   the user's values, b.   Writes  stored factors, x, statistics.
  * Invariants
@@ -40,12 +41,13 @@ struct tristar_batch_s {
   tsi_pattern *pattern;
   const tsi_batch_kernels *kernels;
   tsi_batch_structure structure;
-  tsi_index *row, *column;   /* n */
-  double *row_scale, *scale; /* n each, for row row[k] and column column[k]; NULL: ones */
+  tsi_count *row_place, *column_place; /* n each */
+  double *row_scale, *scale; /* n each, for row k and column k of the factored matrices; NULL: ones */
   bool symmetric;            /* L D L^T: orders and scales of rows and columns are the same */
   bool units_apart;          /* Scales differ so much that errors of rows are measured in both units. */
-  tsi_count *source;         /* for each entry of structure.a, see the kernel `load` */
-  double *entry_scale;       /* for each of these entries: scale of its row and column */
+  tsi_count *place;          /* position in structure.a of each entry of the pattern */
+  tsi_count *image;          /* position of its mirror image, or TSI_NONE; NULL: GENERAL */
+  double *entry_scale;       /* for each entry of structure.a: scale of its row and column. NULL: ones */
   int64_t systems;           /* number of stored systems */
   tsi_batch_system *system;
   tsi_batch_group *group;

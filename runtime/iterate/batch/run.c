@@ -37,7 +37,7 @@ typedef struct job {
 
 /* Vectors in the scratch of a member. Values of a group follow if the user has several entries at one
  * place. */
-enum { OF_FACTOR, OF_B, OF_X, OF_R, OF_RESIDUAL, VECTORS = OF_RESIDUAL + 3 };
+enum { OF_FACTOR, OF_B, OF_X, OF_R, VECTORS };
 
 static void *vector_of(const job *j, int member, int which) {
   return j->scratch[member] + (size_t)which * (size_t)j->batch->structure.n * j->batch->kernels->lane_bytes;
@@ -71,9 +71,11 @@ static void factor_group(const job *j, tsi_index group, int member, tsi_batch_gr
   const tristar_batch_t *batch = j->batch;
   const tsi_batch_kernels *k = batch->kernels;
   const tsi_batch_structure *s = &batch->structure;
+  const tsi_pattern *pattern = batch->pattern;
+  const tsi_batch_targets targets = {batch->place, batch->image, pattern->symmetry, batch->entry_scale};
   const void *values[TSI_BATCH_BYTES];
   for (int l = 0; l < k->lanes; l++) values[l] = values_of(j, member, system_of(j, group, l), l);
-  k->load(s->a.ptr[s->n], batch->source, batch->entry_scale, batch->pattern->symmetry, values, room->a);
+  k->load(pattern->ptr[pattern->n], &targets, values, room->a);
   const unsigned bad = k->factor(s, room->a, vector_of(j, member, OF_FACTOR), &room->factors);
   for (int l = 0; l < k->lanes; l++)
     if (bad >> l & 1 && !is_spare(j, group, l)) j->apart[system_of(j, group, l)] = 0;
@@ -85,17 +87,16 @@ static void refine(const job *j, int member, const tsi_batch_group *room, double
   const tsi_batch_kernels *k = batch->kernels;
   const tsi_batch_structure *s = &batch->structure;
   void *b = vector_of(j, member, OF_B), *x = vector_of(j, member, OF_X), *r = vector_of(j, member, OF_R);
-  void *work = vector_of(j, member, OF_RESIDUAL);
   const double *weight = j->op == TRISTAR_N ? batch->scale : batch->row_scale;
   if (!batch->units_apart) weight = NULL;
-  k->residual(s, j->op, room->a, b, weight, x, r, work, error);
+  k->residual(s, j->op, room->a, b, weight, x, r, error);
   for (int step = 0; step < batch->options.max_steps; step++) {
     unsigned lanes = 0;
     for (int l = 0; l < k->lanes; l++) lanes |= (unsigned)!(error[l] <= batch->tolerance) << l;
     if (lanes == 0) return;
     k->solve(s, &room->factors, j->op, r);
     k->add(s->n, lanes, r, x);
-    k->residual(s, j->op, room->a, b, weight, x, r, work, error);
+    k->residual(s, j->op, room->a, b, weight, x, r, error);
   }
 }
 
@@ -106,9 +107,9 @@ static void solve_column(const job *j, tsi_index group, int64_t column, int memb
   const tsi_batch_kernels *k = batch->kernels;
   const tsi_batch_structure *s = &batch->structure;
   const bool plain = j->op == TRISTAR_N;
-  const tsi_index *in = plain ? batch->row : batch->column, *out = plain ? batch->column : batch->row;
-  const double *in_scale = plain ? batch->row_scale : batch->scale;
-  const double *out_scale = plain ? batch->scale : batch->row_scale;
+  const tsi_batch_targets rows = {.place = batch->row_place, .scale = batch->row_scale};
+  const tsi_batch_targets columns = {.place = batch->column_place, .scale = batch->scale};
+  const tsi_batch_targets *in = plain ? &rows : &columns, *out = plain ? &columns : &rows;
   const void *b[TSI_BATCH_BYTES];
   void *x[TSI_BATCH_BYTES];
   double error[TSI_BATCH_BYTES];
@@ -118,11 +119,11 @@ static void solve_column(const job *j, tsi_index group, int64_t column, int memb
     x[l] = j->x + (size_t)(system * j->xstride + column * j->ldx) * j->user_bytes;
   }
   void *lane_b = vector_of(j, member, OF_B), *lane_x = vector_of(j, member, OF_X);
-  k->gather(s->n, in, in_scale, b, lane_b);
+  k->load(s->n, in, b, lane_b);
   memcpy(lane_x, lane_b, (size_t)s->n * k->lane_bytes);
   k->solve(s, &room->factors, j->op, lane_x);
   refine(j, member, room, error);
-  const unsigned lost = out_scale ? k->overflows(s->n, out_scale, lane_x) : 0;
+  const unsigned lost = out->scale ? k->overflows(s->n, out->scale, lane_x) : 0;
   for (int l = 0; l < k->lanes; l++) {
     const int64_t system = system_of(j, group, l);
     if (is_spare(j, group, l)) {
@@ -134,7 +135,7 @@ static void solve_column(const job *j, tsi_index group, int64_t column, int memb
       j->error[system] = error[l];
     }
   }
-  k->scatter(s->n, out, out_scale, lane_x, x);
+  k->unload(s->n, out, lane_x, x);
 }
 
 static tsi_index groups_of(const job *j) {
@@ -171,15 +172,16 @@ static void restore_values(const job *j, int64_t system, void *values) {
   const char scalar = batch->pattern->scalar;
   const char *a = batch->group[system / k->lanes].a;
   const bool is_single = tsi_scalar_is_single(scalar);
-  for (tsi_count e = 0; e < s->a.ptr[s->n]; e++) {
+  for (tsi_count p = 0; p < batch->pattern->ptr[s->n]; p++) {
     double part[2] = {0, 0};
-    if (batch->source[e] < 0) continue; /* a mirrored entry */
+    const size_t e = (size_t)batch->place[p];
+    const double scale = batch->entry_scale ? batch->entry_scale[e] : 1;
     for (int i = 0; i < tsi_scalar_width((tristar_scalar)scalar); i++) {
-      const char *lane = a + (size_t)e * k->lane_bytes + (size_t)i * TSI_BATCH_BYTES +
-                         (size_t)(system % k->lanes) * k->real_bytes;
-      part[i] = (is_single ? (double)*(const float *)lane : *(const double *)lane) / batch->entry_scale[e];
+      const char *lane =
+          a + e * k->lane_bytes + (size_t)i * TSI_BATCH_BYTES + (size_t)(system % k->lanes) * k->real_bytes;
+      part[i] = (is_single ? (double)*(const float *)lane : *(const double *)lane) / scale;
     }
-    tsi_scalar_write(scalar, values, (size_t)batch->source[e], part);
+    tsi_scalar_write(scalar, values, (size_t)p, part);
   }
 }
 

@@ -10,10 +10,12 @@
 
 /* ---- The matrix ---------------------------------------------------------------------------------------- */
 
-/* Adds entry p of a line of the pattern, and its mirror image, to the columns. count: only counts them. */
-static void put_entry(const tristar_batch_t *batch, const tsi_index *row_place, const tsi_index *column_place,
-                      tsi_index line, tsi_count p, bool count, tsi_entries *columns) {
+/* Adds entry p of a line of the pattern, and its mirror image, to the columns. count: only counts them. The
+ * item of an entry is p, of a mirror image ~p. */
+static void put_entry(const tristar_batch_t *batch, tsi_index line, tsi_count p, bool count,
+                      tsi_entries *columns) {
   const tsi_pattern *pattern = batch->pattern;
+  const tsi_count *row_place = batch->row_place, *column_place = batch->column_place;
   const tsi_index other = pattern->index[p];
   const tsi_index i = pattern->by_rows ? line : other, j = pattern->by_rows ? other : line;
   tsi_count *item = columns->item;
@@ -23,44 +25,75 @@ static void put_entry(const tristar_batch_t *batch, const tsi_index *row_place, 
     if (mirrors) columns->ptr[column_place[i] + 1]++;
     return;
   }
-  item[tsi_entries_put(columns, column_place[j], row_place[i])] = p;
-  if (mirrors) item[tsi_entries_put(columns, column_place[i], row_place[j])] = ~p;
+  item[tsi_entries_put(columns, (tsi_index)column_place[j], (tsi_index)row_place[i])] = p;
+  if (mirrors) item[tsi_entries_put(columns, (tsi_index)column_place[i], (tsi_index)row_place[j])] = ~p;
 }
 
 static tristar_status permute(const tristar_batch_t *batch, tsi_entries *columns) {
   tsi_env *env = &batch->ts->env;
   const tsi_pattern *pattern = batch->pattern;
-  TSI_SCRATCH(env, tsi_index, row_place, pattern->n);
-  TSI_SCRATCH(env, tsi_index, column_place, pattern->n);
-  for (tsi_index k = 0; k < pattern->n; k++) {
-    row_place[batch->row[k]] = k;
-    column_place[batch->column[k]] = k;
-  }
   TSI_TRY(tsi_entries_begin(env, pattern->n, sizeof(tsi_count), columns));
   for (int pass = 0; pass < 2; pass++) {
     if (pass == 1) TSI_TRY(tsi_entries_reserve(env, columns));
     for (tsi_index line = 0; line < pattern->n; line++)
       for (tsi_count p = pattern->ptr[line]; p < pattern->ptr[line + 1]; p++)
-        put_entry(batch, row_place, column_place, line, p, pass == 0, columns);
+        put_entry(batch, line, p, pass == 0, columns);
   }
   tsi_entries_end(columns);
   return tsi_entries_sort(env, columns);
 }
 
-/* Takes ownership of the arrays of the matrix by columns. */
+/* Finds the positions of the pattern's entries and of their mirror images. */
+static tristar_status find_places(tristar_batch_t *batch, const tsi_entries *columns) {
+  const tsi_pattern *pattern = batch->pattern;
+  const tsi_count entries = pattern->ptr[pattern->n], *item = columns->item;
+  TSI_TRY(TSI_ALLOC_IN(batch, batch->place, entries));
+  if (pattern->symmetry != TRISTAR_GENERAL) TSI_TRY(TSI_ALLOC_IN(batch, batch->image, entries));
+  for (tsi_count p = 0; batch->image != NULL && p < entries; p++) batch->image[p] = TSI_NONE;
+  for (tsi_count e = 0; e < columns->ptr[columns->n]; e++)
+    if (item[e] >= 0)
+      batch->place[item[e]] = e;
+    else
+      batch->image[~item[e]] = e;
+  return TRISTAR_OK;
+}
+
+/* Finds the rows of A for the residuals. L D L^T uses the columns instead. */
+static tristar_status find_rows(tristar_batch_t *batch) {
+  tsi_batch_structure *s = &batch->structure;
+  const tsi_count entries = s->a.ptr[s->n];
+  TSI_SCRATCH(&batch->ts->env, tsi_count, next, s->n);
+  TSI_TRY(TSI_ALLOC_ZERO_IN(batch, s->rows.ptr, (tsi_count)s->n + 1));
+  TSI_TRY(TSI_ALLOC_IN(batch, s->rows.index, entries));
+  TSI_TRY(TSI_ALLOC_IN(batch, s->position, entries));
+  for (tsi_count e = 0; e < entries; e++) s->rows.ptr[s->a.index[e] + 1]++;
+  for (tsi_index i = 0; i < s->n; i++) {
+    next[i] = s->rows.ptr[i];
+    s->rows.ptr[i + 1] += s->rows.ptr[i];
+  }
+  for (tsi_index j = 0; j < s->n; j++)
+    for (tsi_count e = s->a.ptr[j]; e < s->a.ptr[j + 1]; e++) {
+      const tsi_count at = next[s->a.index[e]]++;
+      s->rows.index[at] = j;
+      s->position[at] = e;
+    }
+  return TRISTAR_OK;
+}
+
+/* Takes ownership of the index arrays of the matrix by columns. */
 static tristar_status take_matrix(tristar_batch_t *batch, tsi_entries *columns) {
   const tsi_index n = batch->structure.n;
-  TSI_TRY(TSI_ALLOC_IN(batch, batch->entry_scale, columns->ptr[n]));
-  for (tsi_index j = 0; j < n; j++)
+  TSI_TRY(find_places(batch, columns));
+  if (batch->row_scale != NULL) TSI_TRY(TSI_ALLOC_IN(batch, batch->entry_scale, columns->ptr[n]));
+  for (tsi_index j = 0; batch->row_scale != NULL && j < n; j++)
     for (tsi_count e = columns->ptr[j]; e < columns->ptr[j + 1]; e++)
-      batch->entry_scale[e] = batch->row_scale ? batch->row_scale[columns->index[e]] * batch->scale[j] : 1;
-  batch->source = columns->item;
+      batch->entry_scale[e] = batch->row_scale[columns->index[e]] * batch->scale[j];
   batch->structure.a = (tsi_batch_columns){columns->ptr, columns->index};
-  tsi_own(batch, columns->item);
   tsi_own(batch, columns->ptr);
   tsi_own(batch, columns->index);
-  *columns = (tsi_entries){.n = 0};
-  return TRISTAR_OK;
+  columns->ptr = NULL;
+  columns->index = NULL;
+  return batch->symmetric ? TRISTAR_OK : find_rows(batch);
 }
 
 /* ---- The factors --------------------------------------------------------------------------------------- */
