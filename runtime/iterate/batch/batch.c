@@ -8,8 +8,10 @@
 #include "runtime/factor/factor.h"
 
 void tristar_batch_options_init_sized(tristar_batch_options *options, size_t size) {
-  const tristar_batch_options defaults = {
-      .engine = TRISTAR_ENGINE_AUTO, .max_steps = 3, .method = TRISTAR_METHOD_LU};
+  const tristar_batch_options defaults = {.ordering = TRISTAR_ORDERING_AUTO,
+                                          .engine = TRISTAR_ENGINE_AUTO,
+                                          .max_steps = 3,
+                                          .method = TRISTAR_METHOD_LU};
   tsi_options_init(options, size, &defaults, sizeof defaults);
 }
 
