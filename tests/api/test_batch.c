@@ -345,6 +345,36 @@ static void check_other_pivots(tristar_t *ts, const typed *t) {
   check_in_place(batch, t, &s, TRISTAR_T, true);
 }
 
+/* Cancels a phase. */
+static int cancel(void *phase, const tristar_progress_point *point) {
+  return point->phase == *(tristar_phase *)phase;
+}
+
+/* The diagonal of a system is zero, but its front has other pivots: it is not analyzed again. */
+static void check_same_analysis(tristar_t *ts, const typed *t) {
+  enum { M = 3 };
+  static const int64_t ptr[] = {0, 3, 6, 9};
+  static const int32_t index[] = {0, 1, 2, 0, 1, 2, 0, 1, 2};
+  static tristar_phase analysis = TRISTAR_PHASE_ANALYSIS;
+  char values[M * M * sizeof(number)], b[M * sizeof(number)], x[M * sizeof(number)];
+  tristar_batch_stats stats;
+  for (int e = 0; e < M * M; e++) put(t, values, e, e % (M + 1) == 0 ? 4 : 1);
+  const tristar_view v = stored_view(TRISTAR_CSC, TRISTAR_GENERAL, t->scalar, M, M, ptr, index, values);
+  CLEANUP(tristar_batch_destroy) tristar_batch_t *batch = NULL;
+  CHECK_OK(tristar_batch(ts, &v, NULL, &batch));
+  for (int i = 0; i < M; i++) {
+    put(t, values, i * (M + 1), 0);
+    put(t, b, i, 5 - i); /* x = 1, 2, 3 */
+  }
+  CHECK_OK(tristar_set_progress(ts, cancel, &analysis));
+  CHECK_OK(tristar_batch_factor_solve(batch, 1, values, M * M, TRISTAR_N, 1, b, M, M, x, M, M, NULL, NULL));
+  CHECK_OK(tristar_set_progress(ts, NULL, NULL));
+  CHECK_OK(tristar_batch_get_stats(batch, &stats));
+  CHECK(stats.apart == 1);
+  for (int i = 0; i < M; i++)
+    CHECK_MSG(cabs(get(t, x, i) - (i + 1)) <= 16 * t->roundoff, "x[%d] = %g", i, creal(get(t, x, i)));
+}
+
 /* One system cannot be solved: it has its status and NaN, all others their solutions. */
 static void check_breakdown(tristar_t *ts, const typed *t, tristar_status expected) {
   enum { BAD = 6 };
@@ -365,10 +395,6 @@ static void check_breakdown(tristar_t *ts, const typed *t, tristar_status expect
       tristar_batch_solve(batch, TRISTAR_N, NRHS, s.b, n, NRHS * n, s.x, n, NRHS * n, s.errors, s.status),
       TRISTAR_ERR_STALE);
   check_solutions(t, &s, TRISTAR_N, passes(t), BAD);
-}
-
-static int cancel(void *phase, const tristar_progress_point *point) {
-  return point->phase == *(tristar_phase *)phase;
 }
 
 /* A call that ends early: systems that are not solved have its status and an infinite error. Only systems by
@@ -608,6 +634,7 @@ int main(int argc, char **argv) {
     RUN_ONE_THREAD(
         check_definite(ts, &types[k], types[k].is_complex ? TRISTAR_HERMITIAN : TRISTAR_SYMMETRIC));
     RUN_ONE_THREAD(check_other_pivots(ts, &types[k]));
+    RUN_ONE_THREAD(check_same_analysis(ts, &types[k]));
     RUN_ONE_THREAD(check_breakdown(ts, &types[k], TRISTAR_ERR_SINGULAR));
     RUN_ONE_THREAD(check_breakdown(ts, &types[k], TRISTAR_ERR_NOT_FINITE));
     RUN_ONE_THREAD(check_ended(ts, &types[k]));

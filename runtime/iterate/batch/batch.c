@@ -135,6 +135,7 @@ static tristar_status create(tristar_t *ts, const tristar_factor_t *factor,
   batch->kernels = tsi_batch_kernels_select(scalar, ts->isa);
   batch->tolerance =
       options->tolerance > 0 ? options->tolerance : pow(tsi_sparse_kernels_select(scalar)->epsilon, 0.75);
+  if (factor->analysis->pattern->place == NULL) batch->analysis = tsi_analysis_share(factor->analysis);
   TSI_TRY(take_order(batch, factor));
   TSI_TRY(tsi_batch_find_structure(batch));
   batch->stats.method = batch->symmetric ? TRISTAR_METHOD_LDLT : TRISTAR_METHOD_LU;
@@ -208,6 +209,7 @@ void tristar_batch_destroy(tristar_batch_t **batch) {
   *batch = NULL;
   if (tsi_env_abandon(env, b)) return;
   tsi_batch_drop_systems(b);
+  tristar_analysis_destroy(&b->analysis);
   TSI_FREE(env, b);
   tsi_env_release(env);
 }

@@ -38,6 +38,7 @@ struct tristar_batch_s {
   tristar_t *ts;
   tristar_batch_options options;
   double tolerance;
+  tristar_analysis_t *analysis; /* of the typical values; NULL: the user has several entries at one place */
   tsi_pattern *pattern;
   const tsi_batch_kernels *kernels;
   tsi_batch_structure structure;

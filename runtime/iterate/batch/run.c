@@ -10,6 +10,7 @@
 #include "runtime/base/progress.h"
 #include "runtime/base/scalars.h"
 #include "runtime/context/crew.h"
+#include "runtime/factor/factor.h"
 #include "tristar_solve.h"
 
 /* State of a call. Systems that do not suit the common pivots are left to the calling thread. */
@@ -185,52 +186,74 @@ static void restore_values(const job *j, int64_t system, void *values) {
   }
 }
 
-static tristar_status factor_apart(const job *j, int64_t system, tsi_batch_system *out) {
-  const tristar_batch_t *batch = j->batch;
-  tsi_env *env = &batch->ts->env;
+/* Analyzes a system by itself, with a matching: without one its pivots are small. */
+static tristar_status analyze_apart(const tristar_batch_t *batch, const tristar_view *a,
+                                    tristar_analysis_t **analysis) {
   tristar_analysis_options options;
-  tristar_plan_options plan;
-  tristar_analysis_t *analysis = NULL;
-  TSI_OWNED void *values = NULL;
-  TSI_TRY(tsi_pattern_allocate_values(env, batch->pattern, &values));
-  if (j->values == NULL)
-    restore_values(j, system, values);
-  else
-    tsi_pattern_take(batch->pattern, j->values + (size_t)(system * j->stride) * j->user_bytes, values);
-  const tristar_view view = tsi_pattern_view(batch->pattern, values);
   tristar_analysis_options_init(&options);
-  tristar_plan_options_init(&plan);
   options.method = batch->symmetric && batch->options.method != TRISTAR_METHOD_AUTO ? batch->options.method
                                                                                     : TRISTAR_METHOD_LU;
   options.ordering = batch->options.ordering;
   options.matching = batch->options.matching;
-  if (options.matching == TRISTAR_MATCHING_AUTO)
-    options.matching = TRISTAR_MATCHING_ON; /* Without a matching the pivots of this system are small. */
-  plan.engine = TRISTAR_ENGINE_SERIAL;
-  tristar_status status = tristar_analyze(batch->ts, &view, &options, &analysis);
-  if (status == TRISTAR_OK) status = tristar_factor(analysis, values, &out->factor);
-  if (status == TRISTAR_OK) status = tristar_plan(out->factor, &plan, &out->plan);
-  tristar_analysis_destroy(&analysis);
-  return status;
+  if (options.matching == TRISTAR_MATCHING_AUTO) options.matching = TRISTAR_MATCHING_ON;
+  return tristar_analyze(batch->ts, a, &options, analysis);
 }
 
-/* Solves for the right-hand sides from the first one that the group has not solved. If x is b, works on a
+/* Factors a system with pivots of its own. again: not with the analysis of the typical values. */
+static tristar_status factor_apart(const job *j, int64_t system, bool again, tsi_batch_system *out) {
+  const tristar_batch_t *batch = j->batch;
+  tristar_plan_options plan;
+  TSI_OWNED void *values = NULL;
+  TSI_TRY(tsi_pattern_allocate_values(&batch->ts->env, batch->pattern, &values));
+  if (j->values == NULL)
+    restore_values(j, system, values);
+  else
+    tsi_pattern_take(batch->pattern, j->values + (size_t)(system * j->stride) * j->user_bytes, values);
+  tristar_status status = TRISTAR_OK;
+  if (batch->analysis != NULL && !again) status = tristar_factor(batch->analysis, values, &out->factor);
+  if (tsi_status_ends_call(status)) return status;
+  if (out->factor != NULL && (out->factor->stats.perturbed_pivots > 0 || out->factor->stats.singular))
+    tristar_factor_destroy(&out->factor);
+  if (out->factor == NULL) {
+    const tristar_view view = tsi_pattern_view(batch->pattern, values);
+    tristar_analysis_t *analysis = NULL;
+    status = analyze_apart(batch, &view, &analysis);
+    if (status == TRISTAR_OK) status = tristar_factor(analysis, values, &out->factor);
+    tristar_analysis_destroy(&analysis);
+  }
+  tristar_plan_options_init(&plan);
+  plan.engine = TRISTAR_ENGINE_SERIAL;
+  return status == TRISTAR_OK ? tristar_plan(out->factor, &plan, &out->plan) : status;
+}
+
+/* Solves for the right-hand sides from the first one that the group has not solved, and again with an
+ * analysis of the system's own if the analysis of the typical values does not suit. If x is b, works on a
  * copy of b. */
-static tristar_status solve_apart(const job *j, int64_t system, const tsi_batch_system *of) {
+static tristar_status solve_apart(const job *j, int64_t system, tsi_batch_system *of) {
+  const tristar_batch_t *batch = j->batch;
   tristar_refine_result result;
-  tsi_env *env = &j->batch->ts->env;
+  tsi_env *env = &batch->ts->env;
   TSI_OWNED char *copy = NULL;
-  const int64_t first = j->apart[system];
-  const double epsilon = tsi_sparse_kernels_select(j->batch->pattern->scalar)->epsilon;
+  const int64_t first = j->apart[system], nrhs = j->nrhs - first;
+  const double epsilon = tsi_sparse_kernels_select(batch->pattern->scalar)->epsilon;
   const void *b = j->b + (size_t)(system * j->bstride + first * j->ldb) * j->user_bytes;
   void *x = j->x + (size_t)(system * j->xstride + first * j->ldx) * j->user_bytes;
-  if (j->b == j->x && j->nrhs > first) {
-    const int64_t scalars = (j->nrhs - first - 1) * j->ldb + j->batch->structure.n;
+  if (j->b == j->x && nrhs > 0) {
+    const int64_t scalars = (nrhs - 1) * j->ldb + batch->structure.n;
     TSI_TRY(TSI_ALLOC_SIZED(env, copy, scalars, j->user_bytes));
     memcpy(copy, b, (size_t)scalars * j->user_bytes);
     b = copy;
   }
-  TSI_TRY(tristar_solve_refined(of->plan, j->op, j->nrhs - first, b, j->ldb, x, j->ldx, NULL, &result));
+  tristar_status status = tristar_solve_refined(of->plan, j->op, nrhs, b, j->ldb, x, j->ldx, NULL, &result);
+  const bool suits = status == TRISTAR_OK && result.backward_error <= batch->tolerance;
+  if (!suits && of->factor->analysis == batch->analysis && !tsi_status_ends_call(status)) {
+    tristar_plan_destroy(&of->plan);
+    tristar_factor_destroy(&of->factor);
+    of->status = factor_apart(j, system, true, of);
+    TSI_TRY(of->status);
+    status = tristar_solve_refined(of->plan, j->op, nrhs, b, j->ldb, x, j->ldx, NULL, &result);
+  }
+  TSI_TRY(status);
   if (!(result.backward_error <= j->error[system])) j->error[system] = result.backward_error;
   if (!(result.backward_error <= cbrt(epsilon)))
     TSI_FAIL(env, TRISTAR_ERR_ACCURACY, "the backward error of the solution is %.1e", result.backward_error);
@@ -250,13 +273,13 @@ static void fill_nan(const job *j, int64_t system) {
  * NULL. */
 static tristar_status run_apart(const job *j, int64_t system, tsi_batch_system *kept) {
   tsi_batch_system here = {.status = TRISTAR_OK}, *of = kept != NULL ? kept : &here;
-  if (of->plan == NULL) of->status = factor_apart(j, system, of);
+  if (of->plan == NULL) of->status = factor_apart(j, system, false, of);
   tristar_status status = of->status;
-  if (status == TRISTAR_ERR_CANCELLED) { /* its group still stores the factors */
+  if (status == TRISTAR_OK && j->solves) status = solve_apart(j, system, of);
+  if (of->status == TRISTAR_ERR_CANCELLED) { /* its group still stores the factors */
     tristar_factor_destroy(&of->factor);
     of->status = TRISTAR_OK;
   }
-  if (status == TRISTAR_OK && j->solves) status = solve_apart(j, system, of);
   tristar_plan_destroy(&here.plan);
   tristar_factor_destroy(&here.factor);
   return status;
