@@ -58,6 +58,19 @@ class Methods(unittest.TestCase):
             LD = factor.LD().toarray()
             np.testing.assert_allclose(np.tril(LD, -1) + np.diag(factor.D()), LD)
 
+    def test_factors_of_ill_conditioned_matrices(self):
+        """L L^T is A up to rounding errors, though entries of L have larger errors. A stiff spring joins unknowns 0 and 2."""
+        for stiff in (1e6, 1e8):
+            A = np.array([[3.0, -1, 0, -1], [-1, 3, 0, -2], [0, 0, 1, -1], [-1, -2, -1, 4]])
+            A[::2, ::2] += stiff * np.array([[1, -1], [-1, 1]])
+            factor = tristar.cholesky(sparse.csc_matrix(A))
+            PAPt = A[factor.P()][:, factor.P()]
+            scale = np.sqrt(np.outer(PAPt.diagonal(), PAPt.diagonal()))
+            L = factor.L().toarray()
+            unit, D = (M.toarray() for M in factor.L_D())
+            for product in (L @ L.T, unit @ D @ unit.T):
+                self.assertLess(abs((product - PAPt) / scale).max(), 1e-12)
+
     def test_parts(self):
         for A, factor, b in self.each():
             L, (unit, D) = factor.L(), factor.L_D()

@@ -122,13 +122,14 @@ class CholeskyFactor(Factorization):
         return (self.order.pivots.real**2).astype(self.order.pivots.real.dtype)
 
     def L_D(self):
-        """(L', D), both CSC."""
-        return ExplicitFactors(self).L, sparse.diags(self.D(), format="csc")
+        """(L', D), both CSC. Rounding errors of D differ from those of D(): these two are for each other."""
+        factors = ExplicitFactors(self)
+        return factors.L, sparse.diags(factors.U.diagonal().real, format="csc")
 
     def L(self):
         """L, CSC."""
-        lower, _ = self.L_D()
-        return sparse.csc_matrix(lower @ sparse.diags(self.order.pivots))
+        lower, diagonal = self.L_D()
+        return sparse.csc_matrix(lower @ diagonal.sqrt())
 
     def LD(self):
         """L' and D in one matrix: D on its diagonal, CSC."""
