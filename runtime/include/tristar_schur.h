@@ -60,8 +60,8 @@ extern "C" {
 
 /* Copies the Schur complement, schur_count x schur_count, in the units of A: row and column k are unknown
  * schur[k]. s: column-major, leading dimension lds >= schur_count, scalars of the type of A. Of a symmetric
- * or Hermitian matrix both triangles are written. Errors: ARGUMENT (also: the analysis has no schur), STALE.
- */
+ * or Hermitian matrix both triangles are written. Errors: ARGUMENT (also: the analysis has no schur), STALE,
+ * NOT_FINITE (an entry is beyond the range of numbers). */
 TRISTAR_API TRISTAR_CHECKED tristar_status tristar_schur_get(const tristar_factor_t *factor, void *s,
                                                              int64_t lds);
 
@@ -69,7 +69,7 @@ TRISTAR_API TRISTAR_CHECKED tristar_status tristar_schur_get(const tristar_facto
  * sweep. That complement is op(Schur complement of A). b: n x nrhs, ldb >= n. y: n x nrhs, ldy >= n, receives
  * what tristar_schur_expand continues with; y may be b (ldy == ldb). g: schur_count x nrhs, ldg >=
  * schur_count, in the order of schur. All are column-major. Errors: ARGUMENT (also: the analysis has no
- * schur), MEMORY, STALE, RUNTIME; of refined solves: ACCURACY, NOT_FINITE. */
+ * schur), MEMORY, STALE, RUNTIME, NOT_FINITE (of g, or of refined solves); of refined solves: ACCURACY. */
 TRISTAR_API TRISTAR_CHECKED tristar_status tristar_schur_condense(tristar_plan_t *plan, tristar_op op,
                                                                   int64_t nrhs, const void *b, int64_t ldb,
                                                                   void *y, int64_t ldy, void *g, int64_t ldg);

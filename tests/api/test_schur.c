@@ -748,6 +748,34 @@ static int write_nothing(void *arg, const void *data, size_t bytes) {
   return 0;
 }
 
+/* The complement of [1e-300 1e10; 1e10 1] is beyond the range of double, and so is g for b = [1 0]. */
+static void check_overflow(tristar_t *ts, tristar_method method) {
+  const int64_t ptr[] = {0, 2, 4}, schur[] = {1};
+  const int32_t row[] = {0, 1, 0, 1};
+  const double value[] = {1e-300, 1e10, 1e10, 1}, b[] = {1, 0};
+  double s, y[2];
+  CLEANUP(tristar_analysis_destroy) tristar_analysis_t *analysis = NULL;
+  CLEANUP(tristar_factor_destroy) tristar_factor_t *f = NULL;
+  CLEANUP(tristar_plan_destroy) tristar_plan_t *plan = NULL;
+  tristar_analysis_options options;
+  tristar_view v;
+  tristar_view_init(&v);
+  v.format = TRISTAR_CSC;
+  v.scalar = TRISTAR_DOUBLE;
+  v.rows = v.cols = 2;
+  v.ptr = ptr, v.index = row, v.values = value;
+  v.ptr_bits = 64, v.index_bits = 32;
+  tristar_analysis_options_init(&options);
+  options.method = method;
+  options.schur = schur;
+  options.schur_count = 1;
+  CHECK_OK(tristar_analyze(ts, &v, &options, &analysis));
+  CHECK_OK(tristar_factor(analysis, value, &f));
+  CHECK_OK(tristar_plan(f, NULL, &plan));
+  CHECK_STATUS(tristar_schur_get(f, &s, 1), TRISTAR_ERR_NOT_FINITE);
+  CHECK_STATUS(tristar_schur_condense(plan, TRISTAR_N, 1, b, 2, y, 2, &s, 1), TRISTAR_ERR_NOT_FINITE);
+}
+
 static void check_refused(tristar_t *ts) {
   CLEANUP(tristar_matrix_destroy) tristar_matrix_t *matrix = NULL;
   CLEANUP(tristar_analysis_destroy) tristar_analysis_t *analysis = NULL, *plain = NULL;
@@ -831,6 +859,8 @@ int main(int argc, char **argv) {
     RUN_ONE_THREAD(check_zero_pivots(serial, types[k], TRISTAR_GENERAL, TRISTAR_METHOD_LU));
     RUN_ONE_THREAD(check_zero_pivots(serial, types[k], mirrored_as, TRISTAR_METHOD_LDLT));
   }
+  RUN_ONE_THREAD(check_overflow(serial, TRISTAR_METHOD_LU));
+  RUN_ONE_THREAD(check_overflow(serial, TRISTAR_METHOD_LDLT));
   RUN_ONE_THREAD(check_refused(serial));
   return 0;
 }

@@ -216,6 +216,25 @@ static void check_singular(const world *w, tristar_method method) {
   CHECK_STATUS(on_all(w, &m, &o, 8, unknown, s, 10), TRISTAR_ERR_SINGULAR);
 }
 
+/* Row 14 of A_II has only a tiny diagonal entry, so its part of the complement is beyond the range of double.
+ */
+static void check_overflow(const world *w, tristar_method method) {
+  const tristar_layout layout = some_grid(w);
+  wish o = wish_of(&layout, method);
+  CLEANUP(release_shared) shared_matrix m = share_matrix(w, "s2d9pt", 6, &typed_double, TRISTAR_SYMMETRIC);
+  const int64_t row = 14, unknown[] = {7, 8, 9, 13, 15, 19, 20, 21};
+  double s[100];
+  const int64_t *ptr = m.view.ptr;
+  const int32_t *index = m.view.index;
+  for (int64_t j = 0; j < m.n; j++)
+    for (int64_t p = ptr[j]; p < ptr[j + 1]; p++)
+      if (j == row || index[p] == row) put(m.t, m.values, p, j == index[p] ? 1e-300 : 1e5);
+  release_rows(&m.rows);
+  share_rows(w, &m);
+  if (w->rank == 0) CHECK_STATUS(on_one_process(w, &m, &o, 8, unknown, s), TRISTAR_ERR_NOT_FINITE);
+  CHECK_STATUS(on_all(w, &m, &o, 8, unknown, s, 10), TRISTAR_ERR_NOT_FINITE);
+}
+
 /* Rows of A_II sum up to zero: it is singular to working precision, but no pivot vanishes. */
 static void check_null_vector(const world *w, tristar_method method, tristar_singular singular) {
   const tristar_layout layout = some_grid(w);
@@ -286,6 +305,8 @@ int main(int argc, char **argv) {
   RUN(check_complements(&w));
   RUN(check_singular(&w, TRISTAR_METHOD_LDLT));
   RUN(check_singular(&w, TRISTAR_METHOD_LU));
+  RUN(check_overflow(&w, TRISTAR_METHOD_LU));
+  RUN(check_overflow(&w, TRISTAR_METHOD_LDLT));
   RUN(check_null_vector(&w, TRISTAR_METHOD_LDLT, TRISTAR_SINGULAR_REFUSE));
   RUN(check_null_vector(&w, TRISTAR_METHOD_LU, TRISTAR_SINGULAR_REFUSE));
   RUN(check_null_vector(&w, TRISTAR_METHOD_LDLT, TRISTAR_SINGULAR_PERTURB));

@@ -314,6 +314,22 @@ static void fill_vectors(const complement *c, const work *w, tsi_index begin, ts
     }
 }
 
+/* Fails if one of the columns of s has NaN or infinity. first: number of the first column, for the message.
+ */
+static tristar_status need_finite(const complement *c, tsi_index first, tsi_index columns, const char *s,
+                                  int64_t lds) {
+  const tristar_dmatrix_t *m = c->matrix;
+  for (tsi_index k = 0; k < columns; k++) {
+    const tsi_count row = m->sparse->first_not_finite(c->count, s + (size_t)(k * lds) * m->bytes);
+    if (row < c->count)
+      TSI_FAIL(&m->ts->env, TRISTAR_ERR_NOT_FINITE,
+               "entry (%lld, %lld) of the Schur complement or of g, counted from 0, is beyond the range of "
+               "numbers",
+               (long long)row, (long long)(first + k));
+  }
+  return TRISTAR_OK;
+}
+
 /* Collective. Gathers the rows of S of the product on rank 0, and copies them to s. */
 static tristar_status gather_rows(const complement *c, const work *w, tsi_index begin, tsi_index columns,
                                   char *s, int64_t lds) {
@@ -327,12 +343,15 @@ static tristar_status gather_rows(const complement *c, const work *w, tsi_index 
   const tristar_status moved = tsi_move_blocks(&m->ts->env, tsi_transport_comm(m->transport), c->first,
                                                row_bytes, true, w->rows_all, c->own, w->rows);
   TSI_TRY(tsi_transport_agree(m->transport, moved));
-  if (tsi_transport_rank(m->transport) > 0) return TRISTAR_OK;
-  for (tsi_index r = 0; r < c->count; r++)
-    for (tsi_index k = 0; k < columns; k++)
-      memcpy(s + ((size_t)(begin + k) * (size_t)lds + (size_t)c->number_all[r]) * bytes,
-             w->rows_all + (size_t)r * row_bytes + (size_t)k * bytes, bytes);
-  return TRISTAR_OK;
+  tristar_status mine = TRISTAR_OK;
+  if (tsi_transport_rank(m->transport) == 0) {
+    for (tsi_index r = 0; r < c->count; r++)
+      for (tsi_index k = 0; k < columns; k++)
+        memcpy(s + ((size_t)(begin + k) * (size_t)lds + (size_t)c->number_all[r]) * bytes,
+               w->rows_all + (size_t)r * row_bytes + (size_t)k * bytes, bytes);
+    mine = need_finite(c, begin, columns, s + (size_t)(begin * lds) * bytes, lds);
+  }
+  return tsi_transport_agree(m->transport, mine);
 }
 
 /* Rank 0. If the matrix has a symmetric kind, mirrors the lower triangle. Removes rounding errors from the
