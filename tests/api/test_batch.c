@@ -476,8 +476,8 @@ static void check_far_typical(tristar_t *ts, const typed *t) {
 }
 
 /* Matrices of small integers whose last column is the sum of the others: the last pivot is a rounding error,
- * or zero. Typical values are regular. */
-static void check_singular(tristar_t *ts, const typed *t) {
+ * or zero. Typical values are regular. unit: of the other columns; row_unit: of the last row. */
+static void check_singular(tristar_t *ts, const typed *t, double unit, double row_unit) {
   enum { M = 3, SYSTEMS = 300 };
   static const int64_t ptr[] = {0, 3, 6, 9};
   static const int32_t index[] = {0, 1, 2, 0, 1, 2, 0, 1, 2};
@@ -489,9 +489,10 @@ static void check_singular(tristar_t *ts, const typed *t) {
   for (int k = 0; k < SYSTEMS; k++)
     for (int i = 0; i < M; i++) {
       const double one = (double)(next_random(&state) % 9) - 4, other = (double)(next_random(&state) % 9) - 4;
-      put(t, values, k * M * M + i, one);
-      put(t, values, k * M * M + M + i, other);
-      put(t, values, k * M * M + 2 * M + i, one + other);
+      const double of_row = i == M - 1 ? row_unit : 1;
+      put(t, values, k * M * M + i, unit * of_row * one);
+      put(t, values, k * M * M + M + i, unit * of_row * other);
+      put(t, values, k * M * M + 2 * M + i, of_row * (one + other));
       put(t, b, k * M + i, 1 + i * i);
     }
   const tristar_view v = stored_view(TRISTAR_CSC, TRISTAR_GENERAL, t->scalar, M, M, ptr, index, typical);
@@ -640,7 +641,10 @@ int main(int argc, char **argv) {
     RUN_ONE_THREAD(check_ended(ts, &types[k]));
     RUN_ONE_THREAD(check_units(ts, &types[k]));
     RUN_ONE_THREAD(check_far_typical(ts, &types[k]));
-    RUN_ONE_THREAD(check_singular(ts, &types[k]));
+    RUN_ONE_THREAD(check_singular(ts, &types[k], 1, 1));
+    RUN_ONE_THREAD(check_singular(ts, &types[k], 0x1p-40, 1));
+    RUN_ONE_THREAD(check_singular(ts, &types[k], 1, 0x1p40));
+    RUN_ONE_THREAD(check_singular(ts, &types[k], 0x1p-30, 0x1p30));
     RUN_ONE_THREAD(check_hidden(ts, &types[k]));
     RUN_ONE_THREAD(check_far_solution(ts, &types[k]));
   }

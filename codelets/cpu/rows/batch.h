@@ -69,8 +69,8 @@ typedef struct tsi_batch_kernels {
   /* work: n lane numbers, zero before and after. Returns a bit for each lane with a pivot that is zero, has
    * no finite inverse, or is weak; in the first two cases the numbers of the lane are invalid. A pivot is
    * weak if a column of L has entries above eps^-0.4, because digits may be lost without effect on the
-   * backward error. It is also weak if it is below eps^0.5 of the largest pivot, like a pivot of a singular
-   * matrix. */
+   * backward error. It is also weak if it is below eps^0.5 of the largest pivot, or below 4096 eps times the
+   * largest entry of its column of A, like a pivot of a singular matrix. */
   unsigned (*factor)(const tsi_batch_structure *structure, const void *a, void *work,
                      const tsi_batch_factors *out);
   /* x := op(L U)^-1 x, or op(L D L^T)^-1 x */

@@ -12,6 +12,7 @@
 #define SMALLEST FLT_MIN
 #define MULTIPLIER 600.f
 #define TINY 3e-4f
+#define DEPENDENT (4096 * FLT_EPSILON)
 typedef int32_t integer;
 #define BITS_BUT_SIGN INT32_MAX
 #else
@@ -19,6 +20,7 @@ typedef int32_t integer;
 #define SMALLEST DBL_MIN
 #define MULTIPLIER 2e6
 #define TINY 1e-8
+#define DEPENDENT (4096 * DBL_EPSILON)
 typedef int64_t integer;
 #define BITS_BUT_SIGN INT64_MAX
 #endif
@@ -174,14 +176,26 @@ INLINE pivots no_pivots(void) {
   return p;
 }
 
-/* inverse: of the pivot. squares: sum of the squares of its column of L. */
-INLINE void note(pivots *p, const number *pivot, const number *inverse, const reals *squares) {
+/* *largest = max(*largest, |a|) */
+INLINE void add_size(reals *largest, const number *a) {
+  EACH(r) {
+    const vec now = size(a, r);
+    largest->v[r] = pick(now > largest->v[r], now, largest->v[r]);
+  }
+}
+
+/* inverse: of the pivot. squares: sum of the squares of its column of L. largest: entry of its column of A.
+ */
+INLINE void note(pivots *p, const number *pivot, const number *inverse, const reals *squares,
+                 const reals *largest) {
   add_rest(&p->lost, inverse, 1);
   EACH(r) {
     const vec now = size(pivot, r), sum = squares->v[r];
     p->least.v[r] = pick(now < p->least.v[r], now, p->least.v[r]);
     p->most.v[r] = pick(now > p->most.v[r], now, p->most.v[r]);
     p->multipliers.v[r] = pick(sum > p->multipliers.v[r], sum, p->multipliers.v[r]);
+    p->multipliers.v[r] =
+        pick(now < DEPENDENT * largest->v[r], (vec){0} + (tsi_real)INFINITY, p->multipliers.v[r]);
   }
 }
 
@@ -402,9 +416,9 @@ INLINE void subtract_mirrored(const tsi_batch_structure *s, tsi_count e, tsi_ind
   }
 }
 
-/* Computes column j of L and D from the remainder of A in this column. */
-INLINE void end_column(const tsi_batch_structure *s, tsi_index j, number *l, number *inverse, number *x,
-                       pivots *seen) {
+/* Computes column j of L and D from the remainder of A in this column, whose largest entry was `largest`. */
+INLINE void end_column(const tsi_batch_structure *s, tsi_index j, const reals *largest, number *l,
+                       number *inverse, number *x, pivots *seen) {
   const number pivot = inverse_of(&x[j]), before = x[j];
   reals squares = {.lane = {0}};
   inverse[j] = pivot;
@@ -416,7 +430,7 @@ INLINE void end_column(const tsi_batch_structure *s, tsi_index j, number *l, num
     l[e] = multiplier;
     *from = zero();
   }
-  note(seen, &before, &pivot, &squares);
+  note(seen, &before, &pivot, &squares, largest);
 }
 
 static unsigned factor_symmetric(const tsi_batch_structure *s, const number *a, number *x,
@@ -424,8 +438,11 @@ static unsigned factor_symmetric(const tsi_batch_structure *s, const number *a, 
   number *const l = out->l, *const d = out->u;
   pivots seen = no_pivots();
   for (tsi_index j = 0; j < s->n; j++) {
-    for (tsi_count e = s->a.ptr[j]; e < s->a.ptr[j + 1]; e++)
+    reals largest = {.lane = {0}};
+    for (tsi_count e = s->a.ptr[j]; e < s->a.ptr[j + 1]; e++) {
       if (s->a.index[e] >= j) x[s->a.index[e]] = a[e];
+      add_size(&largest, &a[e]);
+    }
     for (tsi_count e = s->u.ptr[j]; e < s->u.ptr[j + 1];) {
       const tsi_index k = s->u.index[e], most = j - k;
       const int chain = s->chain[k] < most ? s->chain[k] : (int)most, count = chain == 4   ? 4
@@ -444,7 +461,7 @@ static unsigned factor_symmetric(const tsi_batch_structure *s, const number *a, 
 #endif
     d[j] = x[j];
     if (s->positive) EACH(r) seen.lost.re.v[r] += pick(d[j].re.v[r] > 0, (vec){0}, (vec){0} + (tsi_real)NAN);
-    end_column(s, j, l, out->inverse, x, &seen);
+    end_column(s, j, &largest, l, out->inverse, x, &seen);
   }
   return have_weak(&seen);
 }
@@ -456,7 +473,11 @@ static unsigned factor(const tsi_batch_structure *s, const void *a_values, void 
   number *const x = work, *const l = out->l, *const u = out->u, *const inverse = out->inverse;
   pivots seen = no_pivots();
   for (tsi_index j = 0; j < s->n; j++) {
-    for (tsi_count e = s->a.ptr[j]; e < s->a.ptr[j + 1]; e++) x[s->a.index[e]] = a[e];
+    reals largest = {.lane = {0}};
+    for (tsi_count e = s->a.ptr[j]; e < s->a.ptr[j + 1]; e++) {
+      x[s->a.index[e]] = a[e];
+      add_size(&largest, &a[e]);
+    }
     for (tsi_count e = s->u.ptr[j]; e < s->u.ptr[j + 1];) {
       const tsi_index k = s->u.index[e];
       const int count = subtract_lower(s, k, j - k, l, x); /* all of these are rows of column j of U */
@@ -466,7 +487,7 @@ static unsigned factor(const tsi_batch_structure *s, const void *a_values, void 
       }
       e += count;
     }
-    end_column(s, j, l, inverse, x, &seen);
+    end_column(s, j, &largest, l, inverse, x, &seen);
   }
   return have_weak(&seen);
 }
