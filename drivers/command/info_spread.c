@@ -1,6 +1,8 @@
 /* See info_spread.h. */
 #include "drivers/command/info_spread.h"
 
+#include <stdio.h>
+
 static tristar_status predict(const tristar_factor_t *factor, tsi_spread_model model, int gpus,
                               tsi_info_spread_times *t) {
   model.pes = 1;
@@ -29,11 +31,23 @@ static void print_times(const tsi_info_spread_times *t) {
              t->one.seconds / t->spread.seconds, t->unified.seconds / t->spread.seconds);
 }
 
+/* The nodes of the GPUs. The prediction assumes links as tsi_spread_linked does. */
+static const char *nodes_text(const tsi_info_spread *r) {
+  static char text[80];
+  const tsi_device *device = r->device;
+  if (r->gpus <= device->per_node) return "of a node";
+  snprintf(text, sizeof text, "of %d nodes, %s", (r->gpus + device->per_node - 1) / device->per_node,
+           tsi_spread_linked(device, 0, device->per_node) ? "as if links joined all GPUs"
+                                                          : "without links between nodes");
+  return text;
+}
+
 void tsi_info_spread_print(const tsi_info_spread *r) {
   if (r->gpus == 0) return;
   const tsi_spread_predicted *p = &r->own.spread;
-  tsi_report("gpus", "%s: its rows on %s of a node%s%s", r->device->title, tsi_text_many(r->gpus, "GPU"),
-             r->tasks > 0 ? ", in tasks for each: " : "", r->tasks > 0 ? tsi_text_count(r->tasks) : "");
+  tsi_report("gpus", "%s: its rows on %s %s%s%s", r->device->title, tsi_text_many(r->gpus, "GPU"),
+             nodes_text(r), r->tasks > 0 ? ", in tasks for each: " : "",
+             r->tasks > 0 ? tsi_text_count(r->tasks) : "");
   tsi_report("", "predicted %s for a solve, in which a GPU works for %s to %s", tsi_text_seconds(p->seconds),
              tsi_text_seconds(p->active.min), tsi_text_seconds(p->active.max));
   tsi_report("", "%s of other GPUs are read", tsi_text_many(p->gets, "left sum"));

@@ -38,6 +38,20 @@ done
 expect 1 'needs? .*limit of 4194304 bytes \(--memory-limit\)|exceed the limit of 4194304 bytes \(--memory-limit\)' solve gen:poisson3d7:16 --memory-limit 4M
 expect 0 '^accuracy' solve gen:poisson3d7:16 --memory-limit 1.5G
 expect 0 '^forecast' solve gen:poisson3d7:16 --memory-limit 0.001T
+# A triangle is not factored, nor is its factorization forecast. This one would fill up.
+awk 'BEGIN {
+  n = 20000
+  print "%%MatrixMarket matrix coordinate real general\n" n, n, 3 * n - 3
+  for (i = 1; i <= n; i++) {
+    print i, i, 4
+    if (i > 2) print i, 1 + i * 7919 % (i - 2), 0.5
+    if (i > 1) print i, i - 1, 0.25
+  }
+}' >triangle.mtx
+for command in info solve trisolve; do
+  expect 0 '^lower +' $command triangle.mtx --memory-limit 16M
+  expect 1 'exceed the limit of 2097152 bytes \(--memory-limit\)' $command triangle.mtx --memory-limit 2M
+done
 expect 2 'suffix' solve gen:poisson3d7:16 --memory-limit 4X
 expect 2 'too few' solve gen:poisson3d7:16 --memory-limit 0
 

@@ -131,6 +131,9 @@ for triangle in upper.mtx lower.mtx; do
   expect 0 '^gpus +NVIDIA V100 .*: its rows on 4 GPUs of a node, in tasks for each: 1$' info "$triangle" --gpu V100 --devices 4 --tasks-per-gpu 1
   expect 0 ' times as fast as one GPU, [0-9.]+ times as fast as with managed memory$' info "$triangle" --gpu A100 --devices 2
 done
+expect 0 ': its rows on 4 GPUs of a node$' info upper.mtx --gpu A100 --devices 4
+expect 0 ': its rows on 8 GPUs of 2 nodes, as if links joined all GPUs$' info upper.mtx --gpu A100 --devices 8
+expect 0 ': its rows on 9 GPUs of 2 nodes, without links between nodes$' info upper.mtx --gpu V100 --devices 9
 expect 1 'a triangle on 34 GPUs: 1 to 33' info upper.mtx --gpu V100 --devices 34
 expect 2 '--tasks-per-gpu needs --gpu and --devices' info upper.mtx --tasks-per-gpu 4
 expect 2 '--tasks-per-gpu is for a triangle' info gen:s2d9pt:5 --gpu V100 --devices 2 --tasks-per-gpu 4
