@@ -233,7 +233,7 @@ static tristar_status copy_panel(copying *c, tsi_index p) {
 static tristar_status copy_panels(copying *c) {
   if (c->storage->options.tolerance > 0) TSI_TRY(TSI_ALLOC_SIZED(c->env, c->work, c->tiling->work_bytes, 1));
   for (tsi_index p = 0; p < c->stream->panels; p++) {
-    if (!c->storage->options.releases) TSI_TRY(tsi_progress_look(c->env, TRISTAR_PHASE_PLAN, 0.5));
+    TSI_TRY(tsi_progress_look(c->env, TRISTAR_PHASE_PLAN, 0.5));
     TSI_TRY(copy_panel(c, p));
   }
   return copy_run(c, c->stream->panels);

@@ -92,16 +92,17 @@ typedef int (*tristar_progress_fn)(void *arg, const tristar_progress_point *poin
 /* Sets the function that follows calls of the context; NULL: none. The first argument of the function is arg.
  * Followed are the matching and the ordering of an analysis, each front of a factorization, stages of a plan,
  * each block of columns of a solve, systems of a batch, panels of an inverse, and files that are read. So a
- * solve with one block calls the function once. Not followed: solves on many processes, Krylov
- * methods (tristar_krylov.h has its own function), FSAI, copies that release the factor, and what follows
- * them in tristar_plan.
+ * solve with one block calls the function once. Not followed: solves on many processes, Krylov methods
+ * (tristar_krylov.h has its own function), FSAI.
  *
  * A cancelled call returns CANCELLED. Its output pointers are NULL, and after a solve x is undefined. After
  * tristar_refactor and the functions of tristar_update.h the factor has no values (STALE); after
- * tristar_update_low_rank it has its old values or none. After tristar_batch_factor the batch has no factors
- * (STALE). All other objects stay as they were. While a function is set, analyses order in a helper process,
- * as with tristar_analysis_options.progress. That function is called, too. No other call of the context may
- * run while the function is set. Errors: ARGUMENT; MEMORY (no function is set). */
+ * tristar_update_low_rank it has its old values or none. After a plan, or a solve, that was copying the
+ * values for release_factor it has no values. After tristar_batch_factor the batch has no factors (STALE).
+ * tristar_refactor makes values again. All other objects stay as they were. While a function is set, analyses
+ * order in a helper process, as with tristar_analysis_options.progress. That function is called, too. No
+ * other call of the context may run while the function is set. Errors: ARGUMENT; MEMORY (no function is set).
+ */
 TRISTAR_API TRISTAR_CHECKED tristar_status tristar_set_progress(tristar_t *ts, tristar_progress_fn progress,
                                                                 void *arg);
 

@@ -329,7 +329,7 @@ tristar_status tsi_plan_create(tristar_factor_t *factor, const tristar_plan_opti
   fill_stats(plan);
   plan->stats.unfit_bytes = places->unfit_bytes;
   plan->stats.devices = plan->subtrees ? tsi_device_subtrees_devices(plan->subtrees) : plan->triangle != NULL;
-  if (!factor->released) TSI_TRY_OUT(tsi_progress_look(env, TRISTAR_PHASE_PLAN, 0.7));
+  TSI_TRY_OUT(tsi_progress_look(env, TRISTAR_PHASE_PLAN, 0.7));
   TSI_TRY_OUT(warm_up(plan));
   plan->stats.plan_seconds = tsi_clock() - begin - plan->stats.start_seconds;
   tsi_log(env, TRISTAR_LOG_INFO, "plan: %lld chunks, %lld slices, %s on %d workers, kernels %s, %.3g s",

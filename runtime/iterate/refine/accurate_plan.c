@@ -5,7 +5,6 @@
 #include <math.h>
 
 #include "runtime/base/options.h"
-#include "runtime/base/progress.h"
 #include "runtime/factor/scaling.h"
 #include "runtime/factor/storage.h"
 #include "runtime/iterate/refine/judge.h"
@@ -132,8 +131,6 @@ tristar_status tristar_plan(tristar_factor_t *factor, const tristar_plan_options
   if (out != NULL) *out = NULL;
   TSI_ENTER(factor, factor->ts);
   tsi_env *env = &factor->ts->env;
-  struct tsi_progress *paused =
-      NULL; /* A released factor has no entries without the plan, so the call must not be cancelled. */
   if (out == NULL) TSI_FAIL_OUT(env, TRISTAR_ERR_ARGUMENT, "plan is NULL");
   tsi_solves_reclaim(&factor->ts->solves);
   TSI_TRY_OUT(TSI_OPTIONS(env, tristar_plan_options, options, &full));
@@ -142,9 +139,7 @@ tristar_status tristar_plan(tristar_factor_t *factor, const tristar_plan_options
   status = full.storage == TRISTAR_STORAGE_AUTO ? choose_storage(factor, &full, out)
                                                 : tsi_plan_cut(factor, &full, NULL, out);
   TSI_TRY_OUT(released ? status : tsi_storage_explain(factor, status));
-  if (factor->released) paused = tsi_progress_pause(env);
   status = tsi_judge_storage(*out);
-  if (factor->released) tsi_progress_resume(env, paused);
   if (status != TRISTAR_OK) tristar_plan_destroy(out);
   if (!released) status = tsi_storage_explain(factor, status);
 out:
