@@ -10,7 +10,6 @@
 #include "codelets/cpu/fsai/fsai.h"
 #include "codelets/cpu/fsai/fsai_nodes.h"
 #include "codelets/cpu/fsai/fsai_pair.h"
-#include "codelets/cpu/rows/errors.h"
 #include "codelets/cpu/rows/halved.h"
 #include "codelets/cpu/rows/krylov.h"
 #include "codelets/cpu/rows/sliced.h"
@@ -103,7 +102,6 @@ SELECT(tsi_kernels, [TSI_INVERSES], )
 SELECT(tsi_dense_kernels, , &)
 SELECT(tsi_small_kernels, , &)
 SELECT(tsi_krylov_kernels, , &)
-SELECT(tsi_error_kernels, , &)
 SELECT_AMONG(SHARED_TABLES, tsi_spmv_kernels, , &)
 SELECT(tsi_block_kernels, , &)
 SELECT(tsi_fsai_kernels, , &)
@@ -148,10 +146,6 @@ const tsi_spmv_kernels *tsi_spmv_kernels_select(char scalar, const char *isa) {
 
 const tsi_krylov_kernels *tsi_krylov_kernels_select(char scalar, const char *isa) {
   return select_tsi_krylov_kernels(scalar, isa);
-}
-
-const tsi_error_kernels *tsi_error_kernels_select(char scalar, const char *isa) {
-  return select_tsi_error_kernels(scalar, isa);
 }
 
 const tsi_block_kernels *tsi_block_kernels_select(char scalar, const char *isa) {

@@ -27,8 +27,8 @@ typedef struct tristar_forecast {
   size_t factor_peak_bytes; /* Maximum additional bytes during tristar_factor, those of the factor included.
                                factor_peak_bytes includes trial solves if the scaling of the analysis calls
                                for them. It is an upper bound if the pivots make them unnecessary. */
-  size_t trial_peak_bytes;  /* Upper bound of the same if the pivots call for trial solves (tristar_stats.h),
-                               or for a single solve, which does not set tristar_factor_stats.judged. */
+  size_t trial_peak_bytes;  /* The same if the pivots call for an estimate of the condition, or for another
+                               analysis and factorization (tristar_stats.h). */
   size_t search_peak_bytes; /* The same if the values call for the search of PIVOTING_DELAYED and this delays
                                no column. Each delayed column adds to it. 0 without PIVOTING_DELAYED. Not in
                                peak_bytes. */

@@ -7,7 +7,6 @@
 
 #include "codelets/cpu/base/finite.h"
 #include "codelets/cpu/base/scalar.h"
-#include "codelets/cpu/rows/residuals.h"
 #include "runtime/base/sort.h"
 
 #if defined TSI_SCALAR_S || defined TSI_SCALAR_C
@@ -17,6 +16,15 @@
 #define TINY DBL_MIN
 #define WIDER_EPSILON LDBL_EPSILON
 #endif
+
+INLINE double magnitude(tsi_scalar x) {
+  return (double)tsi_abs(x);
+}
+
+/* Mirror image of a stored entry. */
+INLINE tsi_scalar mirrored(tristar_symmetry symmetry, tsi_scalar a) {
+  return symmetry == TRISTAR_SKEW_SYMMETRIC ? -a : symmetry == TRISTAR_HERMITIAN ? tsi_conj(a) : a;
+}
 
 /* Constants: line j gives r[j] (dot); entries stand for their mirror images, too. */
 INLINE void subtract_product(const tsi_sparse *a, const bool dot, const bool mirror, const bool conjugate,
@@ -123,10 +131,48 @@ static void bound(const tsi_sparse *a, tristar_op op, const void *x, double *y) 
   absolute_product(a, op, x, NULL, y);
 }
 
+/* r -= op(A) x and y += |op(A)| |x|. All but the arrays are constants. The sums have the order of
+ * subtract_product and add_absolute. */
+INLINE void subtract_and_bound(const tsi_sparse *a, const bool dot, const bool mirror, const bool conjugate,
+                               const tsi_scalar *x, tsi_scalar *restrict r, double *restrict y) {
+  const tsi_scalar *values = a->values;
+  for (tsi_index j = 0; j < a->n; j++) {
+    tsi_scalar sum = 0;
+    double total = 0;
+    for (tsi_count p = a->ptr[j]; p < a->ptr[j + 1]; p++) {
+      const tsi_index i = a->index[p];
+      const double absolute = magnitude(values[p]);
+      const bool image = mirror && i != j;
+      tsi_scalar e = values[p], m = mirror ? mirrored(a->symmetry, e) : e;
+      if (conjugate) {
+        e = tsi_conj(e);
+        m = tsi_conj(m);
+      }
+      if (dot)
+        sum += e * x[i];
+      else
+        r[i] -= e * x[j];
+      if (dot || image) total += absolute * magnitude(x[i]);
+      if (!dot || image) y[i] += absolute * magnitude(x[j]);
+      if (image && dot) r[i] -= m * x[j];
+      if (image && !dot) sum += m * x[i];
+    }
+    if (dot || mirror) r[j] -= sum;
+    if (dot || mirror) y[j] += total;
+  }
+}
+
 static void residual_and_bound(const tsi_sparse *a, tristar_op op, const void *b, const void *x, void *r,
                                double *y) {
+  const bool conjugate = TSI_COMPLEX && op == TRISTAR_C, dot = a->by_rows == (op == TRISTAR_N);
   memcpy(r, b, (size_t)a->n * sizeof(tsi_scalar));
-  residuals_and_bounds(a, op, 1, x, NULL, r, y);
+  memset(y, 0, (size_t)a->n * sizeof *y);
+  if (a->symmetry != TRISTAR_GENERAL)
+    subtract_and_bound(a, dot, true, conjugate, x, r, y);
+  else if (dot)
+    subtract_and_bound(a, true, false, conjugate, x, r, y);
+  else
+    subtract_and_bound(a, false, false, conjugate, x, r, y);
 }
 
 /* Sums over the entries of a row of op(A). */

@@ -327,10 +327,11 @@ static tristar_status estimate_equilibrated(scaled_inverse *inverse, double *sum
   return TRISTAR_OK;
 }
 
-/* *sum: 6 n: 2 n of scratch, the scalings of *inverse, and space for other scalings. */
-static tristar_status begin_condition(scaled_inverse *inverse, double **sum) {
+/* *sum: 2 n of scratch and the scalings of *inverse; others: also space for other scalings, 2 n. */
+static tristar_status begin_condition(scaled_inverse *inverse, bool others, double **sum) {
   const tsi_system *system = inverse->system;
-  TSI_TRY(tsi_team_agree(system->team, TSI_ALLOC(system->env, *sum, 6 * (tsi_count)system->n)));
+  TSI_TRY(
+      tsi_team_agree(system->team, TSI_ALLOC(system->env, *sum, (others ? 6 : 4) * (tsi_count)system->n)));
   inverse->row = *sum + 2 * (size_t)system->n;
   inverse->column = inverse->row + system->n;
   TSI_TRY(choose_scaling(inverse, *sum));
@@ -363,35 +364,29 @@ static void make_probe(const scaled_inverse *inverse, int which, double *real, c
   if (inverse->reduce[0] != 1) system->kernels->multiply(n, b, inverse->reduce[0]);
 }
 
-/* *regular: solves with `at_once` probes at a time prove B regular (tsi_condition_of_factors); false if they
- * are not finite. *error: see tsi_condition_of_factors. sum: n of scratch. */
-static tristar_status probe(const scaled_inverse *inverse, tsi_index at_once, double *sum, bool *regular,
-                            double *error) {
+/* *regular: solves of probes prove B regular (tsi_condition_of_factors); false if they are not finite.
+ * *error: see tsi_condition_of_factors. sum: n of scratch. */
+static tristar_status probe(const scaled_inverse *inverse, double *sum, bool *regular, double *error) {
   const tsi_system *system = inverse->system;
   const tsi_sparse_kernels *kernels = system->kernels;
   const tsi_index n = system->n;
   const size_t column = (size_t)n * kernels->scalar_bytes;
   TSI_OWNED char *b = NULL;
   double norm = 0, left = 0, size = 0;
-  TSI_TRY(tsi_team_agree(system->team, TSI_ALLOC_SIZED(system->env, b, 2 * (size_t)at_once + 1, column)));
-  char *x = b + (size_t)at_once * column, *r = x + (size_t)at_once * column;
+  TSI_TRY(tsi_team_agree(system->team, TSI_ALLOC_SIZED(system->env, b, 3, column)));
+  char *x = b + column, *r = x + column;
   TSI_TRY(find_sums(system, TRISTAR_N, inverse->row, inverse->column, sum));
   for (tsi_index i = 0; i < n; i++) norm = tsi_larger(norm, fabs(sum[i]));
   for (int k = 0; k < PROBES; k++) {
-    const size_t c = (size_t)(k % at_once);
-    if (c == 0) {
-      for (tsi_index other = 0; other < at_once; other++)
-        make_probe(inverse, k + other, sum, b + (size_t)other * column);
-      memcpy(x, b, (size_t)at_once * column);
-      TSI_TRY(inverse->solve(inverse->arg, false, at_once, x));
-    }
-    TSI_TRY(tsi_system_residual(system, TRISTAR_N, b + c * column, x + c * column, r));
+    make_probe(inverse, k, sum, b);
+    memcpy(x, b, column);
+    TSI_TRY(inverse->solve(inverse->arg, false, 1, x));
+    TSI_TRY(tsi_system_residual(system, TRISTAR_N, b, x, r));
     kernels->scale(n, r, inverse->row, false);
-    kernels->scale(n, x + c * column, inverse->column, true);
-    if (kernels->first_not_finite(n, r) < n || kernels->first_not_finite(n, x + c * column) < n)
-      left = INFINITY;
+    kernels->scale(n, x, inverse->column, true);
+    if (kernels->first_not_finite(n, r) < n || kernels->first_not_finite(n, x) < n) left = INFINITY;
     left = tsi_larger(left, kernels->largest_size(n, r));
-    size = tsi_larger(size, kernels->largest_size(n, x + c * column));
+    size = tsi_larger(size, kernels->largest_size(n, x));
   }
   norm = tsi_team_largest(system->team, norm);
   left = tsi_team_largest(system->team, left);
@@ -412,8 +407,8 @@ tristar_status tsi_condition_of_factors(const tsi_system *system, double *recipr
   *reciprocal = 1;
   *regular = true;
   if (system->team->n == 0) return TRISTAR_OK;
-  TSI_TRY(begin_condition(&inverse, &sum));
-  TSI_TRY(probe(&inverse, PROBES, sum, regular, &error));
+  TSI_TRY(begin_condition(&inverse, false, &sum));
+  TSI_TRY(probe(&inverse, sum, regular, &error));
   if (!*regular) return TRISTAR_OK;
   TSI_TRY(estimate(&inverse, sum, &norm, reciprocal));
   if (*reciprocal > sqrt(epsilon)) return TRISTAR_OK;
@@ -468,7 +463,7 @@ static tristar_status estimate_by_solutions(scaled_inverse *inverse, tsi_multipl
                          TSI_ALLOC_SIZED(system->env, x, system->n, system->kernels->scalar_bytes)));
   TSI_TRY(scale_by_solutions(inverse, sum, x, &finite));
   if (!finite) return TRISTAR_OK;
-  TSI_TRY(probe(inverse, 1, sum, &regular, &error));
+  TSI_TRY(probe(inverse, sum, &regular, &error));
   if (!regular) return TRISTAR_OK;
   TSI_TRY(estimate(inverse, sum, &norm, &other));
   if (other > *reciprocal && (system->perturbed || other < sqrt(system->kernels->epsilon)))
@@ -487,7 +482,7 @@ tristar_status tsi_condition(const tsi_system *system, tsi_multiply_columns solv
   *reciprocal = 1;
   *distance = INFINITY;
   if (system->team->n == 0) return TRISTAR_OK;
-  TSI_TRY(begin_condition(&inverse, &sum));
+  TSI_TRY(begin_condition(&inverse, true, &sum));
   TSI_TRY(estimate(&inverse, sum, &norm, reciprocal));
   if (*reciprocal < sqrt(system->kernels->epsilon))
     TSI_TRY(estimate_equilibrated(&inverse, sum, &norm, reciprocal));

@@ -6,6 +6,7 @@
 #include "runtime/iterate/refine/hessenberg.h"
 
 #define REDUCTION 1e-12 /* largest reduction of the residual's norm that one correction can achieve */
+#define GROWTH 4        /* iterations whose vectors are allocated together */
 
 typedef struct fgmres {
   const tsi_system *system;
@@ -13,28 +14,39 @@ typedef struct fgmres {
   tsi_index n;
   tristar_op op;
   const double *row_scale;
-  double size; /* a power of two by which r and all vectors are divided, so that no square leaves the range of
-                  numbers */
-  int m;       /* largest number of iterations */
-  size_t column;        /* bytes of a vector */
-  char *v, *z;          /* m + 1 and m vectors */
-  char *zero;           /* a vector of zeros, for residuals -A x */
-  char *unscaled;       /* a vector of V as a right-hand side */
+  double size;    /* a power of two by which r and all vectors are divided, so that no square leaves the range
+                     of numbers */
+  int m;          /* largest number of iterations */
+  size_t column;  /* bytes of a vector */
+  char **vectors; /* arrays for GROWTH iterations each: a vector of V, a vector of Z, and so on */
+  char *zero;     /* a vector of zeros, for residuals -A x */
+  char *unscaled; /* a vector of V as a right-hand side */
   tsi_hessenberg small; /* the least-squares problem */
 } fgmres;
 
+static char *basis(const fgmres *s, int i) {
+  return s->vectors[i / GROWTH] + (size_t)(2 * (i % GROWTH)) * s->column;
+}
+
+/* Makes vector i of V and of Z, after those before. Errors: MEMORY. */
+static tristar_status grow(fgmres *s, int i) {
+  const tsi_system *system = s->system;
+  const int left = s->m + 1 - i, more = left < GROWTH ? left : GROWTH;
+  if (i % GROWTH != 0) return TRISTAR_OK;
+  return tsi_team_agree(system->team,
+                        TSI_ALLOC_SIZED(system->env, s->vectors[i / GROWTH], 2 * more, s->column));
+}
+
 static tristar_status allocate(tsi_env *env, fgmres *s) {
-  const size_t m = (size_t)s->m;
-  TSI_TRY(TSI_ALLOC(env, s->v, (m + 1) * s->column));
-  TSI_TRY(TSI_ALLOC(env, s->z, m * s->column));
+  TSI_TRY(TSI_ALLOC_ZERO(env, s->vectors, (size_t)s->m / GROWTH + 1));
   TSI_TRY(TSI_ALLOC_ZERO(env, s->zero, s->column));
   TSI_TRY(TSI_ALLOC(env, s->unscaled, s->column));
   return tsi_hessenberg_begin(env, s->m, &s->small);
 }
 
 static void release(tsi_env *env, fgmres *s) {
-  TSI_FREE(env, s->v);
-  TSI_FREE(env, s->z);
+  for (int k = 0; s->vectors != NULL && k <= s->m / GROWTH; k++) TSI_FREE(env, s->vectors[k]);
+  TSI_FREE(env, s->vectors);
   TSI_FREE(env, s->zero);
   TSI_FREE(env, s->unscaled);
   tsi_hessenberg_finish(env, &s->small);
@@ -59,10 +71,10 @@ static void orthogonalize(const fgmres *s, int j, char *w) {
   for (int pass = 0; pass < 2; pass++)
     for (int i = 0; i <= j; i++) {
       double factor[2];
-      dot(s, s->v + (size_t)i * s->column, w, factor);
+      dot(s, basis(s, i), w, factor);
       h[i] += factor[0] + factor[1] * _Complex_I;
       const double minus[2] = {-factor[0], -factor[1]};
-      s->kernels->axpy(s->n, minus, s->v + (size_t)i * s->column, w);
+      s->kernels->axpy(s->n, minus, basis(s, i), w);
     }
 }
 
@@ -80,7 +92,7 @@ static void combine(fgmres *s, int k, void *d) {
   tsi_hessenberg_solve(&s->small, k);
   for (int i = k; i-- > 0;) {
     const double factor[2] = {creal(s->small.y[i]) * s->size, cimag(s->small.y[i]) * s->size};
-    s->kernels->axpy(s->n, factor, s->z + (size_t)i * s->column, d);
+    s->kernels->axpy(s->n, factor, basis(s, i) + s->column, d);
   }
 }
 
@@ -88,8 +100,9 @@ static void combine(fgmres *s, int k, void *d) {
 static tristar_status step(fgmres *s, int j, double *size) {
   const tsi_system *system = s->system;
   const tsi_index n = s->n;
-  char *z = s->z + (size_t)j * s->column, *w = s->v + (size_t)(j + 1) * s->column;
-  memcpy(s->unscaled, s->v + (size_t)j * s->column, s->column);
+  TSI_TRY(grow(s, j + 1));
+  char *v = basis(s, j), *z = v + s->column, *w = basis(s, j + 1);
+  memcpy(s->unscaled, v, s->column);
   s->kernels->scale(n, s->unscaled, s->row_scale, true);
   TSI_TRY(system->functions->solve(system->context, s->op, 1, s->unscaled, n, z, n));
   TSI_TRY(tsi_system_residual(system, s->op, s->zero, z, w));
@@ -126,7 +139,8 @@ tristar_status tsi_fgmres(const tsi_system *system, tristar_op op, void *r, void
   const double first = norm(&s, r);
   if (first > 0 && isfinite(first)) {
     s.kernels->multiply(s.n, r, 1 / first);
-    memcpy(s.v, r, s.column);
+    TSI_TRY_OUT(grow(&s, 0));
+    memcpy(basis(&s, 0), r, s.column);
     tsi_hessenberg_start(&s.small, first);
     while (j < max_iterations) {
       double size;

@@ -12,6 +12,8 @@
 #include "runtime/solve/plan.h"
 #include "runtime/solve/request.h"
 
+#define BLOCK_COLUMNS 8 /* columns of a block of null vectors */
+
 static tristar_status check(const tristar_analysis_t *an, const tristar_plan_options *options) {
   const tsi_env *env = &an->ts->env;
   TSI_TRY(tsi_plan_check_options(env, options));
@@ -27,11 +29,10 @@ static tristar_status check(const tristar_analysis_t *an, const tristar_plan_opt
 
 /* Predicted bytes and seconds of a plan and its solves. */
 typedef struct plan_forecast {
-  size_t plan;  /* the plan, with the workspace and the tasks of a solve */
-  size_t solve; /* further workspaces that a solve with options->nrhs columns needs at the same time */
-  size_t block; /* workspace of a block of null vectors, which the plan keeps */
-  size_t foreseen,
-      trials;     /* additional bytes of the trials that scalings require, and of the largest trials */
+  size_t plan;    /* the plan, with the workspace and the tasks of a solve */
+  size_t solve;   /* further workspaces that a solve with options->nrhs columns needs at the same time */
+  size_t block;   /* workspace of a block of null vectors, which the plan keeps */
+  size_t trials;  /* additional bytes of trial solves */
   double seconds; /* time of a solve with one column */
 } plan_forecast;
 
@@ -58,18 +59,16 @@ static tristar_status weigh_plan(tristar_factor_t *factor, const tristar_plan_op
   TSI_CLEANUP(tristar_plan_destroy) tristar_plan_t *plan = NULL;
   tsi_env *env = &factor->ts->env;
   const size_t before = atomic_load(&env->memory.current);
-  const tsi_index foreseen = tsi_judge_foreseen(factor->analysis);
-  size_t more = 0;
+  tsi_index columns;
   TSI_TRY(tsi_plan_cut(factor, options, NULL, &plan));
   const bool overlap = tsi_way_has_tasks(&plan->way) && options->nrhs > plan->block;
   forecast->plan = atomic_load(&env->memory.current) - before;
   TSI_TRY(weigh_replays(plan, overlap ? plan->followed : 1, tsi_workspace_stride(tsi_plan_columns(options)),
                         &forecast->solve));
-  if (foreseen > 0) TSI_TRY(weigh_replays(plan, 1, tsi_workspace_stride(foreseen), &forecast->foreseen));
-  TSI_TRY(weigh_replays(plan, 1, tsi_workspace_stride(TSI_TRIAL_COLUMNS), &more));
-  forecast->block = more; /* null vectors have as many columns */
-  forecast->trials = forecast->foreseen + more + tsi_judge_bytes(factor->analysis, TSI_TRIAL_COLUMNS);
-  forecast->foreseen += tsi_judge_bytes(factor->analysis, foreseen);
+  TSI_TRY(weigh_replays(plan, 1, tsi_workspace_stride(BLOCK_COLUMNS), &forecast->block));
+  const size_t vectors = tsi_judge_bytes(factor->analysis, &columns);
+  if (columns > 1) TSI_TRY(weigh_replays(plan, 1, tsi_workspace_stride(columns), &forecast->trials));
+  forecast->trials += vectors;
   forecast->seconds = plan->stats.predicted_seconds;
   return TRISTAR_OK;
 }
@@ -107,16 +106,17 @@ static tristar_status make(tristar_analysis_t *an, tristar_plan_options *options
   TSI_TRY(tsi_factor_forecast_make(an, &f));
   TSI_TRY(forecast_plan(an, options, &p));
   TSI_TRY(tsi_factor_weigh_search(an, &search));
-  const size_t trials = f.factor + p.plan + p.trials;
+  const size_t trials = f.factor + p.plan + p.trials,
+               condition = f.factor + p.plan + tsi_judge_condition_bytes(an);
   const size_t kept = p.block + tsi_kept_vectors_bytes(an->pattern->n, user_bytes(an));
   const size_t again =
       f.peak[TSI_FORECAST_ALL] + tsi_analysis_bytes(an); /* the other factor has its own analysis */
-  const size_t foreseen = tsi_judge_foreseen(an) > 0 ? f.factor + p.plan + p.foreseen : 0;
+  const size_t foreseen = tsi_judge_foresees(an) ? trials : 0;
   *forecast =
       (tristar_forecast){.analysis_bytes = tsi_analysis_bytes(an),
                          .factor_bytes = f.factor,
                          .factor_peak_bytes = larger(f.peak[TSI_FORECAST_ALL], foreseen),
-                         .trial_peak_bytes = larger(f.peak[TSI_FORECAST_ALL], trials),
+                         .trial_peak_bytes = larger(again, larger(trials, condition)),
                          .search_peak_bytes = search > 0 ? larger(f.factor + (size_t)search, again) : 0,
                          .least_peak_bytes = larger(f.peak[TSI_FORECAST_ALONE], foreseen),
                          .plan_bytes = p.plan,

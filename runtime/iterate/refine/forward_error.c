@@ -24,6 +24,12 @@ tristar_status tsi_forward_error_begin(const tsi_system *system, tristar_op op, 
   return tsi_system_count_terms(system, op, e->terms);
 }
 
+size_t tsi_forward_error_bytes(tsi_index n, size_t scalar_bytes) {
+  const size_t reals = 1 + 2 * 3 + 6, /* f, two residuals with their sums, scalings and sums */
+      vectors = 2 * (1 + 3) + 1 + 4;  /* two refinements, the copy, a search of null vectors */
+  return (size_t)n * (reals * sizeof(double) + vectors * scalar_bytes + sizeof(tsi_index));
+}
+
 void tsi_forward_error_finish(tsi_forward_error *e) {
   if (e->system == NULL) return;
   tsi_env *env = e->system->env;

@@ -57,4 +57,6 @@ TRISTAR_CHECKED tristar_status tsi_forward_error_estimate(tsi_forward_error *e,
 TRISTAR_CHECKED tristar_status tsi_forward_error_condition(tsi_forward_error *e,
                                                            const tristar_refine_result *result,
                                                            double *reciprocal);
+/* Bytes of an estimate of the condition, without workspaces of solves. */
+size_t tsi_forward_error_bytes(tsi_index n, size_t scalar_bytes);
 void tsi_forward_error_finish(tsi_forward_error *e);

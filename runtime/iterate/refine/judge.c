@@ -5,7 +5,6 @@
 #include <stdio.h>
 
 #include "codelets/cpu/front.h"
-#include "codelets/cpu/rows/errors.h"
 #include "runtime/factor/scaling.h"
 #include "runtime/iterate/refine/condition.h"
 #include "runtime/iterate/refine/forward_error.h"
@@ -24,6 +23,8 @@
 #define MISSED_UNEVEN 0.1 /* for uneven units */
 #define FEW_ROWS 100      /* for fewer rows FEW_TRIALS may miss too many errors */
 #define FEW_TRIALS 2
+#define TRIAL_COLUMNS 8 /* largest number of trials that are solved together */
+#define SMALL_SHARE 32  /* the vectors of trials have at most a 32nd of the entries of L */
 
 static double epsilon_of(const tristar_factor_t *factor) {
   return tsi_sparse_kernels_select(factor->analysis->factor_scalar)->epsilon;
@@ -204,32 +205,29 @@ typedef enum trial {
   TRIAL_LAST = TRIAL_UNITS + 2  /* the same for two further x, with half of their entries zero */
 } trial;
 
-_Static_assert(TRIAL_LAST - TRIAL_ONES + 1 == TSI_TRIAL_COLUMNS, "the largest trial");
-
 /* Data that all trials share. */
 typedef struct trials {
   const tsi_system *system;
-  char scalar;                  /* the user's type */
   bool strict;                  /* as tsi_system.strict */
   bool full;                    /* no entry of x is zero, because a rounded copy loses the rows of zeros */
-  double *row_sum[2];           /* for A and A^T, as in tsi_residual; NULL: not computed yet */
+  tsi_residual residual;        /* for the op of the last trials; system NULL: there were none */
+  tsi_index at_once;            /* number of trials that are solved together */
   double known, known_weakness; /* known_loss; the same if weak pivots were its cause, otherwise 0 */
 } trials;
 
+/* Frees the memory. Further trials are possible. */
 static void finish_trials(trials *t) {
-  for (int k = 0; k < 2; k++) TSI_FREE(t->system->env, t->row_sum[k]);
+  tsi_residual_finish(&t->residual);
+  t->residual = (tsi_residual){.system = NULL};
 }
 
-static tristar_status need_row_sum(trials *t, tristar_op op, const double **sum) {
-  const tsi_system *system = t->system;
-  double **own = &t->row_sum[op == TRISTAR_N ? 0 : 1];
-  const double *g = tsi_system_column_weight(system, op);
-  *sum = *own;
-  if (*sum != NULL) return TRISTAR_OK;
-  TSI_TRY(tsi_team_agree(system->team, TSI_ALLOC(system->env, *own, 2 * (tsi_count)system->n)));
-  TSI_TRY(tsi_system_weigh(system, op, g, *own));
-  if (g != NULL) TSI_TRY(tsi_system_weigh(system, op, NULL, *own + system->n));
-  *sum = *own;
+static tristar_status need_residual(trials *t, tristar_op op) {
+  if (t->residual.system == NULL || t->residual.op != op) {
+    finish_trials(t);
+    TSI_TRY(tsi_residual_begin(t->system, op, &t->residual));
+    TSI_TRY(tsi_residual_need_sums(&t->residual));
+  }
+  t->residual.strict = t->strict;
   return TRISTAR_OK;
 }
 
@@ -245,15 +243,13 @@ static double trial_entry(const trials *t, trial which, double scatter, double u
 static tristar_status make_trial(trials *t, tristar_op op, trial which, char *b, char *x) {
   const tsi_system *system = t->system;
   const tsi_sparse_kernels *kernels = system->kernels;
-  const double *g = tsi_system_column_weight(system, op), *large;
-  TSI_OWNED double *real = NULL;
-  TSI_OWNED char *zero = NULL;
+  const double *g = tsi_system_column_weight(system, op);
+  double *real = t->residual.bound; /* both are free until x is there */
+  char *zero = t->residual.vector;
   if (which == TRIAL_LARGE) {
-    TSI_TRY(need_row_sum(t, op, &large));
-    kernels->fill(system->n, large, b);
+    kernels->fill(system->n, t->residual.row_sum, b);
     return TRISTAR_OK;
   }
-  TSI_TRY(tsi_team_agree(system->team, TSI_ALLOC(system->env, real, system->n)));
   const bool of_b = which >= TRIAL_ONES && which < TRIAL_UNITS;
   for (tsi_index i = 0; i < system->n; i++) {
     const double unit = g != NULL && which == TRIAL_MODERATE ? g[i] : 1;
@@ -264,66 +260,61 @@ static tristar_status make_trial(trials *t, tristar_op op, trial which, char *b,
     return TRISTAR_OK;
   }
   kernels->fill(system->n, real, x);
-  TSI_TRY(tsi_team_agree(system->team, TSI_ALLOC_SIZED(system->env, zero, system->n, kernels->scalar_bytes)));
   memset(zero, 0, (size_t)system->n * kernels->scalar_bytes);
   return tsi_system_residual(system, op, zero, x, b);
 }
 
-/* *error: raised to the errors of the x of these trials. For one process. */
-static tristar_status measure_errors(trials *t, tristar_op op, int64_t count, const char *b, const char *x,
-                                     double *error) {
-  const tsi_system *system = t->system;
-  const size_t n = (size_t)system->n, column = n * system->kernels->scalar_bytes;
-  const tsi_error_kernels *kernels = tsi_error_kernels_select(t->scalar, NULL);
-  const double *row_sum;
-  TSI_OWNED char *work = NULL;
-  TSI_TRY(need_row_sum(t, op, &row_sum));
-  TSI_TRY(TSI_ALLOC_SIZED(system->env, work, 2 * TSI_ERRORS_AT_ONCE * n,
-                          system->kernels->scalar_bytes + sizeof(double)));
-  for (int64_t k = 0; k < count; k += TSI_ERRORS_AT_ONCE) {
-    const int64_t some = count - k < TSI_ERRORS_AT_ONCE ? count - k : TSI_ERRORS_AT_ONCE;
-    const double found = kernels->backward_errors(
-        &system->a, op, (tsi_index)some, b + (size_t)k * column, x + (size_t)k * column,
-        tsi_system_column_weight(system, op), row_sum, t->strict ? 0 : system->team->n, work);
-    *error = fmax(*error, found);
-  }
-  return TRISTAR_OK;
+/* Number of trials that are solved together. It is the same on one process and on many, since the rounding
+ * errors depend on it. The vectors take little memory compared with the factor, so that a forecast is right
+ * with and without trials. */
+static tsi_index columns_of(const tristar_analysis_t *an) {
+  const double factor = (double)an->stats.stored_lower / SMALL_SHARE, vectors = 3 * (double)an->stats.n;
+  return factor >= TRIAL_COLUMNS * vectors ? TRIAL_COLUMNS
+         : factor >= vectors               ? (tsi_index)(factor / vectors)
+                                           : 1;
 }
 
-static tristar_status solve_trials(trials *t, tristar_op op, int64_t count, const char *b, char *x,
-                                   double *error) {
-  const tsi_system *system = t->system;
-  const int64_t n = system->n;
-  if (system->wide || system->functions->take != NULL) {
-    const tristar_refine_options options = {.max_steps = 0};
-    tristar_refine_result result = {.backward_error = 0};
-    tsi_system judged = *system;
-    const size_t column = (size_t)n * system->kernels->scalar_bytes;
-    judged.strict = t->strict;
-    const tristar_status status =
-        tsi_solve_refined(&judged, op, count, b, column, x, column, &options, &result);
-    *error = result.backward_error;
-    return status;
-  }
-  TSI_TRY(system->functions->solve(system->context, op, count, b, n, x, n));
-  return measure_errors(t, op, count, b, x, error);
+static trials begin_trials(const tsi_system *system, const tristar_factor_t *factor) {
+  return (trials){.system = system, .strict = system->strict, .at_once = columns_of(factor->analysis)};
 }
 
-/* Solves the trials from `first` to `last` together, without refinement. *error: raised to the largest of
- * their errors; infinite if x is beyond the range of numbers. */
+/* x = op(A)^-1 b for `count` columns, without refinement. */
+static tristar_status solve_trials(const trials *t, tristar_op op, size_t count, const void *b, void *x) {
+  const tsi_system *system = t->system;
+  const tsi_index n = system->n;
+  if (!system->wide) return system->functions->solve(system->context, op, (int64_t)count, b, n, x, n);
+  TSI_CLEANUP(tsi_refinement_finish) tsi_refinement r = {0};
+  tsi_refinement_begin_solves(system, op, &r);
+  memcpy(x, b, count * (size_t)n * system->kernels->scalar_bytes);
+  return tsi_solve_in_range(&r, (int64_t)count, x, x);
+}
+
+/* Solves the trials from `first` to `last` without refinement. *error: raised to the largest of their errors;
+ * infinite if x is beyond the range of numbers. */
 static tristar_status try_solve(trials *t, tristar_op op, trial first, trial last, double *error) {
   const tsi_system *system = t->system;
-  const size_t column = (size_t)system->n * system->kernels->scalar_bytes, count = (size_t)(last - first + 1);
-  double found = 0;
+  const size_t column = (size_t)system->n * system->kernels->scalar_bytes, most = (size_t)t->at_once;
+  size_t left = (size_t)(last - first + 1);
   TSI_OWNED char *b = NULL;
-  TSI_TRY(tsi_team_agree(system->team, TSI_ALLOC_SIZED(system->env, b, 2 * count, column)));
-  char *x = b + count * column;
-  for (size_t k = 0; k < count; k++)
-    TSI_TRY(make_trial(t, op, first + (trial)k, b + k * column, x + k * column));
-  const tristar_status status = solve_trials(t, op, (int64_t)count, b, x, &found);
-  if (status == TRISTAR_ERR_NOT_FINITE) found = INFINITY;
-  *error = tsi_larger(*error, found);
-  return status == TRISTAR_ERR_NOT_FINITE ? TRISTAR_OK : status;
+  TSI_TRY(need_residual(t, op));
+  TSI_TRY(
+      tsi_team_agree(system->team, TSI_ALLOC_SIZED(system->env, b, 2 * (left < most ? left : most), column)));
+  for (size_t some; left > 0; left -= some, first += (trial)some) {
+    some = left < most ? left : most;
+    char *x = b + some * column;
+    for (size_t k = 0; k < some; k++)
+      TSI_TRY(make_trial(t, op, first + (trial)k, b + k * column, x + k * column));
+    const tristar_status status = solve_trials(t, op, some, b, x);
+    if (status == TRISTAR_ERR_NOT_FINITE) *error = INFINITY;
+    if (status == TRISTAR_ERR_NOT_FINITE) continue;
+    TSI_TRY(status);
+    for (size_t k = 0; k < some; k++) {
+      double found;
+      TSI_TRY(tsi_residual_find(&t->residual, b + k * column, x + k * column, &found));
+      *error = isfinite(found) ? tsi_larger(*error, found) : INFINITY;
+    }
+  }
+  return TRISTAR_OK;
 }
 
 static bool are_alike(tsi_index n, const double *one, const double *other) {
@@ -362,43 +353,44 @@ static tristar_status try_until_lost(trials *t, const tristar_factor_t *factor, 
   return TRISTAR_OK;
 }
 
-size_t tsi_judge_bytes(const tristar_analysis_t *an, tsi_index columns) {
-  const size_t n = (size_t)an->pattern->n,
-               scalar = tsi_sparse_kernels_select(an->pattern->scalar)->scalar_bytes;
-  const size_t vectors = 2 * (size_t)columns * scalar,           /* try_solve */
-      sums = (tsi_analysis_is_lu(an) ? 4 : 2) * sizeof(double),  /* need_row_sum */
-      work = 2 * TSI_ERRORS_AT_ONCE * (scalar + sizeof(double)); /* measure_errors */
-  return n * (vectors + sums + work);
+size_t tsi_judge_bytes(const tristar_analysis_t *an, tsi_index *columns) {
+  const size_t scalar = tsi_sparse_kernels_select(an->pattern->scalar)->scalar_bytes;
+  *columns = columns_of(an);
+  const size_t vectors = (2 * (size_t)*columns + 1) * scalar, /* b, x, the residual */
+      sums = 3 * sizeof(double);                              /* row sums, the bound */
+  return (size_t)an->pattern->n * (vectors + sums);
 }
 
-tsi_index tsi_judge_foreseen(const tristar_analysis_t *an) {
-  const tsi_index n = an->pattern->n;
-  const int spread = tsi_scaling_spread_of(n, an->row_scale, an->col_scale);
-  if (spread > TSI_FAR_UNITS) return TRIAL_MODERATE + 1;
-  if (!are_uneven(an, spread) || are_apart(an, spread)) return 0;
-  return n <= FEW_ROWS ? TSI_TRIAL_COLUMNS : FEW_TRIALS;
+size_t tsi_judge_condition_bytes(const tristar_analysis_t *an) {
+  const size_t scalar = tsi_sparse_kernels_select(an->pattern->scalar)->scalar_bytes;
+  return tsi_forward_error_bytes(an->pattern->n, scalar);
+}
+
+bool tsi_judge_foresees(const tristar_analysis_t *an) {
+  const int spread = tsi_scaling_spread_of(an->pattern->n, an->row_scale, an->col_scale);
+  return spread > TSI_FAR_UNITS || (are_uneven(an, spread) && !are_apart(an, spread));
 }
 
 tristar_status tsi_judge_solves(const tsi_system *system, const tristar_factor_t *factor, double *error) {
   TSI_CLEANUP(finish_trials)
-  trials t = {.system = system, .scalar = factor->analysis->pattern->scalar, .strict = system->strict};
+  trials t = begin_trials(system, factor);
   return try_solves(&t, factor, TRIAL_LARGE, TRIAL_UNITS, error);
 }
 
 tristar_status tsi_judge_rounded(const tsi_system *system, const tristar_factor_t *factor, double epsilon,
                                  double *error) {
   TSI_CLEANUP(finish_trials)
-  trials t = {
-      .system = system, .scalar = factor->analysis->pattern->scalar, .strict = system->strict, .full = true};
+  trials t = begin_trials(system, factor);
+  t.full = true;
   *error = 0;
   TSI_TRY(try_solves(&t, factor, TRIAL_LARGE, TRIAL_LAST, error));
   *error /= pow(epsilon, MISSED);
   return TRISTAR_OK;
 }
 
-tristar_status tsi_judge_one(const tsi_system *system, const tristar_factor_t *factor, double *error) {
+tristar_status tsi_judge_one(const tsi_system *system, double *error) {
   TSI_CLEANUP(finish_trials)
-  trials t = {.system = system, .scalar = factor->analysis->pattern->scalar, .strict = system->strict};
+  trials t = {.system = system, .strict = system->strict, .at_once = 1};
   return try_solve(&t, TRISTAR_N, TRIAL_SOME, TRIAL_SOME, error);
 }
 
@@ -493,9 +485,10 @@ static tristar_status measure_well(const tsi_system *system, tristar_factor_t *f
 
 tristar_status tsi_judge_measure(const tsi_system *system, tristar_factor_t *factor) {
   TSI_CLEANUP(finish_trials)
-  trials t = {.system = system, .scalar = factor->analysis->pattern->scalar, .strict = system->strict};
+  trials t = begin_trials(system, factor);
   TSI_TRY(try_solves(&t, factor, TRIAL_LARGE, TRIAL_MODERATE, &factor->stats.solve_error));
   factor->stats.judged = 1;
+  finish_trials(&t);
   return measure_well(system, factor);
 }
 
@@ -605,7 +598,7 @@ static tristar_status judge_weakness(trials *t, tristar_factor_t *factor, int sp
 tristar_status tsi_judge_small_rows(const tsi_system *system, tristar_factor_t *factor) {
   const int spread = tsi_scaling_spread(factor);
   TSI_CLEANUP(finish_trials)
-  trials t = {.system = system, .scalar = factor->analysis->pattern->scalar, .strict = system->strict};
+  trials t = begin_trials(system, factor);
   TSI_TRY(judge_units(&t, factor, spread));
   return tsi_factor_loses_digits(factor) ? TRISTAR_OK : judge_weakness(&t, factor, spread, 0);
 }
@@ -615,7 +608,7 @@ tristar_status tsi_judge(const tsi_system *system, tristar_factor_t *factor, boo
   const int spread = tsi_scaling_spread(factor);
   first_look l;
   TSI_CLEANUP(finish_trials)
-  trials t = {.system = system, .scalar = factor->analysis->pattern->scalar, .strict = system->strict};
+  trials t = begin_trials(system, factor);
   TSI_TRY(look(system, factor, spread, &l));
   if (l.sound && l.size > 0 && take_known_loss(factor, spread)) return TRISTAR_OK;
   t.known = known_loss(factor);
@@ -629,6 +622,7 @@ tristar_status tsi_judge(const tsi_system *system, tristar_factor_t *factor, boo
   if (factor->analysis->options.growth == TRISTAR_GROWTH_MATCH && !last)
     TSI_TRY(judge_growth(system, factor, last)); /* the condition may be a property of the factors alone */
   if (!l.sound) {
+    finish_trials(&t);
     TSI_TRY(measure_well(system, factor));
     TSI_TRY(judge_condition(system, factor));
   }
@@ -636,6 +630,7 @@ tristar_status tsi_judge(const tsi_system *system, tristar_factor_t *factor, boo
   if (stats->perturbed_pivots == 0) TSI_TRY(judge_units(&t, factor, spread));
   if (!tsi_factor_loses_digits(factor)) TSI_TRY(judge_weakness(&t, factor, spread, l.size));
   if (!tsi_judge_suspects(factor) && may_inherit_errors(factor)) {
+    finish_trials(&t);
     TSI_TRY(measure_well(system, factor));
     TSI_TRY(judge_condition(system, factor));
   }
@@ -652,8 +647,8 @@ tristar_status tsi_judge(const tsi_system *system, tristar_factor_t *factor, boo
 tristar_status tsi_judge_import(const tsi_system *system, tristar_factor_t *factor) {
   tristar_factor_stats *stats = &factor->stats;
   TSI_CLEANUP(finish_trials)
-  trials t = {
-      .system = system, .scalar = factor->analysis->pattern->scalar, .strict = factor->row_weight != NULL};
+  trials t = begin_trials(system, factor);
+  t.strict = factor->row_weight != NULL;
   stats->judged = 1;
   stats->solve_error = 0;
   for (trial which = TRIAL_ONES; which <= TRIAL_LAST; which++) {

@@ -22,12 +22,13 @@ bool tsi_judge_is_needed(const tristar_factor_t *factor);
  * quiet: another process writes to the log. */
 bool tsi_judge_is_due(tristar_factor_t *factor, bool quiet);
 
-/* Largest number of columns of a trial. */
-enum { TSI_TRIAL_COLUMNS = 8 };
-/* Bytes of the vectors of trials with this number of columns, without the workspace of the plan. */
-size_t tsi_judge_bytes(const tristar_analysis_t *analysis, tsi_index columns);
-/* Number of columns of the trials that the scalings of the matching require; 0: none. */
-tsi_index tsi_judge_foreseen(const tristar_analysis_t *analysis);
+/* Bytes of the vectors of trials, without the workspace of the plan. *columns: number of trials that are
+ * solved together. */
+size_t tsi_judge_bytes(const tristar_analysis_t *analysis, tsi_index *columns);
+/* Bytes of the vectors of an estimate of the condition, whose solves have one column. */
+size_t tsi_judge_condition_bytes(const tristar_analysis_t *analysis);
+/* Do the scalings of the matching require trials? */
+bool tsi_judge_foresees(const tristar_analysis_t *analysis);
 
 /* Can the matrix be singular, or can pivots consist only of errors of earlier pivots? */
 bool tsi_judge_suspects(const tristar_factor_t *factor);
@@ -72,8 +73,7 @@ TRISTAR_CHECKED tristar_status tsi_judge_measure(const tsi_system *system, trist
 TRISTAR_CHECKED tristar_status tsi_judge_renewed(tristar_factor_t *factor, tristar_status status);
 
 /* *error: like tsi_judge_solves, for one right-hand side without a pattern, with A. */
-TRISTAR_CHECKED tristar_status tsi_judge_one(const tsi_system *system, const tristar_factor_t *factor,
-                                             double *error);
+TRISTAR_CHECKED tristar_status tsi_judge_one(const tsi_system *system, double *error);
 
 /* tsi_judge_one with a plan that the factor stores. Errors: those of tristar_plan and tristar_solve. */
 TRISTAR_CHECKED tristar_status tsi_judge_try(tristar_factor_t *factor, double *error);

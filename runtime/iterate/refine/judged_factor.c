@@ -59,7 +59,7 @@ tristar_status tsi_judge_try(tristar_factor_t *factor, double *error) {
     atomic_fetch_sub(&factor->references, 1);
   }
   TSI_TRY(tsi_plan_system_create(factor->trial_plan, &s));
-  return tsi_judge_one(&s.system, factor, error);
+  return tsi_judge_one(&s.system, error);
 }
 
 static tristar_status factor_again(tsi_verdict *verdict, bool substitute) {

@@ -78,17 +78,21 @@ static tristar_status make_even(const tsi_system *system, tsi_refinement *r) {
   return tsi_equilibrate(system, r->scales, r->scales + n, sum);
 }
 
+void tsi_refinement_begin_solves(const tsi_system *system, tristar_op op, tsi_refinement *r) {
+  r->system = system;
+  r->kernels = system->kernels;
+  r->op = op;
+  r->range = system->range[op == TRISTAR_N ? 0 : 1];
+  r->margin = margin_of(system, op);
+}
+
 tristar_status tsi_refinement_begin(const tsi_system *system, tristar_op op, tsi_refinement *r) {
   tsi_env *env = system->env;
   const size_t column = (size_t)system->n * system->kernels->scalar_bytes;
-  r->system = system;
+  tsi_refinement_begin_solves(system, op, r);
   TSI_TRY(make_even(system, r));
   system = r->system;
-  r->kernels = system->kernels;
-  r->op = op;
   r->row_scale = tsi_system_row_scale(system, op);
-  r->range = system->range[op == TRISTAR_N ? 0 : 1];
-  r->margin = margin_of(system, op);
   r->spread = spread_of(system, r->row_scale);
   r->uneven = fmax(r->spread, spread_of(system, tsi_system_column_weight(system, op))) > far_units(system);
   TSI_TRY(tsi_residual_begin(system, op, &r->residual));
@@ -96,8 +100,6 @@ tristar_status tsi_refinement_begin(const tsi_system *system, tristar_op op, tsi
   if (status == TRISTAR_OK) status = TSI_ALLOC(env, r->best, column);
   if (status == TRISTAR_OK) status = TSI_ALLOC(env, r->trial, column);
   if (status == TRISTAR_OK && system->singular) status = TSI_ALLOC_ZERO(env, r->projection, 2);
-  if (status == TRISTAR_OK && system->wide) status = TSI_ALLOC(env, r->part, column);
-  if (status == TRISTAR_OK && system->wide) status = TSI_ALLOC(env, r->rest, column);
   return tsi_team_agree(system->team, status);
 }
 
@@ -111,8 +113,6 @@ void tsi_refinement_finish(tsi_refinement *r) {
   TSI_FREE(env, r->correction);
   TSI_FREE(env, r->best);
   TSI_FREE(env, r->trial);
-  TSI_FREE(env, r->part);
-  TSI_FREE(env, r->rest);
 }
 
 /* Spans of scaled entries of b, as powers of two: the limit of single numbers, and the span of a part if b
@@ -131,16 +131,19 @@ static tristar_status solve_in_parts(const tsi_refinement *r, void *b, void *x) 
   const tsi_system *system = r->system;
   const tsi_index n = system->n;
   const size_t bytes = (size_t)n * r->kernels->scalar_bytes;
-  memcpy(r->rest, b, bytes);
+  TSI_OWNED char *part = NULL;
+  TSI_TRY(tsi_team_agree(system->team, TSI_ALLOC_SIZED(system->env, part, 2, bytes)));
+  char *rest = part + bytes;
+  memcpy(rest, b, bytes);
   memset(x, 0, bytes);
-  for (double largest = tsi_scaled_size(r, r->rest, r->range); !(largest <= 0);
-       largest = tsi_scaled_size(r, r->rest, r->range)) {
+  for (double largest = tsi_scaled_size(r, rest, r->range); !(largest <= 0);
+       largest = tsi_scaled_size(r, rest, r->range)) {
     const int exponent = tsi_exponent_of(largest);
-    r->kernels->take_large(n, r->rest, r->range, fmin(largest, ldexp(1.0, exponent - SPAN)), r->part);
-    r->kernels->multiply(n, r->part, ldexp(1.0, -exponent));
-    TSI_TRY(system->functions->solve(system->context, r->op, 1, r->part, n, r->part, n));
-    r->kernels->multiply(n, r->part, ldexp(1.0, exponent));
-    r->kernels->add(n, x, r->part);
+    r->kernels->take_large(n, rest, r->range, fmin(largest, ldexp(1.0, exponent - SPAN)), part);
+    r->kernels->multiply(n, part, ldexp(1.0, -exponent));
+    TSI_TRY(system->functions->solve(system->context, r->op, 1, part, n, part, n));
+    r->kernels->multiply(n, part, ldexp(1.0, exponent));
+    r->kernels->add(n, x, part);
   }
   return TRISTAR_OK;
 }

@@ -37,12 +37,13 @@ typedef struct tsi_refinement {
   tsi_projection
       *projection; /* singular systems: with the factors, and direct; each begins when a column needs it */
   char *correction, *best, *trial;
-  char *part, *rest; /* n scalars each; only for single factors of double numbers */
 } tsi_refinement;
 
 /* *r must be zero. It must be finished, also after a failure. Errors: MEMORY, those of messages. */
 TRISTAR_CHECKED tristar_status tsi_refinement_begin(const tsi_system *system, tristar_op op,
                                                     tsi_refinement *r);
+/* Prepares *r, which must be zero, only for tsi_solve_in_range. */
+void tsi_refinement_begin_solves(const tsi_system *system, tristar_op op, tsi_refinement *r);
 void tsi_refinement_finish(tsi_refinement *r);
 
 /* Solves with the factors. For single factors each column of b is multiplied by a power of two, so that it

@@ -23,6 +23,10 @@ static tristar_status make_sums(const tsi_residual *r) {
   return TRISTAR_OK;
 }
 
+tristar_status tsi_residual_need_sums(const tsi_residual *r) {
+  return is_pending(r) ? make_sums(r) : TRISTAR_OK;
+}
+
 /* Computes the sums together with the first residual. */
 static tristar_status find_with_sums(const tsi_residual *r, const void *b, const void *x) {
   const tsi_system *system = r->system;
@@ -86,7 +90,7 @@ static tsi_sizes sizes_of(const tsi_residual *r, const void *x) {
 
 tristar_status tsi_residual_error(const tsi_residual *r, const void *b, const void *x, double *error) {
   const tsi_system *system = r->system;
-  if (is_pending(r)) TSI_TRY(make_sums(r));
+  TSI_TRY(tsi_residual_need_sums(r));
   const tsi_sizes sizes = sizes_of(r, x);
   *error = tsi_team_largest(
       system->team, system->kernels->backward_error(system->n, b, r->vector, r->bound, r->row_sum, &sizes));

@@ -302,7 +302,7 @@ tristar_status tsi_refine_singular(const tsi_refinement *r, const void *b, void 
 }
 
 size_t tsi_refine_singular_bytes(tsi_index n, size_t scalar_bytes) {
-  const size_t fgmres = 2 * (TSI_FGMRES_ITERATIONS + 1) + 1,
+  const size_t fgmres = 2 * (TSI_FGMRES_ITERATIONS + 1) + 2,
                vectors = 5 + 4 + 2 + 2, /* refinement, blocks, projection, copies of b and x */
       reals = 12;                       /* sizes, scalings, blocks */
   return (size_t)n * ((fgmres + vectors) * scalar_bytes + reals * sizeof(double));

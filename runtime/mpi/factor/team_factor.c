@@ -36,7 +36,7 @@ out:
 
 /* Fills the analysis to which the part refers. */
 static void fill_analysis(const tristar_distributed_t *d, tsi_team_factor *team_factor,
-                          tristar_method method) {
+                          const tsi_front_structure *whole) {
   const tsi_factor_kind *kind = &d->process->kind;
   struct tristar_analysis_s *an = &team_factor->analysis;
   team_factor->pattern =
@@ -47,7 +47,9 @@ static void fill_analysis(const tristar_distributed_t *d, tsi_team_factor *team_
   an->factor_scalar = kind->factor_scalar;
   an->symbolic = team_factor->fronts.tree->symbolic;
   an->panels = team_factor->fronts.tree->panels;
-  an->stats.method = method;
+  an->stats.method = whole->method;
+  an->stats.n = whole->symbolic->n;
+  an->stats.stored_lower = whole->symbolic->nnz_stored;
 }
 
 /* Collective. Finds the user's rows and columns of the columns of the part. mine: an earlier failure of this
@@ -175,7 +177,7 @@ static tristar_status create_team_factor(tristar_distributed_t *d, const tsi_kno
     TSI_FREE(env, team_factor->owner);
     TSI_FREE(env, team_factor->teams);
   }
-  fill_analysis(d, team_factor, method);
+  fill_analysis(d, team_factor, &fronts);
   TSI_TRY(place_panels(d, team_factor));
   return fill_part(d, team_factor);
 }

@@ -123,6 +123,45 @@ static void check_units(tristar_t *ts, const char *name, int exponent) {
   free_system(&s);
 }
 
+/* Four full rows and columns, with pivots that grow to n: trials that no scaling foresees fit into the memory
+ * that the factorization and the analysis take anyway. */
+static void check_growth(tristar_t *ts) {
+  enum { N = 3000, FULL = N - 4 };
+  static int32_t ptr[N + 1], row[9 * N];
+  static double value[9 * N];
+  tristar_analysis_options options = DEFAULTS(tristar_analysis_options);
+  tristar_view view;
+  tristar_factor_stats stats;
+  int32_t p = 0;
+  for (int32_t j = 0; j < N; j++) {
+    ptr[j] = p;
+    for (int32_t i = 0; i < N; i++) {
+      if (i != j && i < FULL && j < FULL) continue;
+      row[p] = i;
+      value[p++] = i > j ? -1 : 1;
+    }
+  }
+  ptr[N] = p;
+  tristar_view_init(&view);
+  view.rows = view.cols = N;
+  view.ptr = ptr;
+  view.index = row;
+  view.values = value;
+  options.method = TRISTAR_METHOD_LU;
+  tristar_analysis_t *analysis = NEW_ANALYSIS(ts, &view, &options);
+  const tristar_forecast f = forecast_of(analysis, 1);
+  const size_t held = bytes_held(ts);
+  tristar_factor_t *factor = NEW_FACTOR(analysis, value);
+  CHECK_OK(tristar_factor_get_stats(factor, &stats));
+  CHECK_MSG(stats.judged && stats.growth > N / 2, "growth %g", stats.growth);
+  CHECK_MSG(10 * (held + stats.peak_bytes) <= 11 * (held + f.factor_peak_bytes) &&
+                stats.peak_bytes <= f.trial_peak_bytes,
+            "%zu bytes and %zu held, %zu forecast, with trials %zu", stats.peak_bytes, held,
+            f.factor_peak_bytes, f.trial_peak_bytes);
+  tristar_factor_destroy(&factor);
+  tristar_analysis_destroy(&analysis);
+}
+
 /* The diagonal of a symmetric matrix becomes minus the sum of the rest of its row: each row has the sum 0. */
 static void balance_rows(const tristar_view *view, double *values) {
   const int64_t *ptr = view->ptr;
@@ -423,6 +462,7 @@ int main(int argc, char **argv) {
   RUN_ONE_THREAD(check_units(ts, "gen:chain:3000", 16));
   RUN_ONE_THREAD(check_units(ts, "gen:circuit:2000", 16));
   RUN_ONE_THREAD(check_units(ts, "gen:chain:3000", 24));
+  RUN_ONE_THREAD(check_growth(ts));
   RUN_ONE_THREAD(check_all_singular());
   RUN_ONE_THREAD(check_analysis(ts));
   RUN_ONE_THREAD(check_arguments(ts));
