@@ -12,7 +12,7 @@
 #include "runtime/base/clock.h"
 #include "tests/mpi/oneside_traffic.h"
 
-#define SECONDS 1.0 /* deadlines that expire */
+#define SECONDS 0.2 /* deadlines that expire */
 
 typedef struct world {
   tsi_env env;
