@@ -448,3 +448,15 @@ INLINE vec fold(const reg_sum a[B]) {
   return v;
 }
 #endif
+
+/* ---- Few registers ------------------------------------------------------------------------------------- */
+
+/* With SSE2 alone, the set of x86 processors from before 2013, the sums of some kernels do not fit into the
+ * registers. There their loops stay loops: the code is a fifth as long. */
+#if defined __SSE2__ && !defined __AVX2__
+#define FEW_REGISTERS_ONLY 1
+#define UNROLL_IN_REGISTERS ROLLED
+#else
+#define FEW_REGISTERS_ONLY 0
+#define UNROLL_IN_REGISTERS UNROLL
+#endif

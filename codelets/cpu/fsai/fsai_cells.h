@@ -4,7 +4,7 @@
  * A cell has `vecs` times FOUR real parts and then, for complex numbers, as many imaginary parts; lane q
  * belongs to row q of the node. Rows of L that belong to a node of P are also cells. Sums over columns of L
  * read memory in ascending order, for up to FOUR results at a time. Functions that need constants for vecs
- * and the number of results are expanded for each pair (CHOOSE). */
+ * and the number of results are expanded for each pair (CHOOSE), except with SSE2 alone. */
 #pragma once
 
 #include "codelets/cpu/fsai/fsai_nodes.h"
@@ -20,8 +20,11 @@ typedef struct results {
   four v[FOUR][2][PARTS];
 } results;
 
-#define EACH_VEC(v) UNROLL for (int v = 0; v < vecs; v++)
-#define EACH_RESULT(c) UNROLL for (int c = 0; c < count; c++)
+#define EACH_VEC(v) UNROLL_IN_REGISTERS for (int v = 0; v < vecs; v++)
+#define EACH_RESULT(c) UNROLL_IN_REGISTERS for (int c = 0; c < count; c++)
+#if FEW_REGISTERS_ONLY
+#define CHOOSE(f, vecs, count, ...) f(vecs, count, __VA_ARGS__)
+#else
 #define CHOOSE_COUNT(f, vecs, count, ...)                                                                    \
   do {                                                                                                       \
     if ((count) == 1) f(vecs, 1, __VA_ARGS__);                                                               \
@@ -36,6 +39,7 @@ typedef struct results {
     else                                                                                                     \
       CHOOSE_COUNT(f, 2, count, __VA_ARGS__);                                                                \
   } while (0)
+#endif
 
 /* Number of vectors of a cell. */
 #define STEP(vecs) ((vecs)*PARTS)
@@ -134,7 +138,7 @@ INLINE tsi_breakdown_kind eliminate(const int vecs, const int count, const tsi_f
     }
     scale_result(vecs, &x, c, inverse[first + c]);
     store_result(vecs, &x, c, own);
-    UNROLL for (int d = c + 1; d < count; d++) subtract_entry(vecs, true, &x, d, own, below + d);
+    UNROLL_IN_REGISTERS for (int d = c + 1; d < count; d++) subtract_entry(vecs, true, &x, d, own, below + d);
   }
   return TSI_BREAKDOWN_NONE;
 }
@@ -152,7 +156,8 @@ INLINE void forward(const int vecs, const int count, const tsi_fsai_node_work *w
     const tsi_real *below = (const tsi_real *)(l + (first + c) * STEP(vecs)) + LANE(q);
     scale_result(vecs, &x, c, inverse[first + c]);
     store_result(vecs, &x, c, own);
-    UNROLL for (int d = c + 1; d < count; d++) subtract_entry(vecs, false, &x, d, own, below + d);
+    UNROLL_IN_REGISTERS for (int d = c + 1; d < count; d++)
+        subtract_entry(vecs, false, &x, d, own, below + d);
   }
 }
 
@@ -186,10 +191,10 @@ INLINE void backward(const int vecs, const int count, const tsi_fsai_node_work *
   const tsi_real *inverse = w->inverse;
   four *to = w->x;
   results x;
-  UNROLL for (int c = count - 1; c >= 0; c--) {
+  UNROLL_IN_REGISTERS for (int c = count - 1; c >= 0; c--) {
     four *own = to + (first + c) * STEP(vecs);
     load_result(vecs, &x, c, own);
-    UNROLL for (int d = count - 1; d > c; d--)
+    UNROLL_IN_REGISTERS for (int d = count - 1; d > c; d--)
         subtract_entry(vecs, true, &x, c, to + (first + d) * STEP(vecs),
                        (const tsi_real *)(l + (first + c) * STEP(vecs)) + LANE(q) + d);
     scale_result(vecs, &x, c, inverse[first + c]);

@@ -274,7 +274,7 @@ static void find_gradient(const node_run *t) {
 typedef double wide_four __attribute__((vector_size(FOUR * sizeof(double))));
 
 INLINE void add_squares(const int vecs, const four *x, wide_four *total) {
-  UNROLL for (int v = 0; v < STEP(vecs); v++) {
+  UNROLL_IN_REGISTERS for (int v = 0; v < STEP(vecs); v++) {
     const wide_four part = __builtin_convertvector(x[v], wide_four);
     *total += part * part;
   }
@@ -301,9 +301,9 @@ static double measure_node(const node_run *t, const void *cells, tsi_index first
 INLINE void weigh_cells(const int vecs, const int count, const four *x, const tsi_scalar *weight,
                         tsi_index stride, double *square) {
   wide_four total = {0};
-  UNROLL for (int r = 0; r < count; r++, weight += stride) {
+  UNROLL_IN_REGISTERS for (int r = 0; r < count; r++, weight += stride) {
     results y = {0};
-    UNROLL for (int c = 0; c <= r; c++)
+    UNROLL_IN_REGISTERS for (int c = 0; c <= r; c++)
         add_scaled(vecs, &y, 0, x + c * STEP(vecs), tsi_re(weight[c]), -tsi_im(weight[c]));
     add_squares(vecs, (const four *)y.v[0], &total);
   }

@@ -4,7 +4,13 @@
 #include "codelets/cpu/base/fetch.h"
 #include "codelets/cpu/base/vector.h"
 
-#define COLUMNS_MOST 4 /* maximum number of columns at a time: their sums must fit into registers */
+/* Maximum number of columns at a time, of which a group's values are loaded once. With SSE2 alone the sums of
+ * two columns of complex numbers would be in memory. */
+#if FEW_REGISTERS_ONLY && TSI_COMPLEX
+#define COLUMNS_MOST 1
+#else
+#define COLUMNS_MOST 4
+#endif
 
 /* ---- Lanes --------------------------------------------------------------------------------------------- */
 
@@ -129,13 +135,12 @@ INLINE void multiply_window(const bool narrow, const int columns, const tsi_slic
 INLINE void multiply_strips(const bool narrow, const tsi_sliced *a, tsi_index window, int64_t columns,
                             strip to) {
   while (columns > 0) {
-    const int now = columns >= 4 ? 4 : columns >= 2 ? 2 : 1;
-    if (now == 4)
-      multiply_window(narrow, 4, a, window, &to);
-    else if (now == 2)
-      multiply_window(narrow, 2, a, window, &to);
-    else
-      multiply_window(narrow, 1, a, window, &to);
+    const int now = columns < 2 || COLUMNS_MOST < 2 ? 1 : columns < 4 ? 2 : 4;
+    if (now == 1) multiply_window(narrow, 1, a, window, &to);
+#if COLUMNS_MOST > 1
+    if (now == 2) multiply_window(narrow, 2, a, window, &to);
+    if (now == 4) multiply_window(narrow, 4, a, window, &to);
+#endif
     columns -= now;
     to.x += now * to.ldx;
     to.y += now * to.ldy;

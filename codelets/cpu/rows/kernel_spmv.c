@@ -216,8 +216,8 @@ STREAM_ROWS(near_given, uint16_t, offset, NEAR, GIVEN, BY_LENGTH)
 STREAM_ROWS(plain_given, tsi_index, index, PLAIN, GIVEN, BY_LENGTH)
 STREAM_ROWS(ahead_given, tsi_index, index, AHEAD, GIVEN, BY_LENGTH)
 
-/* Rows by runs of the same length, with a separate loop for each frequent length: only one branch per run
- * depends on the matrix. */
+/* Rows by runs of the same length, with a separate loop for each frequent length (SHORT_RUNS): only one
+ * branch per run depends on the matrix. */
 #define RUN_CASE(length, AGAIN, COLUMN)                                                                      \
   for (tsi_index q = 0; q < run->rows; q++, k++) {                                                           \
     const ptrdiff_t r = row[k], around = r - base;                                                           \
@@ -229,6 +229,45 @@ STREAM_ROWS(ahead_given, tsi_index, index, AHEAD, GIVEN, BY_LENGTH)
     column += (length);                                                                                      \
   }                                                                                                          \
   break
+#if FEW_REGISTERS_ONLY
+#define SHORT_RUNS(COLUMN)
+#else
+#define SHORT_RUNS(COLUMN)                                                                                   \
+  case 0:                                                                                                    \
+    RUN_CASE(0, UNROLL, COLUMN);                                                                             \
+  case 1:                                                                                                    \
+    RUN_CASE(1, UNROLL, COLUMN);                                                                             \
+  case 2:                                                                                                    \
+    RUN_CASE(2, UNROLL, COLUMN);                                                                             \
+  case 3:                                                                                                    \
+    RUN_CASE(3, UNROLL, COLUMN);                                                                             \
+  case 4:                                                                                                    \
+    RUN_CASE(4, UNROLL, COLUMN);                                                                             \
+  case 5:                                                                                                    \
+    RUN_CASE(5, UNROLL, COLUMN);                                                                             \
+  case 6:                                                                                                    \
+    RUN_CASE(6, UNROLL, COLUMN);                                                                             \
+  case 7:                                                                                                    \
+    RUN_CASE(7, UNROLL, COLUMN);                                                                             \
+  case 8:                                                                                                    \
+    RUN_CASE(8, UNROLL, COLUMN);                                                                             \
+  case 9:                                                                                                    \
+    RUN_CASE(9, UNROLL, COLUMN);                                                                             \
+  case 10:                                                                                                   \
+    RUN_CASE(10, UNROLL, COLUMN);                                                                            \
+  case 11:                                                                                                   \
+    RUN_CASE(11, UNROLL, COLUMN);                                                                            \
+  case 12:                                                                                                   \
+    RUN_CASE(12, UNROLL, COLUMN);                                                                            \
+  case 13:                                                                                                   \
+    RUN_CASE(13, UNROLL, COLUMN);                                                                            \
+  case 14:                                                                                                   \
+    RUN_CASE(14, UNROLL, COLUMN);                                                                            \
+  case 15:                                                                                                   \
+    RUN_CASE(15, UNROLL, COLUMN);                                                                            \
+  case 16:                                                                                                   \
+    RUN_CASE(16, UNROLL, COLUMN);
+#endif
 #define STREAM_RUNS(name, type, columns, COLUMN)                                                             \
   static void runs_##name(const tsi_row_stream *s, tsi_index first, tsi_index end, const tsi_row_run *run,   \
                           const tsi_scalar *b, tsi_scalar *x) {                                              \
@@ -239,40 +278,7 @@ STREAM_ROWS(ahead_given, tsi_index, index, AHEAD, GIVEN, BY_LENGTH)
     for (tsi_index k = first; k < end; run++) {                                                              \
       const tsi_index length = run->entries;                                                                 \
       switch (length) {                                                                                      \
-      case 0:                                                                                                \
-        RUN_CASE(0, UNROLL, COLUMN);                                                                         \
-      case 1:                                                                                                \
-        RUN_CASE(1, UNROLL, COLUMN);                                                                         \
-      case 2:                                                                                                \
-        RUN_CASE(2, UNROLL, COLUMN);                                                                         \
-      case 3:                                                                                                \
-        RUN_CASE(3, UNROLL, COLUMN);                                                                         \
-      case 4:                                                                                                \
-        RUN_CASE(4, UNROLL, COLUMN);                                                                         \
-      case 5:                                                                                                \
-        RUN_CASE(5, UNROLL, COLUMN);                                                                         \
-      case 6:                                                                                                \
-        RUN_CASE(6, UNROLL, COLUMN);                                                                         \
-      case 7:                                                                                                \
-        RUN_CASE(7, UNROLL, COLUMN);                                                                         \
-      case 8:                                                                                                \
-        RUN_CASE(8, UNROLL, COLUMN);                                                                         \
-      case 9:                                                                                                \
-        RUN_CASE(9, UNROLL, COLUMN);                                                                         \
-      case 10:                                                                                               \
-        RUN_CASE(10, UNROLL, COLUMN);                                                                        \
-      case 11:                                                                                               \
-        RUN_CASE(11, UNROLL, COLUMN);                                                                        \
-      case 12:                                                                                               \
-        RUN_CASE(12, UNROLL, COLUMN);                                                                        \
-      case 13:                                                                                               \
-        RUN_CASE(13, UNROLL, COLUMN);                                                                        \
-      case 14:                                                                                               \
-        RUN_CASE(14, UNROLL, COLUMN);                                                                        \
-      case 15:                                                                                               \
-        RUN_CASE(15, UNROLL, COLUMN);                                                                        \
-      case 16:                                                                                               \
-        RUN_CASE(16, UNROLL, COLUMN);                                                                        \
+        SHORT_RUNS(COLUMN)                                                                                   \
       default:                                                                                               \
         RUN_CASE(length, ONCE, COLUMN);                                                                      \
       }                                                                                                      \
