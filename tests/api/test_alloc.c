@@ -5,7 +5,7 @@
 #include "tests/support/flow.h"
 #include "tests/support/subtests.h"
 
-/* The flow with the first failure as status; releases everything. */
+/* Analyzes, factors, plans, solves and refactors. Returns the first failure, and frees everything. */
 static tristar_status run(tristar_t *ts, const tristar_view *view, tristar_method method) {
   tristar_status status;
   CLEANUP(tristar_analysis_destroy) tristar_analysis_t *an = NULL;
@@ -39,7 +39,7 @@ static void check(const char *kind, int64_t k, tristar_method method, int use_st
   CLEANUP(tristar_matrix_destroy) tristar_matrix_t *m;
   tristar_view view = generated_view(ts, kind, k, &m);
   allocation_failures failing = fail_allocations_of(ts);
-  failing.first = 150; /* all up to there, then a sample */
+  failing.first = 150; /* each of the first 150 allocations fails, later ones are sampled */
   failing.sparse = 75;
   while (next_failure(&failing)) {
     const tristar_status status = run(ts, &view, method);
@@ -51,7 +51,7 @@ static void check(const char *kind, int64_t k, tristar_method method, int use_st
   CHECK_OK(run(ts, &view, method));
 }
 
-/* One allocation fails, and none after it. */
+/* Exactly one allocation fails. */
 static void check_hook(void) {
   CLEANUP(close_context) tristar_t *ts = open_without_starpu(false);
   tristar_matrix_t *m;

@@ -10,16 +10,16 @@
 
 enum { N = 90, EACH = 5, NRHS = 2, MOST = N * (EACH + 3) };
 
-/* Compressed columns, or rows, of a pattern, perhaps with several entries at one place. */
+/* A pattern in compressed columns or rows, possibly with duplicates. */
 typedef struct pattern {
   int n;
   tristar_format format;
   tristar_symmetry symmetry;
-  double diagonal; /* its mean */
+  double diagonal; /* mean of the diagonal entries */
   int32_t ptr[N + 1], index[MOST];
 } pattern;
 
-/* The places of column j: the diagonal, and EACH others near it. twice: some places occur twice. */
+/* Column j has its diagonal entry and EACH others near it. twice: some entries are stored twice. */
 static pattern make_pattern(int n, tristar_format format, tristar_symmetry symmetry, bool twice) {
   pattern p = {.n = n, .format = format, .symmetry = symmetry, .diagonal = 3};
   int at = 0;
@@ -49,14 +49,14 @@ static tristar_view view_of(const typed *t, const pattern *p, const void *values
   return v;
 }
 
-/* A pattern of symmetric matrices whose diagonals exceed the rest of their rows, and are as large as that. */
+/* The pattern of symmetric matrices whose diagonal has this size and dominates the rows. */
 static pattern make_definite(tristar_symmetry symmetry, double diagonal, bool twice) {
   pattern p = make_pattern(N - 1, TRISTAR_CSC, symmetry, twice);
   p.diagonal = diagonal;
   return p;
 }
 
-/* Values of system s: others than those of the diagonal are of size 1. */
+/* Fills in the values of system s. Off-diagonal entries are of size 1. */
 static void fill_values(const typed *t, const pattern *p, uint64_t s, void *values) {
   for (int j = 0; j < p->n; j++)
     for (int e = p->ptr[j]; e < p->ptr[j + 1]; e++) {
@@ -68,7 +68,7 @@ static void fill_values(const typed *t, const pattern *p, uint64_t s, void *valu
     }
 }
 
-/* The largest componentwise backward error of op(A) x = b. */
+/* Returns the largest componentwise backward error of op(A) x = b. */
 static double system_error(const typed *t, const pattern *p, const void *values, tristar_op op, const void *b,
                            const void *x) {
   number r[N];
@@ -96,7 +96,7 @@ static double system_error(const typed *t, const pattern *p, const void *values,
 
 typedef struct systems {
   pattern p;
-  int count, stride; /* in scalars, of values */
+  int count, stride; /* stride of the values, in scalars */
   char *values, *b, *x;
   double *errors;
   tristar_status *status;
@@ -142,12 +142,12 @@ static tristar_status factor_solve(tristar_batch_t *batch, const systems *s, tri
                                     n, NRHS * n, s->errors, s->status);
 }
 
-/* What solutions are held to unless options say otherwise. */
+/* Returns the error bound of solutions with the default options. */
 static double passes(const typed *t) {
   return 2 * pow(2 * t->roundoff, 0.75);
 }
 
-/* All solutions but those of `except`. */
+/* Checks the solutions of all systems but `except`. */
 static void check_solutions(const typed *t, const systems *s, tristar_op op, double most, int except) {
   for (int k = 0; k < s->count; k++) {
     if (k == except) continue;
@@ -179,10 +179,10 @@ static void check_kind(tristar_t *ts, const typed *t, tristar_method method, con
   OWNED char *kept = xcalloc(bytes, 1);
   for (int k = 0; k < 3; k++) {
     CHECK_OK(factor_solve(batch, &s, ops[k]));
-    check_solutions(t, &s, ops[k], 2 * most, -1); /* sizes of complex numbers are |Re| + |Im| there */
+    check_solutions(t, &s, ops[k], 2 * most, -1); /* the library measures complex numbers by |Re| + |Im| */
     CHECK_OK(tristar_batch_get_stats(batch, &stats));
     CHECK_MSG(stats.apart == 0, "%lld systems by themselves", (long long)stats.apart);
-    /* with factors that are kept, in place */
+    /* the same in place, with factors that are kept */
     memcpy(kept, s.b, bytes);
     CHECK_OK(tristar_batch_factor(batch, s.count, s.values, s.stride, s.status));
     CHECK_OK(tristar_batch_solve(batch, ops[k], NRHS, kept, n, NRHS * n, kept, n, NRHS * n, NULL, NULL));
@@ -200,7 +200,7 @@ static void check_lu(tristar_t *ts, const typed *t, tristar_symmetry symmetry, t
   check_kind(ts, t, TRISTAR_METHOD_LU, &p, twice);
 }
 
-/* L D L^T: of positive definite systems, and of negative definite and complex symmetric ones. */
+/* L D L^T with positive definite, negative definite and complex symmetric systems. */
 static void check_ldlt(tristar_t *ts, const typed *t, tristar_symmetry symmetry, bool twice) {
   const pattern p = make_definite(symmetry, 40, twice), q = make_definite(symmetry, -40, twice);
   check_kind(ts, t, TRISTAR_METHOD_LDLT, &p, twice);
@@ -217,8 +217,8 @@ static void check_kinds(tristar_t *ts, const typed *t) {
   if (t->is_complex) check_ldlt(ts, t, TRISTAR_HERMITIAN, false);
 }
 
-/* The factors have half the entries, the solutions those of L U to rounding errors, and operations are about
- * half as many. */
+/* L D L^T stores half the factors and needs about half the operations. The solutions equal those of L U up
+ * to rounding errors. */
 static void check_half(tristar_t *ts, const typed *t) {
   tristar_batch_options options = DEFAULTS(tristar_batch_options);
   tristar_batch_stats lu, ldlt;
@@ -239,8 +239,8 @@ static void check_half(tristar_t *ts, const typed *t) {
   CHECK_MSG(ldlt.flops < 0.7 * lu.flops, "%.0f operations, L U %.0f", ldlt.flops, lu.flops);
 }
 
-/* One system is indefinite: an error of L L^T, no error of L D L^T. One has a pivot of zero: it is solved by
- * itself. */
+/* One system is indefinite: an error for L L^T, but not for L D L^T. Then it also has zero pivots, so it is
+ * solved separately. */
 static void check_definite(tristar_t *ts, const typed *t, tristar_symmetry symmetry) {
   enum { BAD = 6, COLUMN = 30 };
   tristar_batch_options options = DEFAULTS(tristar_batch_options);
@@ -267,7 +267,7 @@ static void check_definite(tristar_t *ts, const typed *t, tristar_symmetry symme
 
 /* ---- Bits ---------------------------------------------------------------------------------------------- */
 
-/* A system by itself, among others, with any engine and any number of workers has the same bits. */
+/* A system has the same bits alone and among others, with any engine and any number of workers. */
 static void check_bits(tristar_t *ts, tristar_t *parallel, const typed *t, tristar_method method) {
   tristar_batch_options options = DEFAULTS(tristar_batch_options);
   CLEANUP(release_systems)
@@ -280,7 +280,7 @@ static void check_bits(tristar_t *ts, tristar_t *parallel, const typed *t, trist
   OWNED char *first = xcalloc((size_t)s.count, each);
   options.method = method;
   CLEANUP(tristar_batch_destroy) tristar_batch_t *batch = batch_of(ts, t, &s, &options);
-  /* values that need refinement in one lane must not change others */
+  /* one system needs refinement, which must not change the others */
   for (int i = 0; i < n && method == TRISTAR_METHOD_LU; i++) put(t, values_of(t, &s, 20), s.p.ptr[i], 1e-3);
   CHECK_OK(factor_solve(batch, &s, TRISTAR_N));
   check_solutions(t, &s, TRISTAR_N, t->is_single ? 1e-5 : 1e-11, -1);
@@ -303,7 +303,8 @@ static void check_bits(tristar_t *ts, tristar_t *parallel, const typed *t, trist
 
 /* ---- Systems of other kinds ---------------------------------------------------------------------------- */
 
-/* x may be b: the same bits. factors: of kept factors, else in one call. */
+/* In-place solves have the same bits. factors: solves with kept factors, else factors and solves in one
+ * call. */
 static void check_in_place(tristar_batch_t *batch, const typed *t, const systems *s, tristar_op op,
                            bool factors) {
   const int n = s->p.n;
@@ -319,7 +320,7 @@ static void check_in_place(tristar_batch_t *batch, const typed *t, const systems
   free(place);
 }
 
-/* Pivots of the typical values are zero, or tiny, in some systems: those are solved by themselves. */
+/* Some systems have zero or tiny pivots where the typical values have none. They are solved separately. */
 static void check_other_pivots(tristar_t *ts, const typed *t) {
   CLEANUP(release_systems)
   systems s = make_systems(t, make_pattern(N, TRISTAR_CSC, TRISTAR_GENERAL, false), 20, 21);
@@ -375,7 +376,7 @@ static void check_same_analysis(tristar_t *ts, const typed *t) {
     CHECK_MSG(cabs(get(t, x, i) - (i + 1)) <= 16 * t->roundoff, "x[%d] = %g", i, creal(get(t, x, i)));
 }
 
-/* One system cannot be solved: it has its status and NaN, all others their solutions. */
+/* One system cannot be solved. It gets the error status and NaN, all others their solutions. */
 static void check_breakdown(tristar_t *ts, const typed *t, tristar_status expected) {
   enum { BAD = 6 };
   CLEANUP(release_systems)
@@ -397,8 +398,8 @@ static void check_breakdown(tristar_t *ts, const typed *t, tristar_status expect
   check_solutions(t, &s, TRISTAR_N, passes(t), BAD);
 }
 
-/* A call that ends early: systems that are not solved have its status and an infinite error. Only systems by
- * themselves have a plan. */
+/* A call that fails or is cancelled: systems without a solution get its status and an infinite error.
+ * Cancelling in the plan phase only affects the systems that are solved separately. */
 static void check_ended(tristar_t *ts, const typed *t) {
   static tristar_phase factor = TRISTAR_PHASE_FACTOR, plan = TRISTAR_PHASE_PLAN;
   CLEANUP(release_systems)
@@ -428,7 +429,8 @@ static void check_ended(tristar_t *ts, const typed *t) {
   }
 }
 
-/* Rows and columns whose units differ widely, and systems of much larger values than the typical ones. */
+/* The units of rows and columns differ widely, and some systems have much larger values than the typical
+ * ones. */
 static void check_units(tristar_t *ts, const typed *t) {
   CLEANUP(release_systems)
   systems s = make_systems(t, make_pattern(N, TRISTAR_CSC, TRISTAR_GENERAL, false), 19, 44);
@@ -444,8 +446,8 @@ static void check_units(tristar_t *ts, const typed *t) {
   check_solutions(t, &s, TRISTAR_N, passes(t), -1);
 }
 
-/* [d e; e 0] x = (5, -7), where the typical values have f in the place of 0, in other units: scaled by these,
- * the second equation has terms as small as rounding errors of the first one. */
+/* [d e; e 0] x = (5, -7). The typical values have f instead of 0, which suggests another scaling. With that
+ * scaling the terms of the second equation are as small as rounding errors of the first one. */
 static void check_far_typical(tristar_t *ts, const typed *t) {
   const double d = 0x1p-20, e = 0x1p20, f = 0x1p61, expected[] = {-7 / e, (5 + 7 * d / e) / e};
   const int32_t ptr[] = {0, 2, 4}, index[] = {0, 1, 0, 1};
@@ -475,8 +477,8 @@ static void check_far_typical(tristar_t *ts, const typed *t) {
   }
 }
 
-/* Matrices of small integers whose last column is the sum of the others: the last pivot is a rounding error,
- * or zero. Typical values are regular. unit: of the other columns; row_unit: of the last row. */
+/* Matrices of small integers; the last column is the sum of the others. So the last pivot is zero or a
+ * rounding error. The typical values are regular. unit: of the other columns; row_unit: of the last row. */
 static void check_singular(tristar_t *ts, const typed *t, double unit, double row_unit) {
   enum { M = 3, SYSTEMS = 300 };
   static const int64_t ptr[] = {0, 3, 6, 9};
@@ -505,8 +507,8 @@ static void check_singular(tristar_t *ts, const typed *t, double unit, double ro
     CHECK_MSG(status[k] == TRISTAR_ERR_SINGULAR, "system %d: %s", k, tristar_status_name(status[k]));
 }
 
-/* A row with a large x that no other row has anything to do with: its size hides no error of theirs, which
- * small pivots have left. */
+/* Row 0 has a large x and is not coupled with other rows. Small pivots cause errors in the other rows,
+ * which the large x must not hide. */
 static void check_hidden(tristar_t *ts, const typed *t) {
   static const int64_t ptr[] = {0, 1, 3, 5};
   static const int32_t index[] = {0, 1, 2, 1, 2};
@@ -526,8 +528,8 @@ static void check_hidden(tristar_t *ts, const typed *t) {
   CHECK_MSG(cabs(get(t, x, 1) - x1) < 8 * t->roundoff, "%g, not %g", creal(get(t, x, 1)), x1);
 }
 
-/* Tiny entries, and a right-hand side that takes x beyond the range of numbers: the system has an error, and
- * its neighbour none. */
+/* All entries are tiny, and the solution of one system overflows: this system has an error, the other one
+ * has none. */
 static void check_far_solution(tristar_t *ts, const typed *t) {
   static const int64_t ptr[] = {0, 2, 4};
   static const int32_t index[] = {0, 1, 0, 1};
@@ -605,7 +607,8 @@ static void check_errors(tristar_t *ts) {
   CHECK_STATUS(tristar_batch_solve(batch, TRISTAR_N, 1, s.x, n, n, s.x, n + 1, n + 1, NULL, NULL),
                TRISTAR_ERR_ARGUMENT);
   CHECK_OK(tristar_batch_solve(batch, TRISTAR_N, 0, NULL, n, n, NULL, n, n, NULL, NULL));
-  CHECK_OK(tristar_batch_solve(batch, TRISTAR_N, 1, s.b, n, 0, s.x, n, n, NULL, NULL)); /* one b for all */
+  CHECK_OK(tristar_batch_solve(batch, TRISTAR_N, 1, s.b, n, 0, s.x, n, n, NULL,
+                               NULL)); /* all systems share one b */
   tristar_batch_destroy(&batch);
 }
 

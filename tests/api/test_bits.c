@@ -13,7 +13,7 @@ static uint64_t hash(const double *x, int64_t count) {
   return h;
 }
 
-/* Hashes for 1 and 17 right-hand sides; every repetition must agree with the first. */
+/* Computes hashes for 1 and for 17 right-hand sides. Every repetition must agree with the first one. */
 static void solve(tristar_t *ts, const char *kind, int64_t k, tristar_engine engine, uint64_t result[2]) {
   CLEANUP(flow_destroy) flow f;
   flow_create(ts, kind, k, engine, 20000, &f);
@@ -46,7 +46,7 @@ int main(int argc, char **argv) {
       tristar_config config = DEFAULTS(tristar_config);
       if (s == 0 && w == 1) continue;
       if (TSI_TESTS_RACES && s > 0 && w == 0) continue;
-      setenv("STARPU_SCHED", schedulers[s], 1); /* as a user would choose */
+      setenv("STARPU_SCHED", schedulers[s], 1); /* set by an environment variable, as users do */
       setenv("STARPU_NCPU", workers[w], 1);
       config.use_starpu = s > 0;
       CHECK_OK(tristar_create(&config, &ts));

@@ -17,12 +17,12 @@ static double now(void) {
   return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-/* What the function saw. */
+/* Calls of the progress function. */
 typedef struct seen {
-  double after; /* seconds of the analysis after which it cancels; negative: never */
+  double after; /* cancels after this many seconds of the analysis; negative: never */
   int calls;
-  double latest, longest; /* time of the latest call; the longest time between two */
-  double seconds, share;  /* of the latest call */
+  double latest, longest; /* time of the latest call; longest time between two calls */
+  double seconds, share;  /* arguments of the latest call */
 } seen;
 
 static int follow(void *arg, const tristar_analysis_point *point) {
@@ -45,7 +45,8 @@ static bool is_there(tristar_ordering ordering) {
   return ordering != TRISTAR_ORDERING_SCOTCH || tristar_scotch_version() != NULL;
 }
 
-/* Seconds from the last call that went on, or from that which cancelled, to the end, the longer one. */
+/* Cancels an analysis. Returns the longest time between two calls, or between the last call and the end if
+ * that is longer. */
 static double cancel(tristar_t *ts, const tristar_view *a, tristar_analysis_options *options, double after) {
   const size_t before = bytes_held(ts);
   const int files = open_files();
@@ -59,7 +60,7 @@ static double cancel(tristar_t *ts, const tristar_view *a, tristar_analysis_opti
   errno = 0;
   CHECK(waitpid(-1, NULL, WNOHANG) == -1 && errno == ECHILD);
   CHECK(open_files() == files);
-  if (status == TRISTAR_OK) { /* it was faster */
+  if (status == TRISTAR_OK) { /* the analysis ended before */
     CHECK(after > 0);
     tristar_analysis_destroy(&analysis);
   } else {
@@ -78,13 +79,13 @@ static void check_cancelled(tristar_t *ts, const tristar_view *a, tristar_orderi
   if (!is_there(ordering)) return;
   for (size_t k = 0; k < sizeof after / sizeof *after; k++) {
     double seconds = 2;
-    for (int tries = 0; tries < 3 && seconds >= 1; tries++) /* other work may take the core meanwhile */
+    for (int tries = 0; tries < 3 && seconds >= 1; tries++) /* other processes may delay it */
       seconds = cancel(ts, a, &options, after[k]);
     CHECK_MSG(seconds < 1, "ordering %d, cancelled after %g s: %g s later", (int)ordering, after[k], seconds);
   }
 }
 
-/* The columns of the assembly tree: different orders have different ones. */
+/* Returns the entries of L, by which orderings can be distinguished. */
 static int64_t entries(tristar_t *ts, const tristar_view *a, const tristar_analysis_options *options) {
   tristar_analysis_stats stats;
   CLEANUP(tristar_analysis_destroy) tristar_analysis_t *analysis = NEW_ANALYSIS(ts, a, options);

@@ -16,7 +16,7 @@
 #include "tristar_triangle.h"
 #include "tristar_update.h"
 
-#define MOST 70 /* right-hand sides */
+#define MOST 70 /* maximum number of right-hand sides */
 
 static const tristar_op ops[] = {TRISTAR_N, TRISTAR_T, TRISTAR_C};
 
@@ -86,7 +86,7 @@ static void check_solves(const system_t *z, double tolerance, tristar_plan_t *pl
     }
 }
 
-/* Factors of this size have few blocks that are worth a product at 1e-8. */
+/* With a tolerance of 1e-8 factors of this size have few blocks that are worth a compression. */
 static void check_stats(const tristar_plan_stats *s, double tolerance, double full_bytes) {
   const double all = s->storage_bytes + s->storage_saved;
   CHECK(s->compress == tolerance && s->storage == TRISTAR_STORAGE_FULL);
@@ -110,7 +110,7 @@ static void check(tristar_t *ts, const char *kind, int64_t k, tristar_method met
   make_system(ts, kind, k, t, &analysis, &z);
   OWNED void *serial = xmalloc(bytes_of(&z, 3));
   for (int large = 0; large < 2; large++) {
-    options.chunk_bytes_max = large ? 0 : 50000; /* slices */
+    options.chunk_bytes_max = large ? 0 : 50000; /* small chunks have slices */
     options.engine = TRISTAR_ENGINE_SERIAL;
     options.compress = 0;
     tristar_plan_t *plan = NEW_PLAN(z.factor, &options);
@@ -136,7 +136,7 @@ static void check(tristar_t *ts, const char *kind, int64_t k, tristar_method met
   free_system(&z);
 }
 
-/* The narrower of both formats: with a format, blocks are as narrow. */
+/* Compressed blocks are stored in the storage format of the plan, if it is narrower. */
 static void check_formats(tristar_t *ts) {
   system_t z;
   double bytes = INFINITY;
@@ -156,14 +156,15 @@ static void check_formats(tristar_t *ts) {
   }
   tristar_plan_options options = DEFAULTS(tristar_plan_options);
   options.compress = 1e-4;
-  options.accuracy = 1e-10; /* tristar_solve refines */
+  options.accuracy = 1e-10; /* tristar_solve refines to this accuracy */
   CLEANUP(tristar_plan_destroy) tristar_plan_t *plan = NEW_PLAN(z.factor, &options);
   CHECK_OK(tristar_solve(plan, TRISTAR_N, 2, z.b, z.n, z.x, z.n));
   CHECK(backward_error_of(&z, TRISTAR_N, 2, z.x) <= 1e-10);
   free_system(&z);
 }
 
-/* A column of a plan with fuse_columns has the same bits, whatever goes with it: columns of all formats. */
+/* A column of a plan with fuse_columns has the same bits in each group of columns. The plan has columns of
+ * all formats. */
 static void check_fused(tristar_t *ts, int64_t most, const typed *t) {
   static const int64_t counts[] = {1, 2, 3, 4, 5, 8, 17, 33, 64};
   system_t z;
@@ -194,13 +195,13 @@ static void check_readers_refused(tristar_t *ts, const system_t *z, tristar_plan
   CHECK_STATUS(tristar_factor_save(z->factor, "never_written.tristar"), TRISTAR_ERR_STALE);
 }
 
-/* Each allocation of a plan that releases the factor fails in its turn: the factor keeps its entries, or the
- * message contains that it has none until it is factored again. */
+/* Each allocation of a plan that releases the factor fails in turn. Either the factor keeps its entries, or
+ * the message says that they are lost until the next factorization. */
 static void check_release_fails(tristar_t *ts) {
   system_t z;
   int lost = 0;
   make_system(ts, "poisson3d7", 12, &typed_double, NULL, &z);
-  CHECK_OK(tristar_refactor(z.factor, z.values)); /* keeps what it needs */
+  CHECK_OK(tristar_refactor(z.factor, z.values)); /* allocates memory that the factor keeps */
   allocation_failures failing = fail_allocations_of(ts);
   while (next_failure(&failing)) {
     tristar_plan_options options = DEFAULTS(tristar_plan_options);
@@ -253,13 +254,13 @@ static void check_release(tristar_t *ts, const char *kind, int64_t k, tristar_me
   const size_t after = bytes_held(ts);
   tristar_plan_get_stats(plan, &stats);
   CHECK(stats.factor_released && stats.storage_saved > 0);
-  if (factor.factor_bytes > 4000000) /* tasks and workspace take some, too */
+  if (factor.factor_bytes > 4000000) /* for small factors, tasks and workspace need more */
     CHECK_MSG((double)after < (double)before - 0.5 * stats.storage_saved, "%zu before, %zu after", before,
               after);
   CHECK_OK(tristar_solve(plan, TRISTAR_N, 3, z.b, z.n, z.x, z.n));
   CHECK(memcmp(z.x, z.y, bytes_of(&z, 3)) == 0);
   check_readers_refused(ts, &z, other);
-  for (int round = 0; round < 2; round++) { /* of 4 A all is a power of 2 apart */
+  for (int round = 0; round < 2; round++) { /* all numbers of 4 A differ by powers of 2 */
     scale_values(&z, 4);
     CHECK_OK(tristar_refactor(z.factor, z.values));
     CHECK_OK(tristar_solve(other, TRISTAR_N, 1, z.b, z.n, z.x, z.n));
@@ -275,7 +276,8 @@ static void check_release(tristar_t *ts, const char *kind, int64_t k, tristar_me
   free_system(&z);
 }
 
-/* Complements that updates keep are of no use without the entries of the factor: all fronts are factored. */
+/* Without the entries of the factor an update cannot use the complements that it keeps. All fronts are
+ * factored. */
 static void check_release_update(tristar_t *ts) {
   tristar_plan_options options = DEFAULTS(tristar_plan_options);
   tristar_update_result result;
@@ -296,8 +298,8 @@ static void check_release_update(tristar_t *ts) {
   free_system(&z);
 }
 
-/* Formats that miss the accuracy leave the factor its entries for the next one, and for the factor itself.
- * The copy that has been tried is the one that replaces them, also after new values. */
+/* The factor keeps its entries while formats fail the accuracy test. The first format that passes replaces
+ * the entries; if none does, the factor remains. New values use the same format. */
 static void check_release_auto(tristar_t *ts) {
   static const struct {
     double compress, accuracy;
@@ -364,7 +366,7 @@ static void check_refused(tristar_t *ts) {
 }
 
 int main(int argc, char **argv) {
-  const bool all = !TSI_TESTS_SANITIZED; /* else real and complex numbers of one precision */
+  const bool all = !TSI_TESTS_SANITIZED; /* with sanitizers, only real and complex types of one precision */
   subtests_begin(&argc, argv);
   CLEANUP(close_context) tristar_t *ts = open_with_starpu(2, true);
   RUN(check(ts, "poisson3d7", 16, TRISTAR_METHOD_LLT, TRISTAR_INVERSE_DIAGONAL, &typed_double));

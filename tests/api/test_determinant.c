@@ -8,7 +8,7 @@
 
 enum { ORDER_MAX = 24 };
 
-/* Dense; the truth: det = value 2^exponent. */
+/* A dense matrix with det = value 2^exponent. */
 typedef struct matrix {
   int n, exponent;
   number a[ORDER_MAX][ORDER_MAX];
@@ -26,14 +26,14 @@ static int64_t below(uint64_t *seed, int64_t limit) {
   return (int64_t)(next_random(seed) % (uint64_t)limit);
 }
 
-/* A small integer, complex ones if the type is. */
+/* Returns a small integer; it is complex if the type is. */
 static number integer(const typed *t, uint64_t *seed) {
   number x = (double)(below(seed, 3) - 1);
   if (t->is_complex) __imag__ x = (double)(below(seed, 3) - 1);
   return x;
 }
 
-/* Unit lower triangular, about one entry a row. */
+/* Makes a unit lower triangle with about one off-diagonal entry in a row. */
 static void make_unit(const typed *t, int n, uint64_t *seed, number l[ORDER_MAX][ORDER_MAX]) {
   for (int i = 0; i < n; i++)
     for (int j = 0; j < n; j++) l[i][j] = i == j ? 1 : j < i && below(seed, n) == 0 ? integer(t, seed) : 0;
@@ -50,7 +50,7 @@ static void make_permutation(int n, uint64_t *seed, int *order, double *sign) {
   }
 }
 
-/* a(rows[i], columns[j]) = (left D right)(i, j). */
+/* Sets a(rows[i], columns[j]) = (left D right)(i, j). */
 static void multiply_out(matrix *m, number left[ORDER_MAX][ORDER_MAX], const number *d,
                          number right[ORDER_MAX][ORDER_MAX], const int *rows, const int *columns) {
   for (int i = 0; i < m->n; i++)
@@ -61,7 +61,7 @@ static void multiply_out(matrix *m, number left[ORDER_MAX][ORDER_MAX], const num
     }
 }
 
-/* Symmetric or Hermitian. definite: all of D is positive. */
+/* Makes a symmetric or Hermitian matrix. definite: D is positive. */
 static void make_symmetric(const typed *t, bool hermitian, bool definite, uint64_t seed, matrix *m) {
   number l[ORDER_MAX][ORDER_MAX], image[ORDER_MAX][ORDER_MAX], d[ORDER_MAX];
   int order[ORDER_MAX];
@@ -99,7 +99,7 @@ static void make_general(const typed *t, uint64_t seed, matrix *m) {
   multiply_out(m, l, d, u, rows, columns);
 }
 
-/* Rows by 2^up, columns by 2^right, in turn twice that and nothing: all entries stay in range. */
+/* Multiplies row i by 2^(up (i % 3)) and column j by 2^(right (j % 3)). All entries stay in range. */
 static void scale(matrix *m, int up, int right) {
   for (int i = 0; i < m->n; i++)
     for (int j = 0; j < m->n; j++) {
@@ -159,7 +159,7 @@ static void check_inertia(const typed *t, const matrix *m, const tristar_factor_
             (int)m->negative);
 }
 
-/* A symmetric matrix by two methods, as it is stored or as a general one. */
+/* Factors a symmetric matrix by three methods, stored as symmetric or as general. */
 static void check_symmetric(tristar_t *ts, const typed *t, uint64_t seed) {
   static const tristar_method methods[] = {TRISTAR_METHOD_AUTO, TRISTAR_METHOD_LDLT, TRISTAR_METHOD_LU};
   const bool hermitian = !t->is_complex || seed % 2, definite = seed % 3 == 0;
@@ -202,8 +202,8 @@ static void check_general(tristar_t *ts, const typed *t, uint64_t seed) {
 
 enum { GRADED_MOST = 7 };
 
-/* The sum of the products of all permutations (Leibniz), and of their sizes: row `row` and those below, of
- * the columns that are not taken. */
+/* Adds all products of the Leibniz formula to *sum, and their magnitudes to *size. `product` has the
+ * factors of the rows before `row`; `taken` contains their columns. */
 static void add_products(const matrix *m, int row, unsigned taken, long double product, long double *sum,
                          long double *size) {
   if (product == 0) return;
@@ -219,10 +219,11 @@ static void add_products(const matrix *m, int row, unsigned taken, long double p
   }
 }
 
-/* Without units: each entry is a number near one times a power of two of its own. */
+/* Each entry is a number near one times its own power of two, so no scaling of rows and columns makes them
+ * equal. */
 static void make_graded(bool symmetric, int most, uint64_t *seed, matrix *m) {
   *m = (matrix){.n = 3 + (int)below(seed, GRADED_MOST - 2)};
-  const int64_t share = 4 + below(seed, 7); /* entries of ten */
+  const int64_t share = 4 + below(seed, 7); /* number of nonzeros in ten entries */
   for (int i = 0; i < m->n; i++)
     for (int j = 0; j < (symmetric ? i + 1 : m->n); j++) {
       const int exponent = (int)below(seed, 2 * most + 1) - most;
@@ -233,7 +234,7 @@ static void make_graded(bool symmetric, int most, uint64_t *seed, matrix *m) {
     }
 }
 
-/* Scalings see units where there are none. */
+/* Determinants are right or reported as inaccurate, although the scaling does not suit. */
 static void check_graded(tristar_t *ts, bool symmetric, int most) {
   uint64_t seed = 1;
   int wrong = 0, unknown = 0;
@@ -261,7 +262,7 @@ static void check_graded(tristar_t *ts, bool symmetric, int most) {
             symmetric, most, wrong, unknown);
 }
 
-/* The Laplacian of `parts` paths of 7 vertices: as many eigenvalues are zero. sign -1: the negative of it. */
+/* The Laplacian of `parts` paths of 7 vertices: `parts` eigenvalues are zero. sign -1: its negative. */
 static void check_laplacian(tristar_t *ts, const typed *t, int parts, double sign) {
   matrix m = {.n = 7 * parts};
   for (int i = 0; i < m.n; i++) {
@@ -290,7 +291,7 @@ enum { RENEWED_MOST = 8 };
 
 static int renewed;
 
-/* The same order as `of`, all else as make_symmetric or make_general; some of D are zeros. */
+/* Makes a matrix of order n like make_symmetric or make_general; the first `zeros` entries of D are zero. */
 static void make_other(const typed *t, bool symmetric, bool hermitian, int n, int zeros, uint64_t *seed,
                        matrix *m) {
   number l[ORDER_MAX][ORDER_MAX], r[ORDER_MAX][ORDER_MAX], other[ORDER_MAX][ORDER_MAX], d[ORDER_MAX];
@@ -312,7 +313,7 @@ static void make_other(const typed *t, bool symmetric, bool hermitian, int n, in
   multiply_out(m, l, d, r, rows, symmetric ? rows : columns);
 }
 
-/* Row i and column i times 2^e, e random and at most `most`; rows alone unless symmetric. */
+/* Multiplies row i and column i by 2^e with a random |e| <= most; without symmetry only row i. */
 static void change_units(matrix *m, bool symmetric, int most, uint64_t *seed) {
   for (int i = 0; i < m->n; i++) {
     const int e = (int)below(seed, 2 * most + 1) - most;
@@ -324,7 +325,7 @@ static void change_units(matrix *m, bool symmetric, int most, uint64_t *seed) {
   }
 }
 
-/* All entries of a triangle, or of all of it, zeros too. */
+/* Writes all entries, or those of a triangle, including zeros. */
 static void write_values(const typed *t, const matrix *m, bool triangle, void *values) {
   int64_t at = 0;
   for (int j = 0; j < m->n; j++)
@@ -353,8 +354,8 @@ static void check_figures(const typed *t, const matrix *m, bool has_inertia, con
   renewed++;
 }
 
-/* Values in other units than those of the analysis. What a matching or a scaling that does not suit them
- * leaves of their pivots is no reason to take a regular matrix for a singular one. */
+/* Refactors values in other units than those of the analysis. The old matching and scaling may not suit the
+ * new values, but a regular matrix must not be reported as singular. */
 static void check_renewed(tristar_t *ts, const typed *t, uint64_t seed) {
   static int64_t ptr[RENEWED_MOST + 1];
   static int32_t index[RENEWED_MOST * RENEWED_MOST];
@@ -388,15 +389,16 @@ static void check_renewed(tristar_t *ts, const typed *t, uint64_t seed) {
     change_units(&m, symmetric, units, &seed);
     write_values(t, &m, symmetric, values);
     const tristar_status status = tristar_refactor(f, values);
-    CHECK_MSG(status == TRISTAR_OK || (zeros ? status == TRISTAR_ERR_SINGULAR /* a row of zeros, too */
-                                             : refuse && status == TRISTAR_ERR_STALE),
+    CHECK_MSG(status == TRISTAR_OK ||
+                  (zeros ? status == TRISTAR_ERR_SINGULAR /* the matrix may have a row of zeros */
+                         : refuse && status == TRISTAR_ERR_STALE),
               "%c, order %d, round %d: %s", (char)t->scalar, n, round, tristar_status_name(status));
     if (status == TRISTAR_OK) check_figures(t, &m, symmetric && hermitian, f);
   }
 }
 
-/* L D L^T of integers, of rank 6. A pivot that is perturbed inside the tree lets others grow: what they
- * become is no inertia. */
+/* L D L^T of integers of rank 6. A perturbed pivot inside the tree makes later pivots grow. The inertia
+ * must not be taken from them. */
 static void check_grown(tristar_t *ts) {
   enum { n = 8 };
   static const int ptr[n + 1] = {0, 7, 10, 14, 18, 22, 24, 26, 27};
@@ -419,8 +421,9 @@ static void check_grown(tristar_t *ts) {
   }
 }
 
-/* A symmetric matrix of integers, of order 12 and rank 10. In its own order the last block has a row of
- * rounding errors: no pivot of order 2, which would take the sign of another row with it. */
+/* A symmetric integer matrix of order 12 and rank 10. In the natural order a row of the last block consists
+ * of rounding errors. It must not be in a pivot of order 2, which would also change the sign of the other
+ * row. */
 static void check_null_row(tristar_t *ts) {
   enum { n = 12 };
   static const int a[n][n] = {
@@ -453,7 +456,7 @@ static void check_null_row(tristar_t *ts) {
   CHECK(known > 0);
 }
 
-/* The matrix without rows has the determinant 1; a factor without values has none. */
+/* The determinant of a matrix without rows is 1; a factor without values has none. */
 static void check_edges(tristar_t *ts) {
   const matrix empty = {.n = 0};
   matrix m = {.n = 1, .a = {{-3}}};
@@ -478,7 +481,7 @@ static void check_edges(tristar_t *ts) {
   CHECK_STATUS(tristar_factor_get_inertia(f, &inertia), TRISTAR_ERR_STALE);
 }
 
-/* By elimination with complete pivoting; 0 if a pivot is below 1e-6. */
+/* Computes the determinant by elimination with complete pivoting; 0 if a pivot is below 1e-6. */
 static long double dense_determinant(const matrix *m) {
   static long double a[ORDER_MAX][ORDER_MAX];
   long double product = 1;
@@ -508,7 +511,7 @@ static long double dense_determinant(const matrix *m) {
   return product;
 }
 
-/* Adjacency matrices of graphs: with a diagonal of zeros, pivots of the factors are perturbed. */
+/* Adjacency matrices of graphs. Their diagonal is zero, so pivots of the factors are perturbed. */
 static int check_graph(tristar_t *ts, uint64_t seed) {
   static matrix m;
   CLEANUP(tristar_factor_destroy) tristar_factor_t *f = NULL;

@@ -6,7 +6,7 @@
 
 enum { COPIES = 3 };
 
-/* The view with each entry in COPIES pieces that are added up to it, shuffled in their line. */
+/* A view in which each entry is stored as COPIES summands, in random order within its line. */
 typedef struct pieces {
   tristar_view view;
   int64_t *ptr;
@@ -34,7 +34,8 @@ static pieces cut(const typed *t, const tristar_view *v, const void *values) {
   for (int64_t p = 0; p < ptr[n]; p++) {
     const number a = get(t, values, p), large = (double)(1 << (p % 12)) * 64;
     for (int c = 0; c < COPIES; c++) s.index[COPIES * p + c] = index[p];
-    put(t, s.values, COPIES * p, a + large); /* |values| of the pieces say little about the sum */
+    put(t, s.values, COPIES * p,
+        a + large); /* the magnitudes of the summands do not show the size of the sum */
     put(t, s.values, COPIES * p + 1, -large / 2);
     put(t, s.values, COPIES * p + 2, -large / 2);
   }
@@ -55,7 +56,7 @@ static void finish(pieces *s) {
   free(s->values);
 }
 
-/* What comes of a view: solution, condition, errors. */
+/* Results for a view: solution, condition, errors. */
 typedef struct outcome {
   tristar_analysis_stats analysis;
   tristar_factor_stats factor;
@@ -90,7 +91,8 @@ static void check(tristar_t *ts, const typed *t, const char *kind, int64_t k, tr
   tristar_view view;
   tristar_analysis_options options;
   OWNED void *values = typed_matrix(ts, kind, k, t, symmetry, &matrix, &view), *b = make_rhs(t, view.rows);
-  for (int64_t p = 0; p < ((const int64_t *)view.ptr)[view.cols]; p++) { /* few digits */
+  for (int64_t p = 0; p < ((const int64_t *)view.ptr)[view.cols];
+       p++) { /* values with few digits, so that sums are exact */
     const number a = get(t, values, p);
     number few = rint(64 * creal(a)) / 64;
     __imag__ few = rint(64 * cimag(a)) / 64;
@@ -119,7 +121,7 @@ static void check(tristar_t *ts, const typed *t, const char *kind, int64_t k, tr
   free(whole.x);
 }
 
-/* A triangular matrix whose entries come in pieces. */
+/* A triangular matrix in which each entry is stored as several summands. */
 static void check_triangle(tristar_t *ts) {
   const int64_t ptr[] = {0, 3, 6, 7};
   const int32_t index[] = {2, 0, 2, 1, 1, 2, 2};
@@ -133,8 +135,8 @@ static void check_triangle(tristar_t *ts) {
   for (int i = 0; i < 3; i++) CHECK(x[i] == known[i]);
 }
 
-/* An order of the user's, where LDLT pairs rows: the answer is right, and an order that is none is refused.
- */
+/* A user's ordering with LDLT, which pairs rows: the solution is right, and an invalid ordering is
+ * refused. */
 static void check_pairs(tristar_t *ts) {
   CLEANUP(tristar_matrix_destroy) tristar_matrix_t *matrix;
   tristar_analysis_options options;

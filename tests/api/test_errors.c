@@ -17,7 +17,7 @@ static flow f;
 
 /* ---- NULL ---------------------------------------------------------------------------------------------- */
 
-/* The call is refused, and the calling thread's latest message, which was another one, is of it. */
+/* The call must return TRISTAR_ERR_ARGUMENT, and replace the latest message of the calling thread. */
 #define REFUSED(function, call, object)                                                                      \
   do {                                                                                                       \
     char text_[512];                                                                                         \
@@ -31,7 +31,7 @@ static flow f;
 
 static void check_null(void) {
   int marks[16];
-  void *out = marks; /* any address: it must become NULL */
+  void *out = marks; /* any pointer: the call must set it to NULL */
   double b[8] = {0}, x[8];
   tristar_view view;
   tristar_calibration calibration;
@@ -137,7 +137,7 @@ static void *fail_with(void *arg) {
   return NULL;
 }
 
-/* Threads with one plan: nobody sees the message of another, and a thread without errors sees none. */
+/* Two threads with one plan. Each thread only gets its own messages. */
 static void check_threads(void) {
   pthread_t thread[2];
   int64_t number[2] = {-1, -2};
@@ -163,7 +163,7 @@ static void check_contexts(void) {
   CHECK(pthread_create(&thread, NULL, look, message) == 0 && pthread_join(thread, NULL) == 0);
   CHECK(message[0] == '\0');
   tristar_destroy(&other);
-  CHECK_OK(tristar_create(NULL, &other)); /* may lie where the former one lay */
+  CHECK_OK(tristar_create(NULL, &other)); /* may have the address of the destroyed context */
   CHECK(tristar_get_error(other, NULL, 0) == 0);
   tristar_destroy(&other);
   tristar_config_init(&config);
@@ -175,8 +175,8 @@ static void check_contexts(void) {
 
 /* ---- Vectors on a device ------------------------------------------------------------------------------- */
 
-/* Memory of the host is none, and where there is no device nothing is. Whatever is wrong besides is told
- * first. */
+/* Pointers to host memory are refused. Without a device every pointer is refused. Other errors of the
+ * arguments are reported first. */
 static void check_device(void) {
   const int64_t n = f.view.rows;
   tristar_starpu_info info;
@@ -223,18 +223,18 @@ static void check_log(void) {
   config.log_arg = &got;
   config.log_level = TRISTAR_LOG_ERROR;
   CHECK_OK(tristar_create(&config, &own));
-  flow_create(own, "kkt3d", 2, TRISTAR_ENGINE_AUTO, 0, &g); /* Cholesky may be tried first: no error */
+  flow_create(own, "kkt3d", 2, TRISTAR_ENGINE_AUTO, 0, &g); /* Cholesky may fail first, which is no error */
   CHECK(got.errors == 0);
   CHECK_STATUS(tristar_solve(g.plan, (tristar_op)'Q', 1, b, g.view.rows, x, g.view.rows),
                TRISTAR_ERR_ARGUMENT);
   CHECK(got.errors == 1);
   CHECK_STATUS(tristar_solve_refined(g.plan, (tristar_op)'Q', 1, b, g.view.rows, x, g.view.rows, NULL, NULL),
                TRISTAR_ERR_ARGUMENT);
-  CHECK(got.errors == 2); /* not one for the refined solve and another for the solve within */
+  CHECK(got.errors == 2); /* one error, although a refined solve calls a solve */
   tristar_get_error(own, message, sizeof message);
   CHECK(strcmp(message, got.last) == 0);
   flow_destroy(&g);
-  /* a failure on a worker is told by the call, with its text */
+  /* if a worker fails, the call returns the error with its text */
   flow_create(own, "poisson3d7", 20, TRISTAR_ENGINE_AUTO, 0, &g);
   tristar_memory_stats memory;
   CHECK_OK(tristar_get_memory(own, &memory));

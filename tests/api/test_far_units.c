@@ -8,7 +8,7 @@
 
 enum { SYSTEMS = TSI_TESTS_SANITIZED ? 60 : 400, SHOWN = 3 };
 
-/* Solves for b of one size, and for b of an x of one size. Counts what exceeds the bound. */
+/* Solves for random b, and for b = op(A) x with random x. Returns the number of errors above the bound. */
 static int check_solves(tristar_plan_t *p, const factored *f, bool with_matrix, tristar_scalar scalar,
                         double most, const char *name, uint64_t *state) {
   static const tristar_op ops[] = {TRISTAR_N, TRISTAR_T, TRISTAR_C};
@@ -52,8 +52,7 @@ static void check_import(tristar_t *ts, tristar_method method, tristar_scalar sc
             with_matrix, wrong, 6 * SYSTEMS);
 }
 
-/* Factors in even units, and a matrix whose rows alone are in units that are far apart: L L^T is symmetric, A
- * is not. */
+/* Factors with even units; the units of the rows of A differ widely. So L L^T is symmetric, A is not. */
 static void check_row_scale(tristar_t *ts, tristar_method method, tristar_scalar scalar, int units) {
   uint64_t state = 1;
   int wrong = 0;
@@ -78,7 +77,7 @@ static void check_row_scale(tristar_t *ts, tristar_method method, tristar_scalar
             units, wrong, 6 * SYSTEMS);
 }
 
-/* Arrows: a dense last row and column, and a small diagonal. */
+/* Makes an arrow: a dense last row and column, and a small diagonal. */
 static void make_arrow(dense *m, tristar_method method, tristar_scalar scalar, uint64_t *state) {
   make_matrix(m, method, scalar, 0, state);
   const int h = m->n - 1;
@@ -117,7 +116,7 @@ static void check_direct(tristar_t *ts, tristar_method method, tristar_scalar sc
             wrong);
 }
 
-/* New values in other units, for the scaling of a matching that was found for values in even ones. */
+/* Refactors values in other units. The scaling is that of a matching of values with even units. */
 static void check_renewed(tristar_t *ts, tristar_scalar scalar) {
   uint64_t state = 1;
   int wrong = 0;
@@ -179,8 +178,8 @@ static void check_wide_rhs(tristar_t *ts, tristar_method method, int span, int s
             3 * systems);
 }
 
-/* A symmetric matrix in units of 2^+-300, x in these units but for single rows, and a small error of a row.
- */
+/* Makes a symmetric matrix with units between 2^-150 and 2^150, an x in these units, and a b with small
+ * relative errors in its rows. */
 static void make_import(dense *m, double *g, double *b, double *x, uint64_t *state) {
   make_matrix(m, TRISTAR_METHOD_LDLT, TRISTAR_DOUBLE, 0, state);
   const int n = m->n;
@@ -200,7 +199,8 @@ static void make_import(dense *m, double *g, double *b, double *x, uint64_t *sta
   }
 }
 
-/* The largest error of a row that counts by figures.md, with the scaling of the import and ones. */
+/* Returns the largest error of a row that counts according to figures.md, for the scaling of the import and
+ * for ones. */
 static long double documented_error(const dense *m, const double *g, const double *b, const double *x) {
   const int n = m->n;
   long double plain = 0, weighted = 0, worst = 0;
@@ -223,7 +223,7 @@ static long double documented_error(const dense *m, const double *g, const doubl
   return worst;
 }
 
-/* A scaling that is given with an import says which rows count, whatever TriStar finds for the matrix. */
+/* The scaling of an import decides which rows count, whatever scaling TriStar would choose. */
 static void check_residual_of_import(tristar_t *ts) {
   uint64_t state = 1;
   int wrong = 0;
@@ -259,7 +259,7 @@ static void check_residual_of_import(tristar_t *ts) {
   CHECK_MSG(wrong == 0, "%d of %d residuals are too small", wrong, SYSTEMS);
 }
 
-/* b of an x with a zero in the row of the largest entry: all other terms of that row are small. */
+/* x is zero in the column of the largest entry of row 0, so all other terms of the row are small. */
 static void check_zero(tristar_t *ts) {
   enum { n = 3 };
   static const int ptr[] = {0, 2, 4, 5}, index[] = {0, 1, 1, 2, 2};
@@ -278,8 +278,8 @@ static void check_zero(tristar_t *ts) {
   CHECK_MSG(fabsl(rest) < 1e-12L * b[0], "row 0 leaves %Lg of %g", rest, b[0]);
 }
 
-/* A triangle of -1 and 1, permuted, in units that are 2^32 apart. Sums are mostly exact there, so that a few
- * right-hand sides do not show that others lose a row. */
+/* A permuted triangle of -1 and 1 in units that differ by 2^32. Most sums are exact, so a few right-hand
+ * sides do not show that others lose the digits of a row. */
 static void check_apart(tristar_t *ts) {
   enum { n = 7 };
   static const int sign[n][n] = {{-1, -1, -1, -1, 1, -1, -1}, {0, 0, 0, -1, 0, 0, 1},
@@ -340,7 +340,7 @@ int main(int argc, char **argv) {
     RUN(check_wide_rhs(ts, methods[m], 60, SYSTEMS, true));
     RUN(check_wide_rhs(ts, methods[m], 500, SYSTEMS, true));
   }
-  RUN(check_wide_rhs(ts, TRISTAR_METHOD_LU, 500, 10 * SYSTEMS, false)); /* rows are seldom lost */
+  RUN(check_wide_rhs(ts, TRISTAR_METHOD_LU, 500, 10 * SYSTEMS, false)); /* rows rarely lose digits */
   close_context(&ts);
   return 0;
 }

@@ -29,7 +29,7 @@ static tristar_t *make(bool starpu) {
 
 /* ---- What a child does --------------------------------------------------------------------------------- */
 
-/* Not one call that computes, whatever it would need. */
+/* All calls that compute are refused, whatever they need. */
 static void expect_refusals(objects *o) {
   char message[512];
   tristar_starpu_info info;
@@ -47,7 +47,7 @@ static void expect_refusals(objects *o) {
   CHECK_STATUS(tristar_get_starpu(o->ts, &info), TRISTAR_ERR_UNSUPPORTED);
   CHECK_STATUS(tristar_adapter_check(o->ts), TRISTAR_ERR_UNSUPPORTED);
   CHECK(!tristar_get_worker(o->ts, 0, message, sizeof message, NULL));
-  CHECK_OK(tristar_get_memory(o->ts, &memory)); /* what only copies goes on */
+  CHECK_OK(tristar_get_memory(o->ts, &memory)); /* calls that only copy succeed */
   CHECK_OK(tristar_plan_get_stats(o->plan, &stats));
   CHECK_OK(tristar_matrix_get_view(o->matrix, &view));
   CHECK(memory.current_bytes > 0 && stats.chunks > 0 && view.rows == o->n);
@@ -60,7 +60,7 @@ static void expect_destruction(objects *o, uint64_t seed) {
   CHECK(o->ts == NULL && o->plan == NULL && o->factor == NULL && o->dense.values == NULL);
 }
 
-/* All kinds, in a context of the child's own. can: StarPU starts if it is asked for. */
+/* Creates all objects in a new context of the child. can: the child may start StarPU. */
 static void expect_new_context(bool starpu, bool can) {
   CLEANUP(free_arrays) objects own;
   tristar_starpu_info info;
@@ -105,7 +105,8 @@ static void work_in_child(child_work what, objects *o, bool can) {
   if (o != NULL && (what == DESTRUCTION || what == ALL)) expect_destruction(o, (uint64_t)getpid());
 }
 
-/* Without the leak sanitizer at its end: what only threads of the parent can reach would be a leak. */
+/* The child ends without the leak sanitizer, which would report memory that only threads of the parent can
+ * reach. */
 static void run_child(child_work what, objects *o, bool can) {
   int status;
   fflush(NULL);
@@ -124,12 +125,12 @@ static void run_child(child_work what, objects *o, bool can) {
 
 /* ---- Parents ------------------------------------------------------------------------------------------- */
 
-/* The parent solves while the child is there, and afterwards. */
+/* The parent solves while the child exists, and afterwards. */
 static void check_work(bool starpu) {
   for (int what = 0; what < WORKS; what++) {
     objects o;
     make_objects(make(starpu), starpu, &o);  /* with requests that may be in flight */
-    if (TSI_TESTS_SANITIZED) usleep(100000); /* workers allocate nothing any more, see check_threads */
+    if (TSI_TESTS_SANITIZED) usleep(100000); /* until workers allocate nothing, see check_threads */
     run_child((child_work)what, &o, !starpu);
     destroy_object(&o, REQUEST, TRISTAR_OK);
     destroy_object(&o, ENDING_REQUEST, TRISTAR_OK);
@@ -141,7 +142,7 @@ static void check_work(bool starpu) {
   }
 }
 
-/* StarPU ran before, or is allowed and was not needed yet: the child starts its own. */
+/* The parent's StarPU does not run, because it has ended or was not needed yet. The child starts its own. */
 static void check_not_running(void) {
   objects o;
   tristar_t *ts = make(true);
@@ -153,7 +154,7 @@ static void check_not_running(void) {
   run_child(NEW_STARPU, NULL, true);
 }
 
-/* StarPU is the program's, and no context was there when it was forked. */
+/* The program started StarPU, and no context existed at the fork. */
 static void check_program(void) {
   CHECK(starpu_init(NULL) == 0);
   run_child(ALL, NULL, false);
@@ -178,8 +179,8 @@ static void *solve_on(void *arg) {
   return NULL;
 }
 
-/* Other threads of the parent are inside of calls, and hold locks. Not with the address sanitizer of gcc 12:
- * its own locks stay locked in the child. */
+/* Other threads of the parent are inside calls and hold locks. Omitted with the address sanitizer of gcc
+ * 12, whose own locks remain locked in the child. */
 static void check_threads(bool starpu) {
   CLEANUP(free_arrays) objects o;
   pthread_t thread[2];
@@ -192,7 +193,7 @@ static void check_threads(bool starpu) {
   for (int k = OBJECT_KINDS - 1; k >= 0; k--) destroy_object(&o, (object_kind)k, TRISTAR_OK);
 }
 
-/* A child in the program's place is no child of these. */
+/* A process that executes another program is not affected. */
 static void check_commands(void) {
   CLEANUP(free_arrays) objects o;
   make_objects(make(true), true, &o);

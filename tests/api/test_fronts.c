@@ -5,7 +5,7 @@
 #include "tests/support/subtests.h"
 #include "tristar_stats.h"
 
-/* Solutions with and without tasks; 3 right-hand sides, the last with A^T. */
+/* Solves with or without tasks: 3 right-hand sides, the last one with A^T. */
 static void solve(int use_starpu, const char *workers, const char *kind, int64_t k, double *x) {
   tristar_config config = DEFAULTS(tristar_config);
   CLEANUP(tristar_destroy) tristar_t *ts;

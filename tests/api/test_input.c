@@ -21,7 +21,7 @@ static void expect(tristar_status got, tristar_status wanted, const char *text, 
 }
 #define EXPECT(call, status, text) expect(call, status, text, __FILE__, __LINE__)
 
-/* A 3 x 3 view: [4 1 0; 1 4 1; 0 1 4], by columns. */
+/* The columns of a 3 x 3 view: [4 1 0; 1 4 1; 0 1 4]. */
 static int32_t ptr[] = {0, 2, 5, 7}, idx[] = {0, 1, 0, 1, 2, 1, 2};
 static double val[] = {4, 1, 1, 4, 1, 1, 4};
 static tristar_view good_view(void) {
@@ -64,7 +64,7 @@ static void check_views(void) {
   val[2] = 1;
 }
 
-/* Numbers at the ends of 64 bits, with base 1. */
+/* Numbers at the limits of 64 bits, with base 1. */
 static void check_view_numbers(void) {
   tristar_analysis_t *an = NULL;
   static int64_t p[] = {1, 2, 3}, i[] = {1, 2};
@@ -164,7 +164,7 @@ static void check_factor(void) {
   EXPECT(tristar_solve(p, TRISTAR_N, 1, b, 3, x, 3), TRISTAR_ERR_STALE, "no values");
   CHECK_OK(tristar_refactor(f, val));
   CHECK_OK(tristar_solve(p, TRISTAR_N, 1, b, 3, x, 3));
-  for (int i = 0; i < 7; i++) bad[i] = 2 * val[i]; /* other values through the same plan */
+  for (int i = 0; i < 7; i++) bad[i] = 2 * val[i]; /* new values, the same plan */
   double y[3];
   CHECK_OK(tristar_refactor(f, bad));
   CHECK_OK(tristar_solve(p, TRISTAR_N, 1, b, 3, y, 3));
@@ -178,7 +178,7 @@ static void check_factor(void) {
   EXPECT(tristar_solve(p, TRISTAR_N, 1, b, 3, b, 4), TRISTAR_ERR_ARGUMENT, "x is b");
   EXPECT(tristar_solve_refined(p, TRISTAR_N, 1, b, 3, b, 3, NULL, NULL), TRISTAR_ERR_ARGUMENT, "overlaps");
   EXPECT(tristar_condition(p, NULL), TRISTAR_ERR_ARGUMENT, "reciprocal");
-  CHECK_OK(tristar_solve(p, TRISTAR_N, 0, NULL, 3, NULL, 3)); /* nothing to do */
+  CHECK_OK(tristar_solve(p, TRISTAR_N, 0, NULL, 3, NULL, 3)); /* nrhs = 0 */
   CHECK_STATUS(tristar_solve(NULL, TRISTAR_N, 1, b, 3, x, 3), TRISTAR_ERR_ARGUMENT);
   tristar_plan_destroy(&p);
   tristar_plan_options po = DEFAULTS(tristar_plan_options);
@@ -189,7 +189,8 @@ static void check_factor(void) {
   EXPECT(tristar_plan(f, &po, &p), TRISTAR_ERR_UNSUPPORTED, "without StarPU");
 }
 
-/* Orders 0 and 1, a diagonal matrix, a dense one, an arrow, duplicates, CSR with base 1 and 64 bits. */
+/* Orders 0 and 1, a diagonal matrix, a dense one, an arrow, duplicates, CSR with base 1 and 64-bit
+ * indices. */
 static void check_edge_cases(void) {
   double b[3] = {6, 9, 6}, x[3];
   const int64_t none[] = {0};
@@ -201,7 +202,7 @@ static void check_edge_cases(void) {
   tristar_plan_destroy(&p);
   tristar_factor_destroy(&f);
   tristar_analysis_destroy(&an);
-  /* the good matrix by rows, from 1, its 4 in the middle given as 1 + 3 */
+  /* the valid matrix by rows, with base 1; its central 4 is stored as 1 + 3 */
   const int64_t rptr[] = {1, 3, 7, 9}, rcol[] = {1, 2, 1, 2, 2, 3, 2, 3};
   const double rval[] = {4, 1, 1, 1, 3, 1, 1, 4};
   const tristar_view r = {TRISTAR_CSR, TRISTAR_GENERAL, TRISTAR_DOUBLE, 3, 3, rptr, rcol, rval, 64, 64, 1};

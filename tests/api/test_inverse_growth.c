@@ -15,7 +15,7 @@ static void on_line(void *arg, tristar_log_level level, const char *text) {
   if (level == TRISTAR_LOG_WARNING && strstr(text, "inverses of diagonal blocks")) warnings++;
 }
 
-/* By rows, ones on the diagonal, `off` above it. */
+/* A triangle by rows: ones on the diagonal, `off` above it. */
 typedef struct triangle {
   int32_t ptr[N + 1], index[N * N];
   double value[N * N];
@@ -38,7 +38,7 @@ static tristar_view view_of(const triangle *t) {
       TRISTAR_CSR, TRISTAR_GENERAL, TRISTAR_DOUBLE, N, N, t->ptr, t->index, t->value, 32, 32, 0};
 }
 
-/* Solves for known x, and compares with b in long double. */
+/* Solves for known x, and compares with b computed in long double. */
 static void check_solves(tristar_factor_t *f, double off) {
   double b[N], x[N];
   CLEANUP(tristar_plan_destroy) tristar_plan_t *p = NEW_PLAN(f, NULL);
@@ -110,7 +110,7 @@ static void check_import(tristar_t *ts, double off, bool with_matrix) {
   check_solves(f, off);
 }
 
-/* The plan of harmless values multiplies by inverses. */
+/* The first values allow a plan that multiplies by inverses, the new ones do not. */
 static void check_refactor(tristar_t *ts) {
   static triangle t;
   make(&t, 0x1p-10);

@@ -10,7 +10,7 @@ enum { CHAIN = 200, RING = 60, UNITS_MOST = 6 };
 
 static int warnings;
 static char warning[600];
-static int weak_diagonals; /* factored */
+static int weak_diagonals; /* number of such systems that were factored */
 
 static void on_line(void *arg, tristar_log_level level, const char *text) {
   (void)arg;
@@ -19,7 +19,8 @@ static void on_line(void *arg, tristar_log_level level, const char *text) {
   snprintf(warning, sizeof warning, "%s", text);
 }
 
-/* A chain of n unknowns; the diagonal gets first and last at its ends, 2 elsewhere. Rounded to `type`. */
+/* A chain of n unknowns. The diagonal is `first` and `last` at its ends and 2 elsewhere, rounded to
+ * `type`. */
 typedef struct chain {
   int32_t ptr[CHAIN + 1], index[2 * CHAIN];
   double d[2 * CHAIN];
@@ -53,7 +54,7 @@ static void make_chain(chain *m, tristar_scalar scalar, int n, double first, dou
   if (scalar == TRISTAR_SINGLE || scalar == TRISTAR_DOUBLE) m->view.symmetry = TRISTAR_SYMMETRIC;
 }
 
-/* The 1D Neumann matrix: its last pivot is about n eps. */
+/* The 1D Neumann matrix; its last pivot is about n eps. */
 static void check_neumann(tristar_t *ts, tristar_scalar scalar, tristar_method method, int single_factors) {
   static chain m;
   tristar_analysis_options options = DEFAULTS(tristar_analysis_options);
@@ -84,14 +85,15 @@ static void check_neumann(tristar_t *ts, tristar_scalar scalar, tristar_method m
   tristar_analysis_destroy(&an);
 }
 
-/* A refactorization to singular values fails, and the factor holds none. */
+/* A refactorization with singular values fails, and leaves the factor without values. */
 static void check_refactor(tristar_t *ts) {
   static chain m, singular;
   static double b[CHAIN], x[CHAIN];
   make_chain(&m, TRISTAR_DOUBLE, CHAIN, 2, 2);
   make_chain(&singular, TRISTAR_DOUBLE, CHAIN, 1, 1);
   tristar_analysis_options options = DEFAULTS(tristar_analysis_options);
-  options.ordering = TRISTAR_ORDERING_METIS; /* in this order the last pivot of Cholesky is not negative */
+  options.ordering =
+      TRISTAR_ORDERING_METIS; /* with this ordering the last pivot of Cholesky is not negative */
   CLEANUP(tristar_analysis_destroy) tristar_analysis_t *an = NEW_ANALYSIS(ts, &m.view, &options);
   CLEANUP(tristar_factor_destroy) tristar_factor_t *f = NEW_FACTOR(an, m.d);
   CLEANUP(tristar_plan_destroy) tristar_plan_t *p = NEW_PLAN(f, NULL);
@@ -112,7 +114,8 @@ static int64_t allocations_of_refactor(tristar_t *ts, tristar_factor_t *f, const
   return after.allocations - before.allocations;
 }
 
-/* Verdicts of refactorizations share a plan, which is released with the factor or the last plan of it. */
+/* Refactorizations share one plan for trial solves. It is freed with the factor, or with the last plan of
+ * it. */
 static void check_kept_plan(tristar_t *ts, bool plan_is_last) {
   static chain m;
   tristar_analysis_options options;
@@ -136,8 +139,8 @@ static void check_kept_plan(tristar_t *ts, bool plan_is_last) {
   CHECK(bytes_held(ts) == before);
 }
 
-/* Of a consistent singular system the residual is small; of one without solution it is not, though the
- * backward error is. */
+/* A consistent singular system has a small residual. A system without a solution has not, although its
+ * backward error is small. */
 static void check_consistent(tristar_t *ts) {
   static chain m;
   tristar_analysis_options options = DEFAULTS(tristar_analysis_options);
@@ -155,7 +158,7 @@ static void check_consistent(tristar_t *ts) {
   }
 }
 
-/* Dirichlet rows by penalties of this size: the condition is that of the equilibrated matrix. */
+/* Dirichlet conditions by penalties of this size. The condition is that of the equilibrated matrix. */
 static void check_penalty(tristar_t *ts, tristar_method method, double size) {
   static chain m;
   enum { n = 20 };
@@ -180,13 +183,13 @@ static void check_penalty(tristar_t *ts, tristar_method method, double size) {
     CHECK_MSG(fabs(x[i] - (1 + 2.0 * i / (n - 1))) <= 3 * result.forward_error, "x[%d] is %g", i, x[i]);
 }
 
-/* A penalty for one unknown of a matrix that is not symmetric: the others are well conditioned. */
+/* A penalty for one unknown of an unsymmetric matrix; the other unknowns are well conditioned. */
 static void check_penalty_general(tristar_t *ts, double size, int single_factors) {
   enum { n = 4 };
   const int ptr[n + 1] = {0, 2, 5, 8, 10}, col[] = {0, 1, 0, 1, 2, 1, 2, 3, 2, 3};
   const double a[] = {size, -0.014, -0.032, 0.56, -0.36, -0.51, 0.68, -0.013, -0.16, 0.18};
   const tristar_view view = {TRISTAR_CSR, TRISTAR_GENERAL, TRISTAR_DOUBLE, n, n, ptr, col, a, 32, 32, 0};
-  double b[n] = {size}, x[n]; /* x[0] = 1 */
+  double b[n] = {size}, x[n]; /* so x[0] = 1 */
   tristar_analysis_options options = DEFAULTS(tristar_analysis_options);
   options.single_factors = single_factors;
   CLEANUP(tristar_analysis_destroy) tristar_analysis_t *an = NEW_ANALYSIS(ts, &view, &options);
@@ -201,8 +204,8 @@ static void check_penalty_general(tristar_t *ts, double size, int single_factors
   }
 }
 
-/* Rows and columns of very different units, and a weak diagonal: by the largest entries alone this matrix
- * would be scaled so that it looks singular. */
+/* Rows and columns with very different units, and a weak diagonal. A scaling by the largest entries alone
+ * would make this matrix look singular. */
 static void check_units(tristar_t *ts) {
   enum { n = 5 };
   const int ptr[n + 1] = {0, 2, 4, 5, 7, 9}, col[] = {1, 3, 1, 2, 0, 2, 3, 0, 4};
@@ -220,7 +223,8 @@ static void check_units(tristar_t *ts) {
 
 enum { KNOWN = 40 };
 
-/* Refactors and solves; *s: the statistics. Returns the allocations of the refactorization. */
+/* Refactors and solves. Sets *s to the statistics, and returns the number of allocations of the
+ * refactorization. */
 static int64_t refactor_known(tristar_t *ts, tristar_factor_t *f, tristar_plan_t *p, const double *a,
                               tristar_factor_stats *s) {
   tristar_memory_stats before, after;
@@ -236,8 +240,8 @@ static int64_t refactor_known(tristar_t *ts, tristar_factor_t *f, tristar_plan_t
   return after.allocations - before.allocations;
 }
 
-/* Where units made solves lose digits, refactorizations make no trials, and solves refine, until there are
- * other units. */
+/* If units made solves lose digits, later factorizations with the same units skip the trial solves, and
+ * solves refine. Other units are judged again. */
 static void check_known_loss(tristar_t *ts) {
   int ptr[KNOWN + 1] = {0}, col[3 * KNOWN], count = 0;
   double plain[3 * KNOWN], far[3 * KNOWN];
@@ -262,7 +266,7 @@ static void check_known_loss(tristar_t *ts) {
   (void)refactor_known(ts, f, p, far, &s);
   CHECK(s.solve_error == kept);
   int64_t with_trials = 0;
-  for (int k = 0; k < 2; k++) { /* the second time the plan of the trials is there */
+  for (int k = 0; k < 2; k++) { /* in the second round the plan for trial solves exists */
     (void)refactor_known(ts, f, p, plain, &s);
     CHECK(!s.judged && s.solve_error == 0);
     with_trials = refactor_known(ts, f, p, far, &s);
@@ -271,8 +275,8 @@ static void check_known_loss(tristar_t *ts) {
   CHECK(refactor_known(ts, f, p, far, &s) < with_trials);
 }
 
-/* A system of which every row counts, in units of its own. full: by rows. Plain solves with A and A^T are
- * accurate or come with a warning. */
+/* A system in which every row counts in its own units. full: by rows. Plain solves with A and A^T are
+ * accurate, or a warning is given. */
 static void check_rows(tristar_t *ts, int n, const double *full, const double *b, double *x) {
   int ptr[UNITS_MOST + 1] = {0}, col[UNITS_MOST * UNITS_MOST];
   double a[UNITS_MOST * UNITS_MOST];
@@ -301,7 +305,7 @@ static void check_rows(tristar_t *ts, int n, const double *full, const double *b
   }
 }
 
-/* Right-hand sides of ones: as the rows are scaled, they have entries of any size. */
+/* Right-hand sides of ones: after the scaling of the rows their entries have any size. */
 static void check_units_of_rows(tristar_t *ts) {
   enum { n = 4 };
   static const double a[n * n] = {0.0048828125,
@@ -327,9 +331,9 @@ static void check_units_of_rows(tristar_t *ts) {
     CHECK_MSG(fabs(x[i] - right[i]) <= 1e-9 * fabs(right[i]), "x[%d] is %.17g, not %.17g", i, x[i], right[i]);
 }
 
-/* A diagonal that only regularizes, as of KKT systems: an arrow, and [eps I, B^T; B, eps I] with a full B of
- * small integers. As it is scaled one unknown is far larger than others, in the user's units they are alike;
- * plain solves lose up to all digits, so tristar_solve refines. */
+/* A diagonal that only regularizes, as in KKT systems: an arrow, and [eps I, B^T; B, eps I] with a full B
+ * of small integers. After scaling one unknown is far larger than the others, although all are equally
+ * large in the user's units. Plain solves can lose all digits, so tristar_solve refines. */
 static void check_weak_diagonal(tristar_t *ts, double eps, int coupled) {
   enum { n = 30 };
   int ptr[n + 1] = {0}, col[n * n], at = 0;
@@ -368,8 +372,8 @@ static void check_weak_diagonal(tristar_t *ts, double eps, int coupled) {
   }
 }
 
-/* |det A| relative to the permanent of |A|: the sum of all products of matched entries to that of their
- * sizes. Near one, no small changes of entries make the matrix singular, whatever their units. */
+/* Returns |det A| relative to the permanent of |A|. If this is near one, no small changes of entries make
+ * the matrix singular, whatever the units. */
 static double regularity(int n, const double *a) {
   long double sum[1 << UNITS_MOST] = {1}, size[1 << UNITS_MOST] = {1};
   for (int set = 1; set < 1 << n; set++) {
@@ -387,8 +391,8 @@ static double regularity(int n, const double *a) {
   return size[all] > 0 ? (double)(fabsl(sum[all]) / size[all]) : 0;
 }
 
-/* Every entry in a unit of its own: regular matrices are not refused, though few scalings show that they are
- * regular. */
+/* Each entry has its own power of two. Regular matrices must not be refused, though few scalings show that
+ * they are regular. */
 static void check_far_entries(tristar_t *ts) {
   uint64_t state = 1;
   int factored = 0;
@@ -415,7 +419,7 @@ static void check_far_entries(tristar_t *ts) {
   CHECK(factored > 2000);
 }
 
-/* Small integers, rows and columns times powers of two at random. */
+/* Small integers; rows and columns are multiplied by random powers of two. */
 static void check_random_units(tristar_t *ts) {
   uint64_t state = 1;
   for (int k = 0; k < 3000; k++) {
@@ -427,7 +431,7 @@ static void check_random_units(tristar_t *ts) {
       column[i] = (int)(next_random(&state) % 99) - 49;
       b[i] = 1;
     }
-    for (int i = 0; i < n; i++) /* dominant as integers, with the rows in another order */
+    for (int i = 0; i < n; i++) /* a dominant diagonal, then the rows are permuted */
       for (int j = 0; j < n; j++) {
         const int off = (int)(next_random(&state) % 8) - 4;
         const double v = (i + 1) % n == j ? 11 + off : off > 0 && j > 0 ? 3 - off : 0;
@@ -437,8 +441,8 @@ static void check_random_units(tristar_t *ts) {
   }
 }
 
-/* Values a of a ring are large beside the diagonal, values d are on it: the matching of the first does not
- * suit the second. */
+/* A ring. Its values `a` are large beside the diagonal, its values `d` on the diagonal. The matching of the
+ * former does not suit the latter. */
 static void check_growth(tristar_t *ts, tristar_growth growth, bool factor_anew) {
   int ptr[RING + 1] = {0}, col[3 * RING];
   double a[3 * RING], d[3 * RING], b[RING], x[RING], error = 1;

@@ -16,7 +16,7 @@ static double seconds_of(const tristar_layout_prediction *p, const tristar_layou
   return c->solves > 0 ? p->factor_seconds + (double)c->solves * p->solve_seconds : p->solve_seconds;
 }
 
-/* Cores without caches; messages of so many seconds. */
+/* Returns a cluster whose cores have no caches and whose messages take this long. */
 static tristar_cluster cluster_of(double message_seconds) {
   tristar_cluster cluster = DEFAULTS(tristar_cluster);
   cluster.core_bytes_per_second = 1e10;
@@ -25,7 +25,7 @@ static tristar_cluster cluster_of(double message_seconds) {
   return cluster;
 }
 
-/* What the model predicts of one layout. */
+/* Returns the prediction of the model for one layout. */
 static tristar_layout_prediction prediction_of(const tristar_analysis_t *an, const tristar_layout *layout,
                                                const tristar_layout_costs *costs) {
   tristar_traffic t;
@@ -35,7 +35,7 @@ static tristar_layout_prediction prediction_of(const tristar_analysis_t *an, con
   CHECK_OK(tristar_layout_traffic(an, layout, costs->nrhs, &t));
   CHECK_OK(tristar_layout_predict(an, layout, costs->nrhs, costs->cluster, &solve));
   CHECK_OK(tristar_layout_predict_factor(an, layout, costs->cluster, &factorization));
-  const int triangles = stats.method == TRISTAR_METHOD_LU ? 2 : 1; /* that are stored */
+  const int triangles = stats.method == TRISTAR_METHOD_LU ? 2 : 1; /* triangles that are stored */
   return (tristar_layout_prediction){.factor_seconds = factorization.seconds,
                                      .solve_seconds = solve.seconds,
                                      .process_bytes = triangles * t.factor_bytes.max + t.front_bytes.max};
@@ -45,8 +45,8 @@ static bool near(double a, double b) {
   return a <= b * (1 + 1e-9) && b <= a * (1 + 1e-9);
 }
 
-/* Is *rival the time of the faster one of a squarest grid's two shapes, in so many grids? 0: there is none.
- */
+/* `rival` must be the time of the faster of the two most nearly square shapes with this number of grids; 0
+ * if there is none. */
 static void check_rival(const tristar_analysis_t *an, const tristar_layout_costs *costs,
                         tristar_layout layout, int processes, int grids, double rival) {
   double least = 0;
@@ -68,7 +68,7 @@ static void check_rival(const tristar_analysis_t *an, const tristar_layout_costs
   CHECK_MSG(near(least, rival), "%d processes in %d grids: %g s, not %g", processes, grids, least, rival);
 }
 
-/* No layout is better by more than 5 %; returns how many there are. */
+/* No other layout is faster by more than 5 %. Returns the number of layouts. */
 static int check_best(const tristar_analysis_t *an, int processes, const tristar_layout_costs *costs,
                       tristar_map map) {
   tristar_layout best, other;
@@ -124,13 +124,13 @@ static void check_choices(const tristar_analysis_t *an) {
   CHECK(check_best(an, 8, &costs, TRISTAR_MAP_SUBTREE) == 4);
 }
 
-/* A limit between the least and what the fastest needs. */
+/* A limit between the least memory and the memory that the fastest layout needs. */
 static void check_limits(tristar_t *ts, const tristar_analysis_t *an) {
   tristar_layout_costs costs = DEFAULTS(tristar_layout_costs);
   tristar_layout layout, same;
   tristar_layout_prediction fast, least;
   tristar_layout_init(&layout);
-  tristar_cluster cluster = cluster_of(1e-3); /* grids, with their copies */
+  tristar_cluster cluster = cluster_of(1e-3); /* slow messages: several grids with replicas are fastest */
   costs.cluster = &cluster;
   CHECK_OK(tristar_layout_choose(an, 8, &costs, &layout, &fast));
   costs.process_bytes = 1;
@@ -141,7 +141,7 @@ static void check_limits(tristar_t *ts, const tristar_analysis_t *an) {
   cluster = cluster_of(1e-9);
   cluster.core_bytes_per_second = 1;
   costs.process_bytes = 0;
-  CHECK_OK(tristar_layout_choose(an, 8, &costs, &layout, &least)); /* the least share */
+  CHECK_OK(tristar_layout_choose(an, 8, &costs, &layout, &least)); /* the layout with the least memory */
   CHECK(least.process_bytes < fast.process_bytes);
   cluster = cluster_of(1e-3);
   costs.process_bytes = (least.process_bytes + fast.process_bytes) / 2;
@@ -172,7 +172,7 @@ static void check_errors(const tristar_analysis_t *an) {
     CHECK_STATUS(tristar_layout_choose(an, 4, &costs, &layout, NULL), TRISTAR_ERR_ARGUMENT);
   }
   tristar_layout_prediction near, far;
-  tristar_layout_costs_init(&costs); /* without a cluster: these two say what it is like */
+  tristar_layout_costs_init(&costs); /* these two fields describe the machine if there is no cluster */
   CHECK_OK(tristar_layout_choose(an, 4, &costs, &layout, &near));
   costs.message_seconds = 1e-2;
   CHECK_OK(tristar_layout_choose(an, 4, &costs, &layout, &far));

@@ -16,7 +16,7 @@ static tristar_t *make(bool starpu) {
   return ts;
 }
 
-/* In a random order, with all that is left at work in between. */
+/* Destroys the objects in a random order. use: the remaining ones compute in between. */
 static void check_order(uint64_t seed, bool starpu, bool use) {
   CLEANUP(free_arrays) objects o;
   int kind[OBJECT_KINDS];
@@ -34,7 +34,7 @@ static void check_order(uint64_t seed, bool starpu, bool use) {
   CHECK(o.ts == NULL && o.plan == NULL && o.dense.values == NULL && o.krylov == NULL && o.trace == NULL);
 }
 
-/* Each kind as the last one. */
+/* Destroys each kind of object last. */
 static void check_last(bool starpu) {
   for (int last = 0; last < OBJECT_KINDS; last++) {
     CLEANUP(free_arrays) objects o;
@@ -47,7 +47,7 @@ static void check_last(bool starpu) {
   }
 }
 
-/* Two contexts share StarPU: it stops with the last object of both. */
+/* Two contexts share StarPU. It stops with the last object of both. */
 static void check_two(void) {
   CLEANUP(free_arrays) objects o, other;
   make_objects(make(true), true, &o);
@@ -65,7 +65,7 @@ static void check_two(void) {
   CHECK(!starpu_is_initialized());
 }
 
-/* A solver works with a preconditioner of another context, and memory is counted where it was allocated. */
+/* A solver uses a preconditioner of another context. Memory is counted in the context that allocated it. */
 static void check_mixed(bool starpu) {
   CLEANUP(free_arrays) objects o, other;
   tristar_memory_stats before, after;
@@ -84,7 +84,7 @@ static void check_mixed(bool starpu) {
   for (int k = 0; k < OBJECT_KINDS; k++) destroy_object(&o, (object_kind)k, TRISTAR_OK);
 }
 
-/* The program's own StarPU goes on, and may end before the objects. */
+/* StarPU was started by the program, which may shut it down before the objects are destroyed. */
 static void check_program(void) {
   CLEANUP(free_arrays) objects o;
   CHECK(starpu_init(NULL) == 0);
@@ -99,7 +99,7 @@ static void check_program(void) {
   CHECK(!starpu_is_initialized());
 }
 
-/* Objects of a dropped context fail as before, and the message is there. */
+/* After tristar_destroy, calls with the remaining objects fail as before, with a message. */
 static void check_messages(void) {
   CLEANUP(free_arrays) objects o;
   char message[512];
@@ -151,7 +151,7 @@ static void slow(void *buffers[], void *arg) {
   usleep(20000);
 }
 
-/* Solves that were inserted behind a slow task run while everything is destroyed. */
+/* Everything is destroyed while inserted solves still wait for a slow task. */
 static void check_inserted(bool context_first) {
   CLEANUP(free_arrays) objects o;
   static struct starpu_codelet codelet = {.cpu_funcs = {slow}, .nbuffers = 1, .modes = {STARPU_RW}};
@@ -171,7 +171,7 @@ static void check_inserted(bool context_first) {
   CHECK(!starpu_is_initialized());
 }
 
-/* The last objects are destroyed in a callback of StarPU's, where nothing can be waited for. */
+/* The last objects are destroyed in a callback of StarPU, where no call may wait. */
 static void destroy_all(void *arg, tristar_status status) {
   objects *o = arg;
   CHECK(status == TRISTAR_OK);
@@ -199,7 +199,7 @@ static void check_callback(bool context_first) {
   await_end();
 }
 
-/* The same in the `end` of a request, which is waited for later. */
+/* The same in the function `end` of a request; the request is awaited later. */
 static void check_end(bool starpu) {
   CLEANUP(free_arrays) objects o;
   tristar_request_t *request;

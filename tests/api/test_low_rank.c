@@ -11,7 +11,7 @@ enum { TERMS = 3, ROUNDS = 12 };
 static const typed *const types[] = {&typed_single, &typed_double, &typed_complex_single,
                                      &typed_complex_double};
 
-/* A factor, and the matrix that it should be of. */
+/* A factor, and the matrix that it must represent. */
 typedef struct problem {
   const typed *t;
   tristar_matrix_t *matrix;
@@ -24,7 +24,7 @@ typedef struct problem {
   bool adjoint;
 } problem;
 
-/* Columns of W: two rows each, between which A has an entry, or one. */
+/* The columns of W. Each has one or two rows; A has an entry that couples the two. */
 typedef struct terms {
   int32_t ptr[TERMS + 1], row[2 * TERMS];
   char values[2 * TERMS * sizeof(number)];
@@ -92,7 +92,7 @@ static terms make_terms(problem *m, double size) {
   return w;
 }
 
-/* The values of the test: each stored entry stands for its image, too. */
+/* Adds the terms to the values of the test. A stored entry also represents its mirror image. */
 static void add_to_values(problem *m, const terms *w, double sign) {
   const int64_t *ptr = m->view.ptr;
   const int32_t *index = m->view.index;
@@ -107,7 +107,7 @@ static void add_to_values(problem *m, const terms *w, double sign) {
       }
 }
 
-/* Errors of several terms add up, to what solves without refinement may have. */
+/* The errors of several terms add up. They must stay within the bound of solves without refinement. */
 static void check_solutions(const problem *m) {
   const double most = pow(2 * m->t->roundoff, 2.0 / 3);
   const int64_t n = m->view.rows;
@@ -123,7 +123,7 @@ static void check_solutions(const problem *m) {
   CHECK_MSG(stored < 2 * most, "of the stored matrix %.2e", stored);
 }
 
-/* Adds terms, and subtracts them; the last rounds subtract what is left. */
+/* Adds terms, then subtracts them in reverse order. */
 static void add_at_random(tristar_t *ts, const typed *t, const char *kind, int64_t k,
                           tristar_symmetry symmetry, tristar_method method, tristar_inverse inverse) {
   CLEANUP(free_problem) problem m;
@@ -145,7 +145,7 @@ static void add_at_random(tristar_t *ts, const typed *t, const char *kind, int64
     path += result.whole == 0 && result.fronts < result.all_fronts;
     check_solutions(&m);
   }
-  /* solves with single factors of a KKT matrix are too inaccurate for terms of low rank */
+  /* solves with single factors of a KKT matrix are too inaccurate, so the whole matrix is factored */
   CHECK_MSG(path > ROUNDS / 2 || (t->is_single && strcmp(kind, "kkt3d") == 0),
             "%s, %c: %d of %d changes are of a path", kind, (char)t->scalar, path, 2 * ROUNDS);
 }
@@ -166,7 +166,7 @@ static void expect(tristar_t *ts, tristar_status status, tristar_status wanted, 
   CHECK_MSG(status == wanted && strstr(text, words) != NULL, "%s: %s", tristar_status_name(status), text);
 }
 
-/* The solution for a fixed right-hand side; to be freed. */
+/* Returns the solution for a fixed right-hand side; the caller frees it. */
 static double *solution_of(const problem *m) {
   const int64_t n = m->view.rows;
   double *x = xcalloc((size_t)n, sizeof *x);
@@ -202,13 +202,14 @@ static void refuse(tristar_t *ts, tristar_method method) {
            "column 0 of W");
   OWNED double *after = solution_of(&m);
   CHECK(memcmp(before, after, (size_t)m.view.rows * sizeof *after) == 0);
-  ptr[1] = 0; /* nothing to add */
+  ptr[1] = 0; /* W without entries */
   CHECK_OK(tristar_update_low_rank(m.factor, &w, 1, NULL));
   OWNED double *same = solution_of(&m);
   CHECK(memcmp(before, same, (size_t)m.view.rows * sizeof *same) == 0);
 }
 
-/* What is left of a row is nothing but rounding errors: the status of a factorization, or a good solution. */
+/* Only rounding errors of a row remain. The update returns the status of a failed factorization, or
+ * solutions stay accurate. */
 static void subtract_all(tristar_t *ts) {
   CLEANUP(free_problem) problem m;
   make_problem(ts, &typed_double, "s2d9pt", 9, TRISTAR_SYMMETRIC, TRISTAR_METHOD_LLT,
@@ -225,10 +226,10 @@ static void subtract_all(tristar_t *ts) {
   const tristar_status status = tristar_update_low_rank(m.factor, &w, 1, NULL);
   CHECK_MSG(status == TRISTAR_ERR_NOT_POSITIVE_DEFINITE || status == TRISTAR_ERR_SINGULAR, "%s",
             tristar_status_name(status));
-  if (status == TRISTAR_ERR_NOT_POSITIVE_DEFINITE) check_solutions(&m); /* the factor is as before */
+  if (status == TRISTAR_ERR_NOT_POSITIVE_DEFINITE) check_solutions(&m); /* the factor is unchanged */
 }
 
-/* A penalty comes and goes: what its size rounded away is not left. */
+/* Adds and subtracts a penalty. Rounding errors of its size must not remain. */
 static void add_and_subtract(tristar_t *ts, tristar_method method) {
   CLEANUP(free_problem) problem m;
   make_problem(ts, &typed_double, "s2d9pt", 7, TRISTAR_SYMMETRIC, method, TRISTAR_INVERSE_DIAGONAL, &m);
@@ -247,8 +248,8 @@ static void add_and_subtract(tristar_t *ts, tristar_method method) {
   }
 }
 
-/* A term couples rows whose units are 2^gap apart, and is taken away: its rounding errors must not stay in
- * the rows of small units. */
+/* Subtracts a term that couples rows whose units differ by 2^gap. Its rounding errors must not remain in
+ * the row with the small unit. */
 static void uncouple(tristar_t *ts, int gap) {
   static const int32_t ptr[] = {0, 2, 4, 6, 7}, row[] = {0, 1, 1, 2, 2, 3, 3}, w_ptr[] = {0, 2},
                        w_row[] = {1, 2};
@@ -275,7 +276,8 @@ static void uncouple(tristar_t *ts, int gap) {
   CHECK_MSG(error < 4e-11, "units 2^%d apart: backward error %.1e", gap, error);
 }
 
-/* A zero of W cancels nothing, though the rows have units far apart: the path is enough. */
+/* A zero in W causes no cancellation, though the units of the rows differ widely. Only the path is
+ * factored. */
 static void add_beside_zero(tristar_t *ts) {
   static const int32_t ptr[] = {0, 2, 3}, row[] = {0, 1, 1}, w_ptr[] = {0, 2}, w_row[] = {0, 1};
   static const double values[] = {0x3p36, 0, 3}, w_values[] = {0x1p18, 0};
@@ -309,7 +311,7 @@ static void fail_allocations(tristar_t *ts) {
   const terms w = make_terms(&m, 1);
   const tristar_view view = view_of(&m, &w);
   allocation_failures failing = fail_allocations_of(ts);
-  failing.keeps_memory = true; /* a plan of trial solves */
+  failing.keeps_memory = true; /* a plan for trial solves */
   while (next_failure(&failing)) {
     const tristar_status status = tristar_update_low_rank(m.factor, &view, 0, NULL);
     end_failure(&failing, status);

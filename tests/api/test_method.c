@@ -7,12 +7,12 @@
 
 enum { N = 12, MOST = 4 * N };
 
-/* A tridiagonal matrix with corners, lines from diagonal to mirror images in an order of choice. */
+/* A tridiagonal matrix with two corner entries. The order of the entries of a line can be chosen. */
 typedef struct matrix {
   const typed *type;
   number a[N][N];
   int32_t ptr[N + 1], index[MOST];
-  number values[MOST]; /* room for all types */
+  number values[MOST]; /* large enough for all types */
   tristar_view view;
 } matrix;
 
@@ -24,7 +24,7 @@ static number entry_of(const typed *t, int i, int j) {
   return x;
 }
 
-/* Values of that kind on the one pattern. */
+/* Fills in values of this kind; the pattern is always the same. */
 static void fill_dense(matrix *m, kind what) {
   for (int i = 0; i < N; i++)
     for (int j = 0; j < N; j++) {
@@ -39,7 +39,7 @@ static void fill_dense(matrix *m, kind what) {
     }
 }
 
-/* reversed: indices of each line descend. */
+/* reversed: the indices of each line descend. */
 static void store(matrix *m, kind what, tristar_format format, bool reversed) {
   int32_t at = 0;
   fill_dense(m, what);
@@ -57,7 +57,7 @@ static void store(matrix *m, kind what, tristar_format format, bool reversed) {
       (tristar_view){format, TRISTAR_GENERAL, m->type->scalar, N, N, m->ptr, m->index, m->values, 32, 32, 0};
 }
 
-/* x of that system by the plan. */
+/* Checks the solution by the plan. */
 static void check_solution(const matrix *m, tristar_plan_t *plan, const char *name) {
   number b[N], x[N];
   for (int i = 0; i < N; i++) {
@@ -81,7 +81,8 @@ static tristar_method method_of(const tristar_factor_t *factor) {
   return stats.method;
 }
 
-/* Whether the analysis calls the values rounded, and how many entries lack their mirror image. */
+/* Compares two statistics of the analysis: are the values symmetric up to rounding, and how many mirror
+ * images are missing? */
 static void check_likeness(const tristar_analysis_t *an, bool rounded, int64_t missing, const char *name) {
   tristar_analysis_stats stats;
   CHECK_OK(tristar_analysis_get_stats(an, &stats));
@@ -110,7 +111,7 @@ static tristar_analysis_t *analyze(tristar_t *ts, const matrix *m, tristar_metho
   return an;
 }
 
-/* What METHOD_AUTO makes of values, given those of the analysis. */
+/* Checks which method AUTO chooses for new values, after an analysis of other values. */
 static void check_auto(tristar_t *ts, const typed *t, tristar_format format, bool reversed) {
   OWNED matrix *first = xmalloc(sizeof *first), *m = xmalloc(sizeof *m);
   tristar_factor_t *factor;
@@ -133,7 +134,7 @@ static void check_auto(tristar_t *ts, const typed *t, tristar_format format, boo
     store(m, SYMMETRIC, format, reversed);
     factor_and_check(an, m, ldlt, "complex symmetric");
   }
-  /* with new values, a plan keeps its method */
+  /* a factor that has a plan keeps its method for new values */
   CHECK_OK(tristar_factor(an, first->values, &factor));
   CHECK_OK(tristar_plan(factor, NULL, &plan));
   for (int k = 0; k < 2; k++) {
@@ -153,13 +154,13 @@ static void check_auto(tristar_t *ts, const typed *t, tristar_format format, boo
   tristar_plan_destroy(&plan);
   tristar_factor_destroy(&factor);
   tristar_analysis_destroy(&an);
-  /* what was unsymmetric stays LU */
+  /* a matrix analyzed as unsymmetric is always factored by LU */
   store(m, UNSYMMETRIC, format, reversed);
   an = analyze(ts, m, TRISTAR_METHOD_AUTO, true);
   factor_and_check(an, first, lu, "symmetric later");
 }
 
-/* A method that was asked for refuses what it does not hold, at the analysis and at every later set. */
+/* A method that the user requested refuses values that do not suit, in the analysis and later. */
 static void check_asked(tristar_t *ts, const typed *t, tristar_format format, bool reversed) {
   OWNED matrix *m = xmalloc(sizeof *m);
   tristar_analysis_t *an;
@@ -193,7 +194,7 @@ static void check_asked(tristar_t *ts, const typed *t, tristar_format format, bo
   }
 }
 
-/* Repeated entries count as their sum; entries with value zero need no image. */
+/* Duplicates are added up; zeros need no mirror image. */
 static void check_repeated(tristar_t *ts, const typed *t) {
   const int32_t ptr[] = {0, 4, 7, 9}, index[] = {2, 0, 1, 0, 1, 0, 0, 2, 1};
   double given[] = {0, 2, -0.5, 3, 4, -0.25, -0.25, 1, 0};
@@ -202,7 +203,7 @@ static void check_repeated(tristar_t *ts, const typed *t) {
   tristar_factor_t *factor;
   tristar_plan_t *plan;
   tristar_view view = {TRISTAR_CSC, TRISTAR_GENERAL, t->scalar, 3, 3, ptr, index, values, 32, 32, 0};
-  for (int k = 0; k < 3; k++) { /* symmetric; an entry of a pair; an entry without image */
+  for (int k = 0; k < 3; k++) { /* symmetric; a pair with different values; an entry without a mirror image */
     if (k == 1) given[6] = -0.75;
     if (k == 2) given[6] = -0.25, given[0] = 0.5;
     for (int p = 0; p < 9; p++) put(t, values, p, given[p]);
@@ -222,7 +223,8 @@ static void check_repeated(tristar_t *ts, const typed *t) {
   }
 }
 
-/* A pair stored twice is refused in all symmetric kinds and formats; what is repeated at one place is not. */
+/* An off-diagonal entry that is stored in both triangles is refused, for all symmetric kinds and formats.
+ * Duplicates in one triangle are accepted. */
 static void check_both_triangles(tristar_t *ts, const typed *t) {
   const tristar_symmetry kinds[] = {TRISTAR_SYMMETRIC, TRISTAR_SKEW_SYMMETRIC, TRISTAR_HERMITIAN};
   const int32_t ptr[] = {0, 2, 4, 6, 8}, both[] = {0, 2, 1, 3, 2, 0, 3, 1};
@@ -236,7 +238,8 @@ static void check_both_triangles(tristar_t *ts, const typed *t) {
         tristar_view view = {format ? TRISTAR_CSR : TRISTAR_CSC, kinds[k], t->scalar, 4, 4, ptr, both,
                              with_values ? values : NULL,        32,       32,        0};
         if (kinds[k] == TRISTAR_HERMITIAN && !t->is_complex) continue;
-        if (kinds[k] == TRISTAR_SKEW_SYMMETRIC && with_values) continue; /* its diagonal is refused before */
+        if (kinds[k] == TRISTAR_SKEW_SYMMETRIC && with_values)
+          continue; /* its nonzero diagonal is refused first */
         CHECK_STATUS(tristar_analyze(ts, &view, NULL, &an), TRISTAR_ERR_FORMAT);
         CHECK(an == NULL);
         check_message(ts, "both stored");
@@ -244,14 +247,14 @@ static void check_both_triangles(tristar_t *ts, const typed *t) {
         view.index = once;
         CHECK_OK(tristar_analyze(ts, &view, NULL, &an));
         tristar_analysis_destroy(&an);
-        view.index = mixed; /* some entries above, some below */
+        view.index = mixed; /* some entries above the diagonal, some below it */
         CHECK_OK(tristar_analyze(ts, &view, NULL, &an));
         tristar_analysis_destroy(&an);
       }
 }
 
-/* Analyzed without values, so that the values come with the factor: the diagonal of a Hermitian matrix is
- * real, that of a skew-symmetric one zero. */
+/* The analysis has no values, so the factorization checks them: the diagonal of a Hermitian matrix is real,
+ * that of a skew-symmetric one zero. */
 static void check_diagonals(tristar_t *ts) {
   const int32_t ptr[] = {0, 2, 4, 5}, index[] = {0, 1, 1, 2, 2};
   double _Complex values[] = {4, 1, 4, 1, 4};
@@ -273,8 +276,8 @@ static void check_diagonals(tristar_t *ts) {
   check_message(ts, "diagonal entry 0");
 }
 
-/* An assembly rounds to the size of the diagonal, whatever is left off it: mirror images that differ by so
- * much are alike, and by more are not, in any units of the unknowns. */
+/* Assembly causes rounding errors relative to the diagonal, even where off-diagonal entries are small.
+ * Mirror images that differ by as much count as equal, others do not, in any units of the unknowns. */
 static void check_rounding(tristar_t *ts, const typed *t, double unit) {
   const double eps = 2 * t->roundoff;
   const int32_t ptr[] = {0, 2, 4}, index[] = {0, 1, 0, 1};
@@ -301,15 +304,15 @@ static void check_rounding(tristar_t *ts, const typed *t, double unit) {
               "type %c, unit %g, gap %g", (char)t->scalar, unit, creal(gap));
     CLEANUP(tristar_plan_destroy) tristar_plan_t *plan = NEW_PLAN(factor, NULL);
     CHECK_OK(tristar_solve_refined(plan, TRISTAR_N, 1, b, 2, x, 2, NULL,
-                                   &result)); /* by the matrix as it is given */
+                                   &result)); /* refined with the given, unsymmetric values */
     for (int i = 0; i < 2; i++)
       CHECK_MSG(cabs(get(t, x, i) - 1) <= 1000 * eps, "type %c, unit %g, x[%d] = %.17g", (char)t->scalar,
                 unit, i, creal(get(t, x, i)));
   }
 }
 
-/* Beside a penalty entries of 1 and 2 are rounding errors of the penalty, but not of the other equations: A x
- * = b is solved for the matrix that is given. */
+/* The differences of 1 and 2 are rounding errors relative to the penalty, but not in the other equations. A
+ * x = b is solved for the given matrix. */
 static void check_penalty(tristar_t *ts, const typed *t) {
   enum { M = 4 };
   const int32_t ptr[] = {0, 2, 4, 6, 10}, index[] = {0, 3, 1, 3, 2, 3, 0, 1, 2, 3};
@@ -326,7 +329,7 @@ static void check_penalty(tristar_t *ts, const typed *t) {
   for (int i = 0; i < M; i++) CHECK(cabs(get(t, x, i) - 1) <= 100 * t->roundoff);
 }
 
-/* Figures of matrices that are equal to their transpose, equal up to rounding, and different. */
+/* Statistics of matrices that equal their transpose exactly, up to rounding, or not at all. */
 static void check_figures(tristar_t *ts, const typed *t, tristar_format format, bool reversed) {
   static const struct {
     kind kind;
@@ -349,7 +352,7 @@ static void check_figures(tristar_t *ts, const typed *t, tristar_format format, 
   }
 }
 
-/* The pattern counts as it is given, not with the rows that a matching permutes. */
+/* The statistics describe the given pattern, not the rows that a matching permutes. */
 static void check_missing(tristar_t *ts, const typed *t) {
   uint64_t state = 5;
   for (int round = 0; round < 20; round++) {
@@ -358,7 +361,7 @@ static void check_missing(tristar_t *ts, const typed *t) {
     number values[N * N];
     int64_t missing = 0;
     for (int j = 0; j < N; j++) {
-      there[(j + round % 3) % N][j] = true; /* no zero-free diagonal: large entries are matched to it */
+      there[(j + round % 3) % N][j] = true; /* a matching moves the large entries to the diagonal */
       for (int k = 0; k < round % 5; k++) there[next_random(&state) % N][j] = true;
     }
     for (int j = 0, p = 0; j < N; j++) {

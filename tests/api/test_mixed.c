@@ -57,8 +57,8 @@ static void check(tristar_t *ts, const char *kind, int64_t k, tristar_method met
   tristar_factor_destroy(&f[1]);
 }
 
-/* Well conditioned once it is scaled, but a right-hand side that then spans 67 powers of ten: more than
- * single numbers do. */
+/* Well conditioned after scaling. But then the right-hand side spans 67 powers of ten, more than the range
+ * of single numbers. */
 static void check_span(tristar_t *ts) {
   static const int64_t ptr[] = {0, 2, 4, 5, 5};
   static const int32_t row[] = {1, 3, 2, 3, 3};

@@ -15,7 +15,7 @@ static void check_refused(tristar_t *ts, tristar_status status, const char *init
   CHECK_ERROR(ts, init);
 }
 
-/* Every function that takes options, with structs of zeros. */
+/* All functions that take options accept structs of zeros. */
 static void check_uninitialized(tristar_t *ts, flow *f, const double *b, double *x) {
   const int64_t n = f->view.rows;
   tristar_t *other;
@@ -52,7 +52,7 @@ static void check_uninitialized(tristar_t *ts, flow *f, const double *b, double 
                 "tristar_precond_options_init");
 }
 
-/* Fields behind the size are not read: they have values that are refused otherwise. */
+/* A struct with a smaller size: fields beyond the size are not read, though their values are invalid. */
 static void check_shorter(flow *f) {
   tristar_plan_options options;
   CLEANUP(tristar_plan_destroy) tristar_plan_t *plan;
@@ -64,7 +64,7 @@ static void check_shorter(flow *f) {
   CHECK_OK(tristar_plan(f->factor, &options, &plan));
 }
 
-/* A program of a later version, with one field more. */
+/* A program for a later version, whose struct has one more field. */
 static void check_longer(tristar_t *ts, flow *f) {
   struct {
     tristar_plan_options known;
@@ -107,11 +107,11 @@ static void check_method(tristar_t *ts, const tristar_view *view, tristar_krylov
   CHECK_OK(tristar_krylov_set_options(krylov, &options));
   tristar_krylov_get_stats(krylov, &stats);
   CHECK(stats.method == expected);
-  options.norm = TRISTAR_NORM_RESIDUAL; /* each method that AUTO chooses has it */
+  options.norm = TRISTAR_NORM_RESIDUAL; /* each method that AUTO may choose supports it */
   CHECK_OK(tristar_krylov_set_options(krylov, &options));
 }
 
-/* 2 x 2: a, c on the diagonal, b and d beside it. */
+/* A 2 x 2 matrix with a and c on the diagonal, b and d beside it. */
 static void check_methods(tristar_t *ts) {
   static const int32_t ptr[] = {0, 2, 4}, index[] = {0, 1, 0, 1}, half[] = {0, 2, 3}, lower[] = {0, 1, 1};
   double values[] = {4, 1, 1, 3}, triangle[] = {4, 1, 3};
@@ -140,8 +140,8 @@ static double error_of(const tristar_factor_t *factor, int64_t n, const double *
   return error;
 }
 
-/* A ring of N unknowns. Values a are large beside the diagonal, values d on it: the matching for the first
- * does not suit the second, whose pivots are perturbed. */
+/* A ring of N unknowns. Its values `a` are large beside the diagonal, its values `d` on the diagonal. The
+ * matching of the former does not suit the latter, so pivots are perturbed. */
 static void check_refinement(void) {
   enum { N = 60 };
   int32_t ptr[N + 1] = {0}, index[3 * N];
@@ -176,7 +176,7 @@ static void check_refinement(void) {
   CHECK_OK(tristar_analyze(ts, &view, NULL, &analysis));
   CHECK_OK(tristar_factor(analysis, a, &factor));
   CHECK_OK(tristar_plan(factor, NULL, &plan));
-  CHECK_OK(tristar_refactor(factor, d)); /* the plan follows */
+  CHECK_OK(tristar_refactor(factor, d)); /* the existing plan uses the new values */
   tristar_factor_get_stats(factor, &stats);
   CHECK_MSG(stats.perturbed_pivots > 0, "no pivot was perturbed");
   CHECK_MSG(warnings > 0, "no warning of perturbed pivots");

@@ -34,7 +34,7 @@ static tristar_analysis_stats solve(const tristar_view *view, const tristar_anal
   return stats;
 }
 
-/* b = op(A) (1, 2, ...) for a CSC view with 64-bit ptr and 32-bit index. */
+/* Returns b = op(A) (1, 2, ...) for a CSC view with 64-bit ptr and 32-bit index. */
 static double *right_hand_side(const tristar_view *a, tristar_op op) {
   const int64_t *ptr = a->ptr;
   const int32_t *index = a->index;
@@ -57,7 +57,7 @@ static void check_orderings(const char *kind, int64_t k, double bound) {
   OWNED int64_t *permutation = xmalloc((size_t)v.rows * sizeof *permutation);
   uint64_t state = 3;
   for (int64_t i = 0; i < v.rows; i++) permutation[i] = i;
-  for (int64_t i = v.rows - 1; i > 0; i--) { /* a random order */
+  for (int64_t i = v.rows - 1; i > 0; i--) { /* a random permutation */
     const int64_t j = (int64_t)(next_random(&state) % (uint64_t)(i + 1)), swap = permutation[i];
     permutation[i] = permutation[j];
     permutation[j] = swap;
@@ -85,7 +85,7 @@ static void check_orderings(const char *kind, int64_t k, double bound) {
 
 /* ---- Orderings that are chosen or computed here ---- */
 
-/* Counts its calls, which are the argument. */
+/* An ordering function; arg counts its calls. */
 static int reverse(void *arg, int64_t n, const int64_t *ptr, const int32_t *index, int64_t *permutation) {
   ++*(int *)arg;
   CHECK(n == 0 || (ptr[n] >= 0 && (ptr[n] == 0 || index[0] < n)));
@@ -98,7 +98,7 @@ static int fail(void *arg, int64_t n, const int64_t *ptr, const int32_t *index, 
   return *(const int *)arg;
 }
 
-/* Statistics name the ordering that was taken; only AUTO has a reason. */
+/* The statistics contain the ordering that was used; only AUTO gives a reason. */
 static void check_taken(const char *kind, int64_t k, double bound) {
   static const tristar_ordering orderings[] = {TRISTAR_ORDERING_METIS, TRISTAR_ORDERING_NATURAL,
                                                TRISTAR_ORDERING_AMD, TRISTAR_ORDERING_DISSECTION,
@@ -112,7 +112,8 @@ static void check_taken(const char *kind, int64_t k, double bound) {
   o.order = reverse;
   o.order_arg = &calls;
   tristar_analysis_stats stats = solve(&v, &o, b, TRISTAR_N, bound);
-  CHECK(stats.ordering == TRISTAR_ORDERING_AMD && *stats.ordering_reason != '\0'); /* a small matrix */
+  CHECK(stats.ordering == TRISTAR_ORDERING_AMD &&
+        *stats.ordering_reason != '\0'); /* AUTO uses AMD for a small matrix */
   o.leaf_parts = 2;
   stats = solve(&v, &o, b, TRISTAR_N, bound);
   CHECK(stats.ordering == TRISTAR_ORDERING_METIS && strstr(stats.ordering_reason, "separator tree") != NULL);
@@ -126,11 +127,12 @@ static void check_taken(const char *kind, int64_t k, double bound) {
   CHECK(calls == 1);
 }
 
-/* A function that fails, and one whose matrix needs another method: it is called once all the same. */
+/* An ordering function that fails, and one for a matrix that needs a second method. The function is called
+ * once. */
 static void check_callback(void) {
   const int64_t ptr[] = {0, 2, 4, 5};
   const int32_t index[] = {0, 1, 1, 2, 2};
-  const double values[] = {1, 3, 1, 1, 5}; /* indefinite: L D L^T after Cholesky */
+  const double values[] = {1, 3, 1, 1, 5}; /* indefinite: Cholesky fails, then L D L^T */
   const tristar_view v = {
       TRISTAR_CSC, TRISTAR_SYMMETRIC, TRISTAR_DOUBLE, 3, 3, ptr, index, values, 64, 32, 0};
   CLEANUP(tristar_analysis_destroy) tristar_analysis_t *an = NULL;
@@ -148,7 +150,7 @@ static void check_callback(void) {
   CHECK_ERROR(ts, "returned 17");
 }
 
-/* The same matrix by rows: the arrays of the columns of A are the rows of A^T. */
+/* The same matrix by rows: the arrays of the columns of A are those of the rows of A^T. */
 static void check_rows(const char *kind, int64_t k) {
   CLEANUP(tristar_matrix_destroy) tristar_matrix_t *m;
   tristar_view v = generated_view(ts, kind, k, &m);
@@ -156,7 +158,7 @@ static void check_rows(const char *kind, int64_t k) {
     OWNED double *b = right_hand_side(&v, op ? TRISTAR_T : TRISTAR_N);
     tristar_view r = v;
     (void)solve(&v, NULL, b, op ? TRISTAR_T : TRISTAR_N, 1e-10);
-    r.format = TRISTAR_CSR; /* op(A) = op'(A^T) */
+    r.format = TRISTAR_CSR; /* op(A) of the rows is the transposed op of the columns */
     (void)solve(&r, NULL, b, op ? TRISTAR_N : TRISTAR_T, 1e-10);
     tristar_analysis_options o = DEFAULTS(tristar_analysis_options);
     o.matching = TRISTAR_MATCHING_ON;
@@ -165,7 +167,7 @@ static void check_rows(const char *kind, int64_t k) {
   }
 }
 
-/* A symmetric matrix in its upper triangle, and in both. */
+/* A symmetric matrix stored as its upper triangle, and with both triangles. */
 static void check_triangles(void) {
   const int64_t ptr[] = {0, 1, 3, 5, 8}, full_ptr[] = {0, 3, 6, 9, 12};
   const int32_t upper[] = {0, 0, 1, 1, 2, 0, 2, 3}, full[] = {0, 1, 3, 0, 1, 2, 1, 2, 3, 0, 2, 3};
@@ -176,7 +178,7 @@ static void check_triangles(void) {
   OWNED double *b = right_hand_side(&u, TRISTAR_N), *same = right_hand_side(&f, TRISTAR_N);
   CHECK(memcmp(b, same, 4 * sizeof *b) == 0);
   CHECK(solve(&u, NULL, b, TRISTAR_N, 1e-14).method == TRISTAR_METHOD_LLT);
-  CHECK(solve(&f, NULL, b, TRISTAR_N, 1e-14).method == TRISTAR_METHOD_LLT); /* symmetric values are seen */
+  CHECK(solve(&f, NULL, b, TRISTAR_N, 1e-14).method == TRISTAR_METHOD_LLT); /* AUTO detects the symmetry */
   tristar_analysis_options o = DEFAULTS(tristar_analysis_options);
   o.method = TRISTAR_METHOD_LU;
   (void)solve(&u, &o, b, TRISTAR_N, 1e-14);
@@ -196,7 +198,7 @@ static void check_skew(void) {
   }
 }
 
-/* A positive diagonal, but indefinite: Cholesky fails and L D L^T takes over, with and without values in the
+/* Indefinite with a positive diagonal: Cholesky fails, and L D L^T follows, with and without values in the
  * analysis. */
 static void check_fallback(void) {
   const int64_t ptr[] = {0, 2, 4, 5};
@@ -215,7 +217,7 @@ static void check_fallback(void) {
   tristar_factor_destroy(&f);
   tristar_analysis_destroy(&an);
   tristar_analysis_options_init(&o);
-  o.method = TRISTAR_METHOD_LLT; /* asked for: no other method behind the caller's back */
+  o.method = TRISTAR_METHOD_LLT; /* a requested method is not replaced by another one */
   CHECK_OK(tristar_analyze(ts, &v, &o, &an));
   CHECK_STATUS(tristar_factor(an, values, &f), TRISTAR_ERR_NOT_POSITIVE_DEFINITE);
   CHECK(f == NULL && warnings == 2);

@@ -25,7 +25,7 @@ static double seconds(void) {
   return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }
 
-/* All entries of A by coordinates, from 1. */
+/* All entries of A as coordinates, from 1. */
 typedef struct coordinates {
   int *row, *column;
   double *value;
@@ -48,7 +48,7 @@ static coordinates list_entries(const tristar_view *v) {
   return c;
 }
 
-/* To be ended and freed by the caller. */
+/* Starts MUMPS; end it and free the result. */
 static DMUMPS_STRUC_C *begin_mumps(const tristar_view *v, coordinates *c) {
   DMUMPS_STRUC_C *m = xcalloc(1, sizeof *m);
   *c = list_entries(v);
@@ -67,7 +67,7 @@ static DMUMPS_STRUC_C *begin_mumps(const tristar_view *v, coordinates *c) {
   return m;
 }
 
-/* The working space is enlarged where MUMPS asks for it. */
+/* Enlarges the working space if MUMPS requests it. */
 static void run(DMUMPS_STRUC_C *m, int job) {
   do {
     m->job = job;
@@ -116,7 +116,7 @@ static void check_schur(tristar_t *ts, const char *name, const tristar_view *v, 
   run(m, 2);
   const double end = seconds();
   end_mumps(m, &c);
-  for (int i = 0; i < count; i++) /* MUMPS stores rows */
+  for (int i = 0; i < count; i++) /* MUMPS stores the complement by rows */
     for (int j = 0; j < count; j++) {
       largest = larger_error(largest, fabs(of_mumps[i * count + j]));
       worst = larger_error(worst, fabs(of_mumps[i * count + j] - s[i + j * count]));
@@ -171,7 +171,7 @@ static void check_inverse(tristar_t *ts, const char *name, const tristar_view *v
 }
 
 int main(void) {
-  /* The bounds follow from the conditions of the matrices. */
+  /* The bounds depend on the conditions of the matrices. */
   static const struct {
     const char *name;
     double bound;

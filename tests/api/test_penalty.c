@@ -8,8 +8,8 @@ enum { N_MOST = 50 };
 
 typedef enum place { ON_DIAGONAL, ON_ROWS, ON_COLUMNS, PLACES } place;
 
-/* S = D1 A D2 and the right-hand sides of S x = b: x = D2^-1 u, of transposes D1^-1 u. A has the penalties
- * that are on its diagonal. Exponents of two. */
+/* S = D1 A D2 with powers of two in D1 and D2. The solution of S x = b is D2^-1 u, of S^T x = b it is D1^-1
+ * u. Penalties on the diagonal are entries of A. */
 typedef struct problem {
   const typed *t;
   int n, d1[N_MOST], d2[N_MOST];
@@ -27,7 +27,7 @@ static number turned(const typed *t, double size, uint64_t *seed) {
   return x;
 }
 
-/* In each row one entry is almost as large as the diagonal one, so that rows are interchanged. */
+/* In each row one off-diagonal entry is almost as large as the diagonal entry, so rows are interchanged. */
 static void make_problem(problem *q, place where, int penalties, uint64_t seed) {
   const int n = q->n;
   for (int i = 0; i < n; i++) {
@@ -52,7 +52,7 @@ static number times(number x, int exponent) {
   return x;
 }
 
-/* An entry as its type holds it. */
+/* Returns an entry of S, rounded to the type. */
 static number entry_of(const problem *q, int i, int j) {
   number held[1];
   put(q->t, held, 0, times(q->a[i][j], q->d1[i] + q->d2[j]));

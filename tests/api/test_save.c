@@ -14,7 +14,7 @@
 
 enum { COLUMNS = 17 };
 
-/* The solutions of a plan: op(A) X = B for N, T and C, plain and refined; to be freed. */
+/* Returns the solutions of op(A) X = B by a plan for N, T and C, plain and refined; the caller frees them. */
 static char *solutions(const typed *t, tristar_plan_t *plan, int64_t n) {
   const size_t size = COLUMNS * (size_t)n * t->bytes;
   OWNED void *b = make_rhs(t, n);
@@ -32,7 +32,7 @@ static void check_same(const typed *t, tristar_plan_t *a, tristar_plan_t *b, int
   CHECK(memcmp(x, y, 7 * COLUMNS * (size_t)n * t->bytes) == 0);
 }
 
-/* All but seconds and memory. */
+/* Compares all statistics except seconds and memory. */
 static void check_factor_stats(const tristar_factor_t *a, const tristar_factor_t *b) {
   tristar_factor_stats s, l;
   tristar_analysis_stats sa, la;
@@ -59,7 +59,7 @@ static void check_factor_stats(const tristar_factor_t *a, const tristar_factor_t
         memcmp(rows[0], rows[1], n * 8) == 0 && memcmp(columns[0], columns[1], n * 8) == 0);
 }
 
-/* A factor and a plan, with options that files have to keep. */
+/* A factor and a plan with options that files must keep. */
 typedef struct system {
   tristar_matrix_t *matrix;
   void *values;
@@ -93,7 +93,7 @@ static void free_system(system_ *s) {
   free(s->values);
 }
 
-/* New values for both: the same bits still. */
+/* New values give both factors the same bits. */
 static void check_refactor(const typed *t, const system_ *s, tristar_factor_t *loaded, tristar_plan_t *plan) {
   const int64_t entries = ((const int64_t *)s->view.ptr)[s->view.cols];
   OWNED void *values = xcalloc((size_t)entries, t->bytes);
@@ -125,7 +125,7 @@ static void check_round_trip(tristar_t *ts, const typed *t, const char *kind, in
           saved.ceiling_bytes == loaded.ceiling_bytes && saved.floor_bytes == loaded.floor_bytes);
     check_factor_stats(s.factor, factor);
     check_same(t, s.plan, plan, n);
-    bytes.at = 0; /* a factor of a file of a plan, and its analysis */
+    bytes.at = 0; /* the file of a plan also contains the factor and the analysis */
     CHECK_OK(from_memory ? tristar_factor_read(ts, give_bytes, &bytes, &alone)
                          : tristar_factor_load(ts, path, &alone));
     check_factor_stats(s.factor, alone);
@@ -149,7 +149,7 @@ static void check_scalars(tristar_t *ts) {
   unlink(FILE_NAME);
 }
 
-/* A loaded analysis makes the factor that the saved one makes. */
+/* A loaded analysis gives the same factor as the saved one. */
 static void check_analysis(tristar_t *ts) {
   const typed *t = &typed_double;
   CLEANUP(free_system) system_ s = {.matrix = NULL};
@@ -169,7 +169,7 @@ static void check_analysis(tristar_t *ts) {
   unlink(FILE_NAME);
 }
 
-/* Imported factors whose L and U have structures of their own, with permutations and scalings. */
+/* Imported factors: L and U have different structures, permutations and scalings. */
 static void check_imported(tristar_t *ts) {
   const tristar_method methods[] = {TRISTAR_METHOD_LU, TRISTAR_METHOD_LLT, TRISTAR_METHOD_LDLT};
   for (int k = 0; k < 12; k++) {
@@ -203,7 +203,7 @@ static void check_imported(tristar_t *ts) {
   unlink(FILE_NAME);
 }
 
-/* The matrix that a factor has is the one that it was made of. */
+/* tristar_factor_get_matrix returns the matrix of which the factor was computed. */
 static void check_matrix(tristar_t *ts) {
   const typed *t = &typed_double;
   CLEANUP(free_system) system_ s = {.matrix = NULL};
@@ -247,7 +247,7 @@ static saved_bytes save_small(tristar_t *ts) {
   return bytes;
 }
 
-/* Each byte that is changed, and each length that is too short, is found. */
+/* Each changed byte and each truncation is detected. */
 static void check_damage(tristar_t *ts) {
   CLEANUP(free_saved_bytes) saved_bytes bytes = save_small(ts);
   const size_t step = TSI_TESTS_SANITIZED ? 13 : 3;
@@ -269,7 +269,7 @@ static void check_damage(tristar_t *ts) {
   unlink(FILE_NAME);
 }
 
-/* Three objects in one stream: each is read to its end, whose last byte counts. */
+/* Three objects in one stream. Each is read exactly to its end, including its last byte. */
 static void check_ends(tristar_t *ts) {
   CLEANUP(free_system) system_ s = {.matrix = NULL};
   CLEANUP(free_saved_bytes) saved_bytes bytes = {.fail_after = -1};
@@ -313,11 +313,11 @@ static void check_foreign(tristar_t *ts) {
   expect_failure(ts, TRISTAR_ERR_IO, "cannot read");
   write_file(text, sizeof text - 1);
   expect_failure(ts, TRISTAR_ERR_FORMAT, "no saved object");
-  bytes.data[12] = 99; /* a newer version */
+  bytes.data[12] = 99; /* a later version */
   write_file(bytes.data, bytes.size);
   expect_failure(ts, TRISTAR_ERR_UNSUPPORTED, "version 99");
   bytes.data[12] = 1;
-  bytes.data[8] = 1, bytes.data[9] = 2, bytes.data[10] = 3, bytes.data[11] = 4; /* another order of bytes */
+  bytes.data[8] = 1, bytes.data[9] = 2, bytes.data[10] = 3, bytes.data[11] = 4; /* another byte order */
   write_file(bytes.data, bytes.size);
   expect_failure(ts, TRISTAR_ERR_UNSUPPORTED, "order of bytes");
   CHECK_STATUS(tristar_plan_load(ts, ".", &factor, &plan), TRISTAR_ERR_IO);
@@ -328,7 +328,7 @@ static void check_foreign(tristar_t *ts) {
   unlink(FILE_NAME);
 }
 
-/* What cannot be written, and functions of the caller that fail. */
+/* Objects that cannot be written, and functions of the caller that fail. */
 static void check_refused(tristar_t *ts) {
   CLEANUP(free_system) system_ s = {.matrix = NULL};
   CLEANUP(free_saved_bytes) saved_bytes bytes = {.fail_after = 5};

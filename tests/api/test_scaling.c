@@ -10,7 +10,8 @@
 
 enum { N_MOST = 40 };
 
-/* A sparse system S x = b with S = D1 A D2, x = D2^-1 u: A, u of moderate size, exponents of D1 and D2. */
+/* A sparse system S x = b with S = D1 A D2 and x = D2^-1 u. A and u have moderate size. d1, d2: exponents
+ * of D1 and D2. */
 typedef struct problem {
   const typed *type;
   tristar_symmetry symmetry;
@@ -34,7 +35,7 @@ static number random_number(const typed *t) {
   return x;
 }
 
-/* Entries where the pattern has them; the diagonal outweighs the rest of its row and column. */
+/* Fills in the entries of the pattern; the diagonal dominates rows and columns. */
 static void fill_matrix(system_of *s, bool indefinite) {
   for (int i = 0; i < s->n; i++)
     for (int j = 0; j < s->n; j++) s->there[i][j] = i == j || below(s->n) < 3;
@@ -54,7 +55,7 @@ static void fill_matrix(system_of *s, bool indefinite) {
   }
 }
 
-/* D1 and D2 with exponents up to `rows` and `columns`, all on top of `all`; the same where the kind is
+/* Draws exponents of D1 and D2 up to `rows` and `columns`, plus `all` in total; D1 = D2 if the kind is
  * symmetric. */
 static void fill_scales(system_of *s, int rows, int columns, int all) {
   for (int i = 0; i < s->n; i++) {
@@ -72,7 +73,7 @@ static number times(number x, int exponent) {
 
 typedef struct arrays {
   int32_t ptr[N_MOST + 1], index[N_MOST * N_MOST];
-  number values[N_MOST * N_MOST], b[N_MOST], x[N_MOST]; /* room for all types */
+  number values[N_MOST * N_MOST], b[N_MOST], x[N_MOST]; /* large enough for all types */
   tristar_view view;
 } arrays;
 
@@ -96,7 +97,7 @@ static void fill_arrays(const system_of *s, arrays *o) {
       TRISTAR_CSC, s->symmetry, s->type->scalar, s->n, s->n, o->ptr, o->index, o->values, 32, 32, 0};
 }
 
-/* The largest error of D2 x against u. */
+/* Returns the largest error of D2 x relative to u. */
 static double error_of_solution(const system_of *s, const arrays *o) {
   double error = 0, size = 0;
   for (int i = 0; i < s->n; i++) {
@@ -107,7 +108,7 @@ static double error_of_solution(const system_of *s, const arrays *o) {
   return error / size;
 }
 
-/* No scaled entry exceeds one, whatever chose the scaling; where there is none, the entries may. */
+/* With a scaling no scaled entry exceeds one. */
 static void check_scaled(const system_of *s, const tristar_factor_t *f, const arrays *o, const char *what) {
   double row_scale[N_MOST], column_scale[N_MOST];
   bool scaled = false;
@@ -123,8 +124,8 @@ static void check_scaled(const system_of *s, const tristar_factor_t *f, const ar
     }
 }
 
-/* Analyzed with its values or without, factored, and solved; or, refactored, first with values of no such
- * scale. */
+/* Analyzes (with or without values), factors, solves and checks the accuracy. refactored: the first
+ * factorization has values without units. */
 static void check(tristar_t *ts, const system_of *s, tristar_method method, tristar_matching matching,
                   bool values, int single_factors, bool refactored, double accuracy, const char *what) {
   tristar_analysis_options options = DEFAULTS(tristar_analysis_options);
@@ -138,7 +139,7 @@ static void check(tristar_t *ts, const system_of *s, tristar_method method, tris
   options.matching = matching;
   options.single_factors = single_factors;
   fill_arrays(s, &o);
-  if (refactored) { /* of a matrix of another scale */
+  if (refactored) { /* first the same matrix without units */
     system_of plain = *s;
     fill_scales(&plain, 0, 0, 0);
     fill_arrays(&plain, &o);
@@ -165,7 +166,7 @@ static void check(tristar_t *ts, const system_of *s, tristar_method method, tris
             result.initial_backward_error, result.steps, result.iterations, message);
 }
 
-/* How far scales reach, as exponents of two; tiny: everything is that small. */
+/* Ranges of the exponents of two; tiny: exponent of all entries. */
 typedef struct mode {
   const char *name;
   int rows, columns, both, tiny;
@@ -188,14 +189,15 @@ static void check_symmetric(tristar_t *ts, system_of *s, const mode *m, double a
   check(ts, s, TRISTAR_METHOD_LDLT, TRISTAR_MATCHING_OFF, true, 0, false, accuracy, m->name);
   check(ts, s, TRISTAR_METHOD_LDLT, TRISTAR_MATCHING_AUTO, false, 0, true, accuracy, m->name);
   check(ts, s, TRISTAR_METHOD_LU, TRISTAR_MATCHING_AUTO, true, 0, false, accuracy, m->name);
-  if (s->type->is_complex && s->symmetry == TRISTAR_SYMMETRIC) return; /* not positive definite */
+  if (s->type->is_complex && s->symmetry == TRISTAR_SYMMETRIC)
+    return; /* a complex symmetric matrix is not positive definite */
   fill_matrix(s, false);
   check(ts, s, TRISTAR_METHOD_LLT, TRISTAR_MATCHING_AUTO, true, 0, false, accuracy, m->name);
   check(ts, s, TRISTAR_METHOD_AUTO, TRISTAR_MATCHING_AUTO, true, 0, true, accuracy, m->name);
 }
 
-/* Single factors of a double matrix: of any size; unknowns among each other may differ as single numbers do.
- */
+/* Single factors of a double matrix of any size. The relative sizes of the unknowns must be within the
+ * range of single numbers. */
 static void check_single_factors(tristar_t *ts, system_of *s) {
   static const mode modes[] = {{"sd, rows", 600, 0, 0, 0},
                                {"sd, both", 60, 60, 60, 0},
@@ -215,8 +217,8 @@ static void check_single_factors(tristar_t *ts, system_of *s) {
   }
 }
 
-/* A matrix that is positive definite but for one row whose diagonal entry is zero, or missing: Cholesky has
- * no scale for that row, and says that it is not definite; AUTO goes on with L D L^T. */
+/* A matrix that is positive definite except for one row, whose diagonal entry is zero or missing. LLT has
+ * no scale for that row and returns NOT_POSITIVE_DEFINITE. AUTO continues with L D L^T. */
 static void check_zero_diagonal(tristar_t *ts, system_of *s, int both, int large, int single_factors) {
   if (s->n < 2) return;
   const int k = below(s->n), j = (k + 1 + below(s->n - 1)) % s->n;
@@ -231,7 +233,7 @@ static void check_zero_diagonal(tristar_t *ts, system_of *s, int both, int large
     s->there[i][k] = s->there[k][i] = i == j || (i == k && below(2));
   }
   fill_scales(s, both, 0, 0);
-  s->d1[k] = s->d2[k] = large; /* which its entry keeps */
+  s->d1[k] = s->d2[k] = large; /* the scale of the only large entry of this row */
   s->d1[j] = s->d2[j] = 0;
   check(ts, s, TRISTAR_METHOD_AUTO, TRISTAR_MATCHING_AUTO, true, single_factors, false, 1e-10,
         "zero diagonal");
@@ -244,9 +246,9 @@ static void check_zero_diagonal(tristar_t *ts, system_of *s, int both, int large
   tristar_analysis_destroy(&an);
 }
 
-/* A diagonal with one long row, which weighs far more than the others and has no diagonal entry: if the
- * largest entries of all rows, which are those of that row, are scaled to one, little is left of the
- * diagonal, and that must not count as rounding errors. */
+/* A diagonal matrix with one long row that is far larger than the others and has no diagonal entry. If the
+ * largest entry of each row is scaled to one, the diagonal becomes small. It must not count as rounding
+ * errors. */
 static void check_long_row(tristar_t *ts, system_of *s, int weight, double accuracy) {
   const int k = below(s->n);
   if (s->n < 2) return;
@@ -254,7 +256,7 @@ static void check_long_row(tristar_t *ts, system_of *s, int weight, double accur
   memset(s->there, 0, sizeof s->there);
   for (int i = 0; i < s->n; i++) {
     if (i == k) continue;
-    number x = 0.75 + 0.25 * unit(); /* squares do not cancel */
+    number x = 0.75 + 0.25 * unit(); /* so that the sum of squares cannot cancel */
     if (s->type->is_complex) __imag__ x = 0.4 * unit();
     s->a[i][i] = 1.5 + 0.5 * unit();
     s->a[i][k] = x;
@@ -267,8 +269,8 @@ static void check_long_row(tristar_t *ts, system_of *s, int weight, double accur
   check(ts, s, TRISTAR_METHOD_LDLT, TRISTAR_MATCHING_OFF, true, 0, false, accuracy, "long row");
 }
 
-/* One cycle of odd length: entries of one row lie as far apart as any, and scalings that make all of them one
- * are far from what any row or column alone tells. */
+/* A cycle of odd length. Entries of one row may have any sizes. A scaling that makes all of them one cannot
+ * be found from single rows or columns. */
 static void check_cycle(tristar_t *ts, system_of *s, int spread, double accuracy) {
   memset(s->a, 0, sizeof s->a);
   memset(s->there, 0, sizeof s->there);
@@ -285,8 +287,8 @@ static void check_cycle(tristar_t *ts, system_of *s, int spread, double accuracy
   check(ts, s, TRISTAR_METHOD_LU, TRISTAR_MATCHING_AUTO, false, 0, false, accuracy, "cycle");
 }
 
-/* A matching that was found for other units finds the largest entries of these as well, but its scaling is
- * one of the old units. Types with few digits need another one sooner. */
+/* The matching of other units also finds the largest entries of the new values, but its scaling suits the
+ * old units. Types with few digits need a new scaling sooner. */
 static void check_old_matching(tristar_t *ts, system_of *s, double accuracy) {
   number row[N_MOST];
   bool there[N_MOST];
@@ -300,7 +302,7 @@ static void check_old_matching(tristar_t *ts, system_of *s, double accuracy) {
   fill_matrix(s, true);
   memcpy(row, s->a[0], sizeof row);
   memcpy(there, s->there[0], sizeof there);
-  for (int i = 0; i + 1 < s->n; i++) { /* The largest entries are on no diagonal. */
+  for (int i = 0; i + 1 < s->n; i++) { /* moves the largest entries off the diagonal */
     memcpy(s->a[i], s->a[i + 1], sizeof row);
     memcpy(s->there[i], s->there[i + 1], sizeof there);
   }
@@ -326,7 +328,7 @@ static void check_old_matching(tristar_t *ts, system_of *s, double accuracy) {
   }
 }
 
-/* What cannot be held is an error that names the place: a solution beyond the range, a NaN in b. */
+/* An overflow of the solution and a NaN in b are errors that name the row and the column. */
 static void check_messages(tristar_t *ts) {
   static const int32_t ptr[] = {0, 1, 2, 3}, index[] = {0, 1, 2};
   static const double values[] = {1, 1e-300, 1};
@@ -341,7 +343,7 @@ static void check_messages(tristar_t *ts) {
   CHECK_STATUS(tristar_solve_refined(p, TRISTAR_N, 2, b, 3, x, 3, NULL, &result), TRISTAR_ERR_NOT_FINITE);
   CHECK_ERROR(ts, "row 1 of x, column 1");
   CHECK(x[0] == 1 && fabs(x[1] / 1e300 - 1) < 1e-15 && x[2] == 1 &&
-        result.backward_error < 1e-15); /* the other column */
+        result.backward_error < 1e-15); /* column 0 */
   b[4] = 1;
   b[2] = NAN;
   CHECK_STATUS(tristar_solve_refined(p, TRISTAR_N, 2, b, 3, x, 3, NULL, &result), TRISTAR_ERR_NOT_FINITE);
@@ -350,8 +352,8 @@ static void check_messages(tristar_t *ts) {
   CHECK(strstr(message, "nan") == NULL && x[3] == 1);
 }
 
-/* A matrix that was analyzed with badly scaled values is factored with others: the scaling that its matching
- * found is none for them, and the backward error that is told is measured, not weighed away. */
+/* The analysis has badly scaled values, the factorization has others. The scaling of the matching suits
+ * only the former. The reported backward error must be the true one. */
 static void check_other_values(tristar_t *ts, bool symmetric, uint64_t seed) {
   enum { N = 17 };
   int64_t ptr[N + 1] = {0};
@@ -404,9 +406,8 @@ static void check_other_values(tristar_t *ts, bool symmetric, uint64_t seed) {
             (unsigned long long)seed, error, result.backward_error);
 }
 
-/* Imported factors whose scaling has nothing to do with their matrix: a wrong x is not told to be right. */
-/* By columns or by rows, values as they were matched (shift 0) or with all entries times 2^shift, and some of
- * them in one row and column times 2^-distance. Is the scaling taken in one pass? */
+/* Analyzes values by columns or rows and factors them times 2^shift; one row and one column are also
+ * multiplied by 2^-distance. Returns whether the scaling is computed in one pass. */
 static bool check_one_pass(tristar_t *ts, bool by_rows, int shift, int distance) {
   enum { N = 23, MOST = 5 * N };
   int64_t ptr[N + 1] = {0};
@@ -470,6 +471,7 @@ static void check_one_passes(tristar_t *ts) {
   }
 }
 
+/* Imported factors with a scaling that does not suit their matrix: a wrong x must not look right. */
 static void check_imported_scaling(tristar_t *ts) {
   static const int64_t ptr[] = {0, 1, 2}, index[] = {0, 1};
   static const double ones[] = {1, 1}, b[] = {1, 1}, wrong[] = {0.5, 0.7};
@@ -502,7 +504,7 @@ int main(int argc, char **argv) {
   static const typed *const types[] = {&typed_double, &typed_complex_double, &typed_single,
                                        &typed_complex_single};
   CLEANUP(close_context) tristar_t *ts = open_without_starpu(false);
-  for (int round = 0; round < (TSI_TESTS_SANITIZED ? 64 : 300); round++) { /* other numbers */
+  for (int round = 0; round < (TSI_TESTS_SANITIZED ? 64 : 300); round++) { /* random matrices */
     system_of s = {.type = types[round % 4], .n = 1 + below(N_MOST)};
     const bool single = s.type->is_single;
     const int most = single ? 66 : 664; /* 1e20, 1e200 */

@@ -17,8 +17,8 @@ typedef struct problem {
   int64_t schur[MOST];
 } problem;
 
-/* Sparse, with entries of size one. `definite`: positive; else about a third of the diagonal entries that are
- * eliminated are zero, and have a large entry beside them. */
+/* Makes a sparse matrix with entries of size one. `definite`: positive definite. Else about a third of the
+ * diagonal entries that are eliminated are zero, with a large entry beside them. */
 static problem make_problem(const typed *t, tristar_symmetry symmetry, bool definite, uint64_t seed) {
   problem m = {.n = 20 + (int)(seed % 28), .count = 1 + (int)(seed % MOST)};
   bool last[N] = {false};
@@ -35,7 +35,7 @@ static problem make_problem(const typed *t, tristar_symmetry symmetry, bool defi
       m.a[i][j] = random_value(at);
       if (!t->is_complex) __imag__ m.a[i][j] = 0;
     }
-  int zero = -1; /* the latest row that is eliminated and has no diagonal entry */
+  int zero = -1; /* the latest eliminated row without a diagonal entry */
   for (int i = 0; i < m.n; i++) {
     if (last[i]) continue;
     m.a[i][i] = definite ? 12 : 3 + i % 3;
@@ -49,7 +49,8 @@ static problem make_problem(const typed *t, tristar_symmetry symmetry, bool defi
       zero = i;
   }
   if (zero >= 0) m.a[zero][zero] = 4;
-  for (int k = 0; k < m.count; k++) { /* a half has zeros on the diagonal, and an entry beside them */
+  for (int k = 0; k < m.count;
+       k++) { /* every second diagonal entry of the complement is zero, with a large entry beside it */
     const int row = (int)m.schur[k];
     if (k % 2 == 0)
       m.a[row][row] = 2;
@@ -61,7 +62,7 @@ static problem make_problem(const typed *t, tristar_symmetry symmetry, bool defi
   return m;
 }
 
-/* Row i and column j are scaled by these powers of two. */
+/* Exponents of two that scale row i and column j. */
 static int row_exponent(const problem *m, int i) {
   return m->scaled ? i % 4 * 8 : 0;
 }
@@ -80,7 +81,7 @@ static number op_entry(const problem *m, tristar_op op, int i, int j) {
   return op == TRISTAR_N ? m->a[i][j] : op == TRISTAR_T ? m->a[j][i] : conj(m->a[j][i]);
 }
 
-/* x = a^-1 b by Gaussian elimination with partial pivoting of equilibrated rows; b becomes x. */
+/* b := a^-1 b by Gaussian elimination with partial pivoting, after the rows were equilibrated. */
 static void eliminate(int n, number *a, int columns, number *b) {
   for (int i = 0; i < n; i++) {
     double largest = 0;
@@ -115,8 +116,7 @@ static void eliminate(int n, number *a, int columns, number *b) {
     }
 }
 
-/* A_SS - A_SI A_II^-1 A_IS, count x count, by rows; size: what rounding errors of an entry are measured by.
- */
+/* A_SS - A_SI A_II^-1 A_IS, count x count, by rows. size: the scale of the rounding errors of each entry. */
 static void true_schur(const problem *m, number *s, double *size) {
   const int rest = m->n - m->count;
   int other[N], at = 0;
@@ -146,7 +146,7 @@ static void true_schur(const problem *m, number *s, double *size) {
     }
 }
 
-/* Condenses, solves with the complement as the library computed it, expands. */
+/* Condenses, solves with the library's complement, and expands. */
 static void check_solve(const typed *t, const problem *m, const tristar_view *v, tristar_plan_t *plan,
                         const void *schur, tristar_op op, double tolerance) {
   const int n = m->n, count = m->count;
@@ -252,7 +252,7 @@ static void check_type(tristar_t *ts, const typed *t) {
 
 enum { LARGE_COUNT = 600, SAMPLES = 3 };
 
-/* S (A^-1 e_k)_S = (e_k)_S: of a matrix whose complement has several panels, and is cut into tiles. */
+/* S (A^-1 e_k)_S = (e_k)_S. The complement has several panels and is cut into tiles. */
 static void check_large(tristar_t *ts, const char *kind, int64_t size, tristar_method method,
                         tristar_ordering ordering) {
   CLEANUP(tristar_matrix_destroy) tristar_matrix_t *matrix = NULL;
@@ -321,7 +321,7 @@ static void check_lists(tristar_t *ts) {
   CHECK_STATUS(tristar_analyze(ts, &v, &options, &analysis), TRISTAR_ERR_UNSUPPORTED);
 }
 
-/* A_II is singular, whatever else is in A: structurally, or by its values. */
+/* A_II is singular: by its structure, or by its values. */
 static void check_singular(tristar_t *ts, tristar_symmetry symmetry, bool by_values) {
   CLEANUP(tristar_analysis_destroy) tristar_analysis_t *analysis = NULL;
   tristar_factor_t *f;
@@ -340,8 +340,8 @@ static void check_singular(tristar_t *ts, tristar_symmetry symmetry, bool by_val
   CHECK_STATUS(tristar_factor(analysis, v.values, &f), TRISTAR_ERR_SINGULAR);
 }
 
-/* A_II is the Laplacian of a connected graph that touches nothing of its boundary: its rows have the sum
- * zero, and A_IS is in its range, so that a solve with A_II leaves no residual. */
+/* A_II is the Laplacian of a connected graph without boundary conditions: its rows sum to zero. A_IS is in
+ * its range, so solves with A_II leave no residual. */
 static void make_floating(problem *m, bool symmetric, uint64_t seed) {
   number a[N][N] = {{0}};
   const int rest = 3 + (int)(next_random(&seed) % 20);
@@ -363,13 +363,13 @@ static void make_floating(problem *m, bool symmetric, uint64_t seed) {
     }
     a[k][k] = 5;
   }
-  for (int i = 0; i < m->n; i++) /* another order */
+  for (int i = 0; i < m->n; i++) /* reverses the order of rows and columns */
     for (int j = 0; j < m->n; j++) m->a[m->n - 1 - i][m->n - 1 - j] = a[i][j];
   for (int k = 0; k < m->count; k++) m->schur[k] = k;
 }
 
-/* Rounding errors can leave a pivot of a singular A_II that looks like one of a regular matrix. PERTURB
- * accepts it if solves with it are accurate. */
+/* Rounding errors can make the pivots of a singular A_II look regular. PERTURB accepts such a factor if its
+ * solves are accurate. */
 static void check_floating(tristar_t *ts, tristar_symmetry symmetry, tristar_singular singular) {
   const bool refuse = singular == TRISTAR_SINGULAR_REFUSE;
   int accepted = 0;
@@ -395,7 +395,7 @@ static void check_floating(tristar_t *ts, tristar_symmetry symmetry, tristar_sin
   CHECK_MSG(!refuse || accepted == 0, "%d complements of singular A_II", accepted);
 }
 
-/* A skew-symmetric matrix of odd order is singular; one of even order is not for that. */
+/* A skew-symmetric A_II of odd order is singular; one of even order need not be. */
 static void check_skew(tristar_t *ts) {
   const int64_t schur[] = {4, 2};
   number a[25] = {0};
@@ -412,7 +412,8 @@ static void check_skew(tristar_t *ts) {
   }
 }
 
-/* Plans may store the factor in a narrower format, which trial solves with A cannot judge. */
+/* A plan may store the factor of a complement in a narrower format, although trial solves with A cannot judge
+ * the format. */
 static void check_storage(tristar_t *ts) {
   const int64_t schur[] = {4};
   number a[25] = {0};
@@ -429,7 +430,7 @@ static void check_storage(tristar_t *ts) {
   CHECK_OK(tristar_plan(f, &options, &plan));
 }
 
-/* A_II is regular, of condition 170, but LU without a matching meets a zero pivot. */
+/* A_II is regular with condition 170, but LU without a matching finds a zero pivot. */
 static void check_matched(tristar_t *ts) {
   enum { n = 16 };
   static const int ptr[n + 1] = {0, 4, 11, 14, 17, 20, 25, 29, 31, 36, 38, 43, 46, 51, 54, 56, 58};
@@ -451,7 +452,7 @@ static void check_matched(tristar_t *ts) {
   CHECK_OK(tristar_refactor(f, a));
 }
 
-/* Multiplies the rows and columns of the complement by powers of two: of A_II all stays as it is. */
+/* Multiplies the rows and columns of the complement by powers of two. A_II is unchanged. */
 static void scale_kept(problem *m, tristar_symmetry symmetry, int most, int *row, int *column) {
   for (int k = 0; k < m->count; k++) {
     row[k] = (k * 37 + 11) % (2 * most + 1) - most;
@@ -471,8 +472,8 @@ static void compute_schur(tristar_t *ts, const typed *t, const problem *m, trist
   CHECK_OK(tristar_schur_get(f, s, m->count));
 }
 
-/* The units of the rows of the complement do not change how A_II is scaled: the complement has them, and the
- * same bits. */
+/* The scaling of A_II does not depend on the units of the complement. So the complement has the same bits,
+ * in these units. */
 static void check_units(tristar_t *ts, const typed *t, tristar_symmetry symmetry, bool definite) {
   for (uint64_t seed = 1; seed <= 6; seed++) {
     problem m = make_problem(t, symmetry, definite, seed);
@@ -489,7 +490,7 @@ static void check_units(tristar_t *ts, const typed *t, tristar_symmetry symmetry
   }
 }
 
-/* A_II is diagonal, and its entries are far apart, beside entries of other sizes. */
+/* A_II is diagonal, with entries of very different sizes, also in the other blocks. */
 static void check_diagonal(tristar_t *ts, tristar_method method) {
   static const int ptr[] = {0, 1, 3, 5, 6, 7}, row[] = {0, 1, 4, 2, 3, 3, 4};
   static const double a[] = {0x1p-29, 0x1.cp-30, 0x1.4p27, -0x1p29, 0x1.2p32, -0x1.8p30, 0x1.4p31};
@@ -511,7 +512,7 @@ static void check_diagonal(tristar_t *ts, tristar_method method) {
   }
 }
 
-/* A_II is skew-symmetric of condition 1.1: x_I solves its equations, to rounding errors. */
+/* A_II is skew-symmetric with condition 1.1: x_I solves its equations up to rounding errors. */
 static void check_expanded(tristar_t *ts) {
   enum { n = 6, count = 2 };
   static const int ptr[] = {0, 1, 4, 5, 6, 6, 6}, row[] = {1, 2, 4, 5, 5, 4};
@@ -544,8 +545,8 @@ static void check_expanded(tristar_t *ts) {
   }
 }
 
-/* A_II is upper bidiagonal, and the scalings of its rows and columns are far apart. Rows of op(A) x = b whose
- * terms are small keep their digits, with new values, too. */
+/* A_II is upper bidiagonal, and the scales of its rows and columns differ widely. Rows of op(A) x = b with
+ * small terms keep their digits, also with new values. */
 static void check_far_units(tristar_t *ts, const typed *t, bool renewed) {
   static const double diagonal[] = {0.5, 1, 0.4, 0.8, 0.6, 1,    1,   0.02, 1,
                                     0.5, 1, 0.3, 1,   0.5, 0.06, 0.1, 1,    0.4},
@@ -590,8 +591,8 @@ static void check_far_units(tristar_t *ts, const typed *t, bool renewed) {
   }
 }
 
-/* Triples of rows a, b, p: the block of a and b is singular, and p, which makes A_II regular, is eliminated
- * later, in another supernode. `regular`: the block is not singular. */
+/* Triples of rows a, b, p. The block of a and b is singular. p makes A_II regular, but is eliminated later,
+ * in another supernode. `regular`: the block is regular. */
 static void make_triples(problem *m, const typed *t, tristar_symmetry symmetry, bool regular) {
   *m = (problem){.n = 38, .count = 2, .schur = {36, 37}};
   for (int i = 0; i < m->n; i++) m->a[i][i] = 1;
@@ -627,7 +628,7 @@ static void check_triples(const typed *t, const problem *m, const tristar_factor
     }
 }
 
-/* Order of elimination in which the block of each triple comes before the row that makes A_II regular. */
+/* Makes an ordering in which the block of each triple is eliminated before p. */
 static void order_triples(const problem *m, int64_t *permutation) {
   int64_t at = 0;
   for (int turn = 0; turn < 2; turn++)
@@ -635,8 +636,8 @@ static void order_triples(const problem *m, int64_t *permutation) {
       if ((i % 3 == 2 || i >= 36) == turn) permutation[at++] = i;
 }
 
-/* Pivots of a regular A_II are perturbed: refined solves compute its complement, condense and expand, also of
- * new values, until these need them no longer. */
+/* Pivots of a regular A_II are perturbed. Refined solves compute its complement, condense and expand, also
+ * for new values while these need it. */
 static void check_perturbed(tristar_t *ts, const typed *t, tristar_symmetry symmetry, tristar_method method,
                             tristar_matching matching) {
   const tristar_op ops[] = {TRISTAR_N, TRISTAR_T, TRISTAR_C};
@@ -676,7 +677,7 @@ static void check_perturbed(tristar_t *ts, const typed *t, tristar_symmetry symm
   for (int o = 0; o < 3; o++) check_solve(t, &good, &v3, plan, schur, ops[o], 500 * t->roundoff);
 }
 
-/* The values of triples, but rows 0 and 1 of A_II are equal, and zero beside their block. */
+/* Makes the values of triples, but rows 0 and 1 of A_II are equal, and zero outside their block. */
 static void *make_dependent(const typed *t, const tristar_view *v) {
   const int64_t *ptr = v->ptr;
   const int32_t *row = v->index;
@@ -688,9 +689,9 @@ static void *make_dependent(const typed *t, const tristar_view *v) {
   return values;
 }
 
-/* New values meet pivots that are exactly zero: those of a regular A_II are perturbed, and refined solves
- * take over; an A_II of dependent rows is singular, and leaves no values. Later values are as good as ever.
- */
+/* New values have pivots that are exactly zero. In a regular A_II they are perturbed, and refined solves
+ * are used. An A_II with dependent rows is singular, and the factor has no values. Later values are
+ * accepted. */
 static void check_zero_pivots(tristar_t *ts, const typed *t, tristar_symmetry symmetry,
                               tristar_method method) {
   problem good, zero;
@@ -730,7 +731,7 @@ static void check_zero_pivots(tristar_t *ts, const typed *t, tristar_symmetry sy
         TRISTAR_ERR_STALE);
     CHECK_STATUS(tristar_schur_expand(plan, TRISTAR_N, 1, vector, good.n, schur, good.count, vector, good.n),
                  TRISTAR_ERR_STALE);
-    if (round == 1) { /* refined again, straight after the failure */
+    if (round == 1) { /* refined again, directly after the failure */
       v = typed_dense_view(t, good.n, zero.a[0], N, symmetry);
       CHECK_OK(tristar_refactor(f, v.values));
       check_triples(t, &zero, f, true, 1);

@@ -29,7 +29,7 @@ static void make(tristar_t *ts, const tristar_view *v, const tristar_analysis_op
   CHECK_OK(tristar_plan(s->factor, NULL, &s->plan));
 }
 
-/* The whole inverse, column-major, by refined solves. */
+/* Returns the whole inverse, column-major, computed by refined solves. */
 static void *invert(const typed *t, const system_of *s) {
   const int64_t n = s->v.rows;
   void *b = xcalloc((size_t)(n * n), t->bytes), *x = xcalloc((size_t)(n * n), t->bytes);
@@ -39,7 +39,7 @@ static void *invert(const typed *t, const system_of *s) {
   return x;
 }
 
-/* Entry (i, j) is compared with rounding errors of the rows and columns of the inverse. */
+/* Entry (i, j) must be right up to rounding errors relative to row i and column j of the inverse. */
 static void check_entry(const typed *t, const void *inverse, int64_t n, int64_t i, int64_t j, number got,
                         const double *row, const double *column) {
   const number expected = get(t, inverse, i + j * n);
@@ -49,7 +49,7 @@ static void check_entry(const typed *t, const void *inverse, int64_t n, int64_t 
             cimag(got), creal(expected), cimag(expected));
 }
 
-/* Real, or zero, as the symmetry of the matrix has it. */
+/* The diagonal is real or zero if the symmetry requires it. */
 static void check_diagonal(const system_of *s, number got) {
   CHECK(s->v.symmetry != TRISTAR_HERMITIAN || cimag(got) == 0);
   CHECK(s->v.symmetry != TRISTAR_SKEW_SYMMETRIC || cabs(got) == 0);
@@ -92,11 +92,12 @@ static void check_system(const typed *t, const system_of *s) {
   CHECK_OK(tristar_inverse_entries(s->plan, n * n, rows, columns, all));
   for (int64_t k = 0; k < n * n; k++)
     check_entry(t, inverse, n, rows[k], columns[k], get(t, all, k), row, column);
-  CHECK_OK(tristar_inverse_entries(s->plan, 1, &rows[n / 2], &columns[3 * n], all)); /* by a unit vector */
+  CHECK_OK(tristar_inverse_entries(s->plan, 1, &rows[n / 2], &columns[3 * n],
+                                   all)); /* computed by a solve with a unit vector */
   check_entry(t, inverse, n, n / 2, 3, get(t, all, 0), row, column);
 }
 
-/* A model problem of a few hundred rows. */
+/* Checks a model problem of a few hundred rows. */
 static void check_model(tristar_t *ts, const typed *t, const char *kind, int64_t size,
                         tristar_symmetry symmetry, tristar_method method, tristar_inverse inverse,
                         tristar_merge merge) {
@@ -112,7 +113,7 @@ static void check_model(tristar_t *ts, const typed *t, const char *kind, int64_t
   check_system(t, &s);
 }
 
-/* Regular, as the number of rows is even. */
+/* The number of rows is even, so the matrix is regular. */
 static void check_skew(tristar_t *ts, const typed *t) {
   enum { M = 30 };
   static number a[M][M];
@@ -145,8 +146,8 @@ static void check_type(tristar_t *ts, const typed *t) {
   check_skew(ts, t);
 }
 
-/* Rows are permuted, so that a matching is needed, and diagonal entries of the inverse have no place; rows
- * and columns are scaled. */
+/* Permuted rows make a matching necessary, so the factor has no entries at the diagonal of the inverse.
+ * Rows and columns are scaled. */
 static void check_matched(tristar_t *ts, const typed *t) {
   enum { N = 40 };
   number a[N][N] = {{0}};
@@ -164,7 +165,7 @@ static void check_matched(tristar_t *ts, const typed *t) {
   check_system(t, &s);
 }
 
-/* Separators wider than a panel. */
+/* Separators that are wider than a panel. */
 static void check_wide(tristar_t *ts, tristar_method method) {
   CLEANUP(tristar_matrix_destroy) tristar_matrix_t *matrix = NULL;
   CLEANUP(destroy) system_of s;
@@ -185,8 +186,8 @@ static void check_wide(tristar_t *ts, tristar_method method) {
   }
 }
 
-/* The inverse of R A C, R and C powers of two, is as accurate as that of A, however far the units are apart.
- */
+/* The inverse of R A C (R and C are powers of two) is as accurate as that of A, however much the units
+ * differ. */
 static void check_units(tristar_t *ts, int far) {
   enum { N = 60 };
   for (uint64_t seed = 1; seed <= 20; seed++) {
@@ -218,8 +219,8 @@ static void check_units(tristar_t *ts, int far) {
   }
 }
 
-/* Symmetric matrices whose entries are nearly alike: pivots are tiny, and later ones grow. The inverse is
- * right, or refused. */
+/* Symmetric matrices of nearly equal entries: some pivots are tiny, and later ones grow. The inverse is
+ * right or refused. */
 static void check_growth(tristar_t *ts, tristar_merge merge) {
   enum { N = 20 };
   int right = 0;
@@ -258,8 +259,8 @@ static int cancel(void *arg, const tristar_progress_point *point) {
   return 1;
 }
 
-/* Rows a and b of each triple a, b, p are eliminated first, and singular: pivots are perturbed, and the
- * entries are those of refined solves. */
+/* Rows a and b of each triple a, b, p are eliminated first, and their block is singular. So pivots are
+ * perturbed, and refined solves compute the entries. */
 static void check_perturbed(tristar_t *ts, const typed *t, tristar_symmetry symmetry, tristar_method method) {
   enum { N = 60 };
   static number a[N][N];
@@ -291,7 +292,7 @@ static void check_perturbed(tristar_t *ts, const typed *t, tristar_symmetry symm
   CHECK(share >= 0 && share < 1);
 }
 
-/* The inverse of a singular matrix is refused, though a factor was asked for. */
+/* The inverse of a singular matrix is refused, even if SINGULAR_PERTURB gave a factor. */
 static void check_singular(tristar_t *ts) {
   enum { N = 12 };
   number a[N * N] = {0};
@@ -309,7 +310,7 @@ static void check_singular(tristar_t *ts) {
   CHECK_ERROR(ts, "the matrix is singular");
 }
 
-/* Skew-symmetric matrices of odd order are singular, but no pivot of some is perturbed. */
+/* Skew-symmetric matrices of odd order are singular, but some have no perturbed pivot. */
 static void check_odd_skew(tristar_t *ts) {
   enum { N = 9 };
   const int64_t first = 0, second = 1;
@@ -329,7 +330,7 @@ static void check_odd_skew(tristar_t *ts) {
     }
 }
 
-/* A matrix of tiny entries: those of the inverse are beyond the range of numbers. */
+/* The entries of the matrix are so small that its inverse overflows. */
 static void check_overflow(tristar_t *ts) {
   static const double entry[] = {3, 1, 1, 2};
   const int64_t row = 1, column = 0;

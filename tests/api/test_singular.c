@@ -9,7 +9,7 @@
 
 enum { N_MAX = 400 };
 
-/* Dense, or a grid's; general storage. */
+/* A dense matrix, or that of a grid, in general storage. */
 typedef struct matrix {
   int n;
   double a[N_MAX][N_MAX];
@@ -34,7 +34,7 @@ static tristar_view make_view(const typed *t, int n, tristar_symmetry symmetry) 
   return stored_view(TRISTAR_CSC, symmetry, t->scalar, n, n, ptr, index, values);
 }
 
-/* The Laplacian of a k x k grid without boundary: rows sum up to zero. */
+/* The Laplacian of a k x k grid without boundary conditions: rows sum to zero. */
 static void neumann(int k) {
   memset(&m, 0, sizeof m);
   m.n = k * k;
@@ -54,7 +54,7 @@ static double uniform(uint64_t *state) {
   return (double)(*state >> 11) * 0x1p-52 - 1;
 }
 
-/* B B^T with B n x (n - 1), or a product of such factors. */
+/* B B^T with B n x (n - 1), or B C^T. */
 static void low_rank(int n, bool symmetric, uint64_t seed) {
   static double b[N_MAX][N_MAX], c[N_MAX][N_MAX];
   memset(&m, 0, sizeof m);
@@ -73,7 +73,7 @@ static void low_rank(int n, bool symmetric, uint64_t seed) {
 
 static int refused, told;
 
-/* Small integers, among which one row is a multiple of another; so is its column if symmetric. */
+/* Small integers; one row is a multiple of another one, and one column if symmetric. */
 static void dependent_integers(int n, bool symmetric, uint64_t seed) {
   memset(&m, 0, sizeof m);
   m.n = n;
@@ -90,10 +90,12 @@ static void dependent_integers(int n, bool symmetric, uint64_t seed) {
   for (int i = 0; i < n && symmetric; i++) m.a[i][row] = factor * m.a[i][other];
 }
 
-/* Perturbed pivots hide how singular a matrix is: the verdict finds it out, in each type and method. */
+/* Perturbed pivots hide that a matrix is singular. The factorization still detects it, in each type and
+ * method. */
 static void check_dependent_integers(tristar_t *ts, const typed *t) {
   static const tristar_method methods[] = {TRISTAR_METHOD_AUTO, TRISTAR_METHOD_LU, TRISTAR_METHOD_LDLT};
-  static const uint64_t rare[] = {23794, 23917, 27359, 27679}; /* hidden best in single precision */
+  static const uint64_t rare[] = {23794, 23917, 27359,
+                                  27679}; /* these seeds hide it best in single precision */
   for (uint64_t k = 1; k <= 300 + sizeof rare / sizeof *rare; k++) {
     const uint64_t seed = k <= 300 ? k : rare[k - 301];
     const bool symmetric = seed % 3 != 0;
@@ -106,7 +108,7 @@ static void check_dependent_integers(tristar_t *ts, const typed *t) {
     o.method = method;
     o.matching = (tristar_matching)(seed % 2);
     o.singular = TRISTAR_SINGULAR_PERTURB;
-    if (tristar_analyze(ts, &v, &o, &an) == TRISTAR_ERR_SINGULAR) continue; /* by its structure */
+    if (tristar_analyze(ts, &v, &o, &an) == TRISTAR_ERR_SINGULAR) continue; /* structurally singular */
     tristar_factor_t *f = NEW_FACTOR(an, v.values);
     tristar_factor_get_stats(f, &stats);
     CHECK_MSG(stats.judged && stats.singular, "type %c, seed %d: 1 / condition is %g", (char)t->scalar,
@@ -116,7 +118,8 @@ static void check_dependent_integers(tristar_t *ts, const typed *t) {
   }
 }
 
-/* Either refused or, with a condition that says so, factored; perturbed without fail. */
+/* SINGULAR_REFUSE refuses the matrix, or factors it and reports its condition. SINGULAR_PERTURB always
+ * factors it. */
 static void check_singular(tristar_t *ts, const char *what, const typed *t, tristar_symmetry symmetry,
                            tristar_method method) {
   tristar_view v = make_view(t, m.n, symmetry);
@@ -153,8 +156,8 @@ static void check_singular(tristar_t *ts, const char *what, const typed *t, tris
   tristar_analysis_destroy(&an);
 }
 
-/* Entries over many orders of magnitude, rows and columns of which depend on nothing: a small backward error,
- * and a right x. */
+/* Entries of very different sizes, and well conditioned after scaling: the backward error is small, and x
+ * is right. */
 static void check_graded(tristar_t *ts, int n, double ratio, tristar_method method) {
   tristar_analysis_options o;
   CLEANUP(tristar_analysis_destroy) tristar_analysis_t *an;
@@ -184,7 +187,7 @@ static void check_graded(tristar_t *ts, int n, double ratio, tristar_method meth
     CHECK_MSG(fabs(x[i] - 1) < 1e-12, "graded by %g, method %d: x[%d] is %g", ratio, (int)method, i, x[i]);
 }
 
-/* The smallest pivot of m with complete pivoting. m is lost. */
+/* Returns the smallest pivot of m with complete pivoting. Overwrites m. */
 static double smallest_pivot(void) {
   double smallest = INFINITY;
   for (int k = 0; k < m.n; k++) {
@@ -209,9 +212,9 @@ static double smallest_pivot(void) {
   return smallest;
 }
 
-/* R T C, T a well conditioned band matrix with entries of order 1, R and C diagonal: interchanges by the size
- * of entries leave nothing of a row in some cases, whichever scaling is chosen. 1: it was factored and
- * solved. */
+/* R T C: T is a well conditioned band matrix with entries of order 1, R and C are diagonal. For each
+ * scaling there are cases in which interchanges by the size of entries cancel a whole row. Returns 1 if the
+ * matrix was factored and solved. */
 static int check_scaled_band(tristar_t *ts, int n, int band, bool symmetric, tristar_method method,
                              uint64_t seed) {
   static double t[N_MAX][N_MAX];
@@ -261,7 +264,7 @@ static void check_scaled_bands(tristar_t *ts) {
   CHECK(solved > matrices / 12);
 }
 
-/* New values: zeros, and values of a matrix that is singular. Later ones are solved again. */
+/* New values are zero, which is refused. Later values are solved again. */
 static void check_refactor(tristar_t *ts) {
   neumann(6);
   for (int i = 0; i < m.n; i++) m.a[i][i]++;
@@ -282,7 +285,7 @@ static void check_refactor(tristar_t *ts) {
   free(values);
 }
 
-/* Skew-symmetric matrices of order 2 are perfectly conditioned, the tiniest too. */
+/* Skew-symmetric matrices of order 2 are perfectly conditioned, even with the smallest entries. */
 static void check_tiniest(tristar_t *ts) {
   static const int32_t ptr[] = {0, 0, 1}, index[] = {0};
   for (int re = 0; re < 12; re++)
@@ -295,7 +298,7 @@ static void check_tiniest(tristar_t *ts) {
       tristar_analysis_t *an = NEW_ANALYSIS(ts, &v, NULL);
       const tristar_status status = tristar_factor(an, value, &f);
       tristar_analysis_destroy(&an);
-      if (status != TRISTAR_OK) continue; /* beyond the range */
+      if (status != TRISTAR_OK) continue; /* the inverse of the entry overflows */
       tristar_plan_t *p = NEW_PLAN(f, NULL);
       CHECK_OK(tristar_condition(p, &reciprocal));
       CHECK_MSG(reciprocal <= 1 && reciprocal > 0.9, "%d + %d i: reciprocal condition %g", re, im,
@@ -305,8 +308,8 @@ static void check_tiniest(tristar_t *ts) {
     }
 }
 
-/* Four rows have entries in the same three columns. Rounding errors of its pivots are large enough to hide
- * that, and small enough to look harmless; but solves lose digits. */
+/* Four rows have entries only in the same three columns. The rounding errors of the pivots hide that, but
+ * look harmless. Solves lose digits. */
 static void check_hidden(tristar_t *ts) {
   static const double top[3][7] = {
       {-1.7315129, -0.290876091, 0.0472182333, -0.147376761, 14.8456354, -2.64370918, 0},
@@ -337,8 +340,8 @@ static void check_hidden(tristar_t *ts) {
   }
 }
 
-/* The matrix of Wilkinson for Gaussian elimination: ones on the diagonal and in the last column, -1 below the
- * diagonal. Pivots grow to 2^(n-1), but its condition is n: no verdict may be that it is singular. */
+/* Wilkinson's matrix: ones on the diagonal and in the last column, -1 below the diagonal. Pivots grow to
+ * 2^(n-1), but the condition is n, so it must not be reported as singular. */
 static void check_growth(tristar_t *ts, const typed *t) {
   static const int orders[] = {20, 40, 56, 64, 70, 71, 80, 100};
   for (size_t k = 0; k < sizeof orders / sizeof *orders; k++) {
@@ -360,8 +363,9 @@ static void check_growth(tristar_t *ts, const typed *t) {
   }
 }
 
-/* Symmetric integers but for row 1, which is twice row 0 and 2^-k: rows 0 and 1 are eliminated before a Schur
- * complement, and pivots are perturbed. Refined solves compute the complement, or solves have digits. */
+/* Symmetric integers, except that row 1 is twice row 0, and its diagonal differs by 2^-k. Both rows are
+ * eliminated before the Schur complement, and pivots are perturbed. Refined solves compute the complement,
+ * or plain solves are accurate enough. */
 static void check_perturbed_schur(tristar_t *ts) {
   int refined = 0, kept = 0;
   for (uint64_t first = 1; first <= 400; first++) {
@@ -405,8 +409,8 @@ static void check_perturbed_schur(tristar_t *ts) {
   CHECK(refined > 0 && kept > 0);
 }
 
-/* A_II is singular, and there is a complement only if column 3 of A_IS is in its range: its second entry is
- * twice its first one. */
+/* A_II is singular. The complement exists only if column 3 of A_IS is in its range, so if its second entry
+ * is twice the first one. */
 static void check_no_complement(tristar_t *ts) {
   enum { ORDER = 5, LEFT = 2 };
   static const int64_t schur[LEFT] = {4, 3};
@@ -430,8 +434,8 @@ static void check_no_complement(tristar_t *ts) {
   }
 }
 
-/* Right-hand sides, most without a solution, whose entries differ widely: refinement has converged just where
- * the backward error is within the tolerance. */
+/* Right-hand sides with entries of very different sizes, most of them without a solution. Refinement
+ * reports convergence if and only if the backward error is within the tolerance. */
 static void check_stop(tristar_t *ts) {
   enum { N = 7 };
   static const double rows[N][N] = {{0, 2, 1, 2, 2, -1, 1},    {-2, 3},           {-2, 0, -3},

@@ -9,7 +9,7 @@
 static const tristar_method methods[] = {TRISTAR_METHOD_AUTO, TRISTAR_METHOD_LU, TRISTAR_METHOD_LDLT,
                                          TRISTAR_METHOD_LLT};
 
-/* The view of a chain in another type. values: room for all entries. */
+/* Returns the view of a chain in another type. values: space for all entries. */
 static tristar_view typed_view(const chain *c, const typed *t, void *values) {
   tristar_view view = c->view;
   for (int32_t p = 0; p < c->ptr[view.cols]; p++) put(t, values, p, c->values[p]);
@@ -84,7 +84,7 @@ static void check_random(tristar_t *ts, const typed *t, uint64_t seed) {
   check_solved(ts, &c, t, !directed, "random and anchored");
 }
 
-/* A factor of regular values refuses these as new ones, and takes the regular ones again. */
+/* A factor of regular values refuses singular values, and then accepts the regular ones again. */
 static void check_new_values(tristar_t *ts) {
   chain regular, singular;
   CLEANUP(tristar_factor_destroy) tristar_factor_t *f = NULL;
@@ -97,10 +97,9 @@ static void check_new_values(tristar_t *ts) {
 
 enum { LINKED = 6, LINKED_MOST = 40 };
 
-/* A chain with one heavy link, and rows of large diagonals that have entries in its columns, in any order:
- * rows that lose nothing come between those of the chain, whose last pivot is what the heavy link has left of
- * it.
- */
+/* A chain with one heavy link, and rows with large diagonals that also have entries in the columns of the
+ * chain, all in random order. So rows that lose no digits are eliminated between those of the chain. The
+ * heavy link determines the last pivot of the chain. */
 static void check_heavy_link(tristar_t *ts, uint64_t seed) {
   const int n = LINKED + 10 + (int)(next_random(&seed) % (LINKED_MOST - LINKED - 9));
   static double a[LINKED_MOST][LINKED_MOST];
@@ -144,8 +143,8 @@ static void check_heavy_links(tristar_t *ts) {
   for (uint64_t seed = 1; seed <= (TSI_TESTS_SANITIZED ? 500 : 8000); seed++) check_heavy_link(ts, seed);
 }
 
-/* B D B^T for integers B, 7 x 6, and a sign D: pivots of 1e-12 that are not below 4096 eps of their columns.
- */
+/* B D B^T with integers B, 7 x 6, and signs D. Pivots are of size 1e-12, but not below 4096 eps times their
+ * columns. */
 static void check_product(tristar_t *ts) {
   static const double lower[7][7] = {{9},
                                      {-1, 3},
@@ -169,7 +168,7 @@ static void check_product(tristar_t *ts) {
   }
 }
 
-/* The last pivot of a Hermitian matrix is zero but for the rounding errors of its imaginary part. */
+/* The last pivot of a Hermitian matrix is zero except for rounding errors in its imaginary part. */
 static void check_hermitian(tristar_t *ts) {
   static const int entries[39][4] = {
       {0, 0, 0, 0},  {2, 0, -7, 7},  {4, 0, -6, -4}, {5, 0, 5, 3},  {6, 0, 3, 5},   {7, 0, 5, -2},

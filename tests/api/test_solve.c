@@ -33,7 +33,7 @@ static void check_plan(tristar_factor_t *f, const tristar_view *a, const tristar
     }
     CHECK_MSG(memcmp(ref, x, (size_t)n * sizeof *x) == 0, "%s: other bits", kind);
     CHECK_MSG(memcmp(ref + n, y, 17 * (size_t)n * sizeof *y) == 0, "%s: other bits for 17", kind);
-    for (int64_t c = 0; c < 17; c += 16) { /* k together equal k alone, to roundoff */
+    for (int64_t c = 0; c < 17; c += 16) { /* columns of one solve equal separate solves up to roundoff */
       CHECK_OK(tristar_solve(p, op, 1, b + c * n, n, x, n));
       const double distance = distance_of(&typed_double, a, op, x, y + c * n);
       CHECK_MSG(distance < 1e-12, "%s, op %c: column %d is %g apart", kind, (char)op, (int)c, distance);
@@ -54,7 +54,7 @@ static void check_problem(tristar_t *ts, const problem *q, tristar_method method
   options.method = method;
   tristar_analysis_t *an = NEW_ANALYSIS(ts, &a, &options);
   CLEANUP(tristar_factor_destroy) tristar_factor_t *f = NEW_FACTOR(an, a.values);
-  tristar_analysis_destroy(&an); /* the factor keeps what it needs */
+  tristar_analysis_destroy(&an); /* allocates memory that the factor keeps */
   const int64_t n = a.rows;
   OWNED double *b = xmalloc(17 * (size_t)n * sizeof *b),
                *reference = xmalloc(36 * (size_t)n * sizeof *reference);

@@ -15,10 +15,10 @@
 #include "tristar_stats.h"
 #include "tristar_triangle.h"
 
-#define MOST 70 /* right-hand sides */
+#define MOST 70 /* maximum number of right-hand sides */
 
 static const tristar_op ops[] = {TRISTAR_N, TRISTAR_T, TRISTAR_C};
-static const double units[] = {0x1p-53, 0x1p-24, 0x1p-8}; /* of a stored entry */
+static const double units[] = {0x1p-53, 0x1p-24, 0x1p-8}; /* unit roundoff of each storage format */
 
 /* A matrix in double precision, its factor, and right-hand sides. */
 typedef struct system {
@@ -63,7 +63,7 @@ static size_t bytes_of(const system_t *z, int64_t nrhs) {
   return (size_t)(nrhs * z->n * z->parts) * sizeof(double);
 }
 
-/* Componentwise, with a residual in the next wider precision. */
+/* Returns the componentwise backward error; the residual is computed in the next wider precision. */
 static double error_of(const system_t *z, tristar_op op, int64_t nrhs, const double *x) {
   double error = 0;
   OWNED double *r = xmalloc(bytes_of(z, nrhs));
@@ -115,7 +115,7 @@ static void check(tristar_t *ts, const char *kind, int64_t k, tristar_method met
   make_system(ts, kind, k, scalar, &analysis, &z);
   OWNED double *serial = xmalloc(bytes_of(&z, 3));
   for (int large = 0; large < 2; large++) {
-    options.chunk_bytes_max = large ? 0 : 20000; /* slices */
+    options.chunk_bytes_max = large ? 0 : 20000; /* small chunks have slices */
     options.engine = TRISTAR_ENGINE_SERIAL;
     options.storage = TRISTAR_STORAGE_FULL;
     tristar_plan_t *plan = NEW_PLAN(z.factor, &options);
@@ -147,7 +147,7 @@ static int64_t entries_of(const system_t *z) {
   return ((const int64_t *)v.ptr)[z->n];
 }
 
-/* With 4 A all is rounded in the same way, and x is a quarter. */
+/* Refactors 4 A. All roundings are the same, so x is exactly a quarter. */
 static void check_refactor(const system_t *z, tristar_plan_t *plan) {
   const int64_t entries = entries_of(z);
   CHECK_OK(tristar_solve(plan, TRISTAR_N, 1, z->b, z->n, z->y, z->n));
@@ -167,7 +167,8 @@ static void solve_part(tristar_plan_t *plan, tristar_part part, const double *b,
   CHECK_OK(tristar_solve_with(plan, &options, 1, b, x, NULL));
 }
 
-/* The parts in turn are the whole; few rows are those of the whole; a NaN stays in its column. */
+/* The parts one after the other give the whole solution. A few rows equal those of the whole solution. A
+ * NaN affects only its column. */
 static void check_parts(const system_t *z, tristar_plan_t *plan) {
   const int64_t row[] = {3, z->n - 1}, n = z->n;
   const double keep = z->b[n];
@@ -223,7 +224,7 @@ static void check_uses(tristar_t *ts, const char *kind, int64_t k) {
     check_saved(ts, &z, plan);
     tristar_plan_destroy(&plan);
   }
-  options.fuse_columns = 8; /* a column has the same bits, whatever goes with it */
+  options.fuse_columns = 8; /* a column has the same bits in any group of columns */
   tristar_plan_t *plan = NEW_PLAN(z.factor, &options);
   CHECK_OK(tristar_solve(plan, TRISTAR_N, 8, z.b, z.n, z.x, z.n));
   for (int64_t c = 0; c < 8; c++) {
@@ -236,8 +237,8 @@ static void check_uses(tristar_t *ts, const char *kind, int64_t k) {
 
 /* ---- Values at the ends of the range ------------------------------------------------------------------- */
 
-/* Cholesky factors are not scaled: those of tridiagonal matrices of such sizes leave the range of floats, in
- * all panels or in half of them. */
+/* Cholesky factors are not scaled. Factors of tridiagonal matrices with such entries exceed the range of
+ * floats, in all panels or in half of them. */
 static void check_range(tristar_t *ts, double first, double second) {
   enum { N = 400 };
   static int64_t ptr[N + 1];
@@ -275,8 +276,8 @@ static void check_range(tristar_t *ts, double first, double second) {
 
 enum { ARROW_MOST = 34, ARROWS = TSI_TESTS_RACES ? 10 : 100 };
 
-/* A dense last row and column; the other diagonal entries are `small`. Its factor has entries of 1 / small,
- * of which the rounding is far larger than rows of A. */
+/* A dense last row and column; the other diagonal entries are `small`. The factor has entries of size 1 /
+ * small, whose rounding errors are far larger than the rows of A. */
 static tristar_view make_arrow(double small, uint64_t seed, int64_t *ptr, int32_t *index, double *values) {
   const int n = 4 + (int)(next_random(&seed) % (ARROW_MOST - 3));
   int64_t at = 0;
@@ -292,7 +293,7 @@ static tristar_view make_arrow(double small, uint64_t seed, int64_t *ptr, int32_
   return stored_view(TRISTAR_CSC, TRISTAR_SYMMETRIC, TRISTAR_DOUBLE, n, n, ptr, index, values);
 }
 
-/* Without an accuracy tristar_solve refines where the format costs more than its rounding. */
+/* Without an accuracy tristar_solve refines if the format causes larger errors than its roundoff. */
 static void check_arrows(tristar_t *ts, tristar_storage storage, double small) {
   int64_t ptr[ARROW_MOST + 1];
   int32_t index[2 * ARROW_MOST];
@@ -309,7 +310,7 @@ static void check_arrows(tristar_t *ts, tristar_storage storage, double small) {
     CLEANUP(tristar_plan_destroy) tristar_plan_t *plan = NEW_PLAN(f, &options);
     for (int k = 0; k < 2; k++) {
       fill_random(b, v.rows, seed + 7777);
-      if (k == 1) { /* of an x of one size */
+      if (k == 1) { /* b = A x for x with entries of one size */
         memcpy(x, b, sizeof x);
         memset(b, 0, sizeof b);
         CHECK_OK(tristar_residual(f, TRISTAR_N, 1, b, v.rows, x, v.rows, b, v.rows, NULL));
@@ -323,7 +324,7 @@ static void check_arrows(tristar_t *ts, tristar_storage storage, double small) {
             2 * ARROWS);
 }
 
-/* A plan looks at new values, too. */
+/* A plan judges its format again for new values. */
 static void check_new_arrow(tristar_t *ts, tristar_storage storage) {
   int64_t ptr[ARROW_MOST + 1];
   int32_t index[2 * ARROW_MOST];
@@ -348,7 +349,7 @@ static void check_new_arrow(tristar_t *ts, tristar_storage storage) {
   CHECK_OK(tristar_residual(f, TRISTAR_N, 1, b, v.rows, x, v.rows, NULL, v.rows, &error));
   CHECK_MSG(error <= 1e-5, "%g", error);
   CHECK_OK(tristar_refactor(f, even));
-  CHECK_OK(tristar_fail_allocation(ts, 1)); /* of the trials: solves are refined */
+  CHECK_OK(tristar_fail_allocation(ts, 1)); /* the trial solves fail, so solves are refined */
   CHECK_OK(tristar_solve(plan, TRISTAR_N, 1, b, v.rows, x, v.rows));
   CHECK_OK(tristar_residual(f, TRISTAR_N, 1, b, v.rows, x, v.rows, NULL, v.rows, &error));
   CHECK(error < 1e-12);
@@ -362,8 +363,8 @@ static void check_new_arrow(tristar_t *ts, tristar_storage storage) {
 
 /* ---- What is refused ----------------------------------------------------------------------------------- */
 
-/* D T D with T = [-1 2 -1] and units 1 to 1024 in D: rows of small units lose all digits to the rounding of
- * neighbours, so tristar_solve refines, also with a factor from a file. */
+/* D T D with T = [-1 2 -1] and units from 1 to 1024 in D. Rounding errors of neighbours cancel all digits
+ * of rows with small units. So tristar_solve refines, also with a loaded factor. */
 static void check_units(tristar_t *ts) {
   enum { N = 60 };
   int32_t ptr[N + 1], row[2 * N];
@@ -435,7 +436,7 @@ static void check_refused(tristar_t *ts) {
   o.accuracy = 1e-6;
   o.refine = TRISTAR_REFINE_NEVER;
   refuse(ts, z.factor, &o, TRISTAR_ERR_ARGUMENT, "REFINE_NEVER");
-  o = plain; /* what AUTO cannot serve is stored in full */
+  o = plain; /* AUTO stores the factor in full if no narrower format is possible */
   o.storage = TRISTAR_STORAGE_AUTO;
   for (int k = 0; k < 2; k++) {
     tristar_plan_stats stats;
@@ -473,16 +474,16 @@ static void check_accuracy(tristar_t *ts, const char *kind, int64_t k, tristar_m
       for (size_t o = 0; o < sizeof ops / sizeof *ops; o++) {
         const tristar_status status = tristar_solve(plan, ops[o], 3, z.b, z.n, z.x, z.n);
         const double error = error_of(&z, ops[o], 3, z.x);
-        if (status == TRISTAR_ERR_ACCURACY && wanted[w] < 2e-14) continue; /* FGMRES ends at 100 roundoffs */
+        if (status == TRISTAR_ERR_ACCURACY && wanted[w] < 2e-14) continue; /* FGMRES stops at 100 roundoffs */
         CHECK_OK(status);
-        /* error is summed in wider precision, the one of the solve is not: they differ by rounding errors */
+        /* the test computes the error in wider precision than the solve: they differ by rounding errors */
         CHECK_MSG(error <= wanted[w] * (1 + 1e-3) + 0x1p-51, "%s, storage %d, op %c: %g, wanted %g", kind, s,
                   (char)ops[o], error, wanted[w]);
       }
     }
   tristar_plan_options options = DEFAULTS(tristar_plan_options);
   options.storage = TRISTAR_STORAGE_SINGLE;
-  options.accuracy = 1e-30; /* out of reach */
+  options.accuracy = 1e-30; /* cannot be reached */
   CLEANUP(tristar_plan_destroy) tristar_plan_t *plan = NEW_PLAN(z.factor, &options);
   CHECK_STATUS(tristar_solve(plan, TRISTAR_N, 1, z.b, z.n, z.x, z.n), TRISTAR_ERR_ACCURACY);
   CHECK_ERROR(ts, "accuracy 1.0e-30 of the plan");
@@ -490,7 +491,7 @@ static void check_accuracy(tristar_t *ts, const char *kind, int64_t k, tristar_m
   free_system(&z);
 }
 
-/* The condition, and bounds of forward errors, are those of the matrix, not of the rounded factors. */
+/* The condition and the bounds of forward errors are those of the matrix, not of the rounded factors. */
 static void check_condition(tristar_t *ts, const char *kind, int64_t k) {
   system_t z;
   double reciprocal[3], bound[3];
@@ -544,7 +545,8 @@ int main(int argc, char **argv) {
   RUN(check_units(ts));
   RUN(check_refused(ts));
   RUN(check_condition(ts, "poisson3d7", 12));
-  RUN(check_condition(ts, "s2d9pt", TSI_TESTS_SANITIZED ? 40 : 120)); /* beyond what bfloat16 refines alone */
+  RUN(check_condition(ts, "s2d9pt",
+                      TSI_TESTS_SANITIZED ? 40 : 120)); /* refinement alone does not converge with bfloat16 */
   RUN(check_accuracy(ts, "poisson3d7", 8, TRISTAR_METHOD_AUTO));
   RUN(check_accuracy(ts, "convdiff3d", 8, TRISTAR_METHOD_LU));
   RUN(check_accuracy(ts, "s2d9pt", 30, TRISTAR_METHOD_LDLT));

@@ -10,7 +10,7 @@
 
 enum { NRHS_MOST = 70 };
 
-/* Items of a list: in a legal order, and each ends before those that wait for it start. */
+/* The items of a list are in a legal order, and each item ends before its successors start. */
 static void check_list(const tristar_trace_list *list, int workers, double seconds) {
   int64_t edges = 0;
   for (int64_t k = 0; k < list->count; k++) {
@@ -29,7 +29,8 @@ static void check_list(const tristar_trace_list *list, int workers, double secon
   CHECK(edges == list->edges);
 }
 
-/* The critical items are a chain of edges whose durations add up, and no other chain is longer. */
+/* The critical items form a chain of edges, and their durations add up to critical_seconds. No other chain
+ * is longer. */
 static void check_critical(const tristar_trace_list *list) {
   double *longest = xcalloc((size_t)list->count + 1, sizeof *longest), sum = 0, most = 0;
   int64_t previous = -1;
@@ -52,7 +53,7 @@ static void check_critical(const tristar_trace_list *list) {
   free(longest);
 }
 
-/* Tasks of a worker do not overlap; those that bound the time lead from the end to the beginning. */
+/* Tasks of one worker do not overlap. The bounding tasks lead from the end back to the beginning. */
 static void check_tasks(const tristar_trace_t *t) {
   const tristar_trace_list *tasks = &t->tasks;
   int64_t steps = 0, binding = 0;
@@ -83,7 +84,7 @@ static void check_tasks(const tristar_trace_t *t) {
     if (tasks->item[k].end == last) CHECK(tasks->item[k].binding || binding > 1);
 }
 
-/* How often each chunk has steps of a kind. */
+/* Counts the steps of this kind for each chunk. */
 static void count_steps(const tristar_trace_t *t, tristar_step_kind kind, int *count) {
   for (int64_t k = 0; k < t->steps.count; k++) {
     const tristar_trace_item *step = &t->steps.item[k];
@@ -93,8 +94,8 @@ static void count_steps(const tristar_trace_t *t, tristar_step_kind kind, int *c
   }
 }
 
-/* Each chunk and slice once in each direction and block: a chunk of products reads and writes, one on a
- * device does it beside its sweeps. */
+/* Each chunk and slice has one step per direction and block. A chunk of products has a read and a write; on
+ * a device it has them in addition to its sweeps. */
 static void check_steps(const tristar_trace_t *t, int blocks) {
   static const tristar_step_kind kinds[] = {TRISTAR_STEP_FORWARD_CHUNK, TRISTAR_STEP_READ,
                                             TRISTAR_STEP_BACKWARD_CHUNK, TRISTAR_STEP_WRITE};
@@ -112,7 +113,7 @@ static void check_steps(const tristar_trace_t *t, int blocks) {
     CHECK(forward == backward && read == write);
     CHECK((forward == blocks && (read == 0 || read == blocks)) ||
           (forward == 0 && (read == blocks || read == 0)));
-    CHECK(more || forward + read == 0); /* chunks have numbers without a gap */
+    CHECK(more || forward + read == 0); /* chunks are numbered without gaps */
     more = forward + read > 0;
   }
   free(count);
@@ -160,7 +161,8 @@ static void check_plan(tristar_factor_t *factor, const tristar_plan_options *opt
   CHECK(memcmp(x, expected, size) == 0);
   tristar_plan_get_stats(plan, &stats);
   const int blocks = (int)((nrhs + stats.nrhs_block - 1) / stats.nrhs_block);
-  CHECK(stats.tasks == 0 || trace->tasks.count == blocks * (stats.tasks - 1)); /* without the end */
+  CHECK(stats.tasks == 0 ||
+        trace->tasks.count == blocks * (stats.tasks - 1)); /* except the task that ends the solve */
   CHECK(trace->workers == stats.workers && strcmp(trace->scheduler, stats.scheduler) == 0);
   check_list(&trace->tasks, trace->workers, trace->seconds);
   check_list(&trace->steps, trace->workers, trace->seconds);
@@ -172,7 +174,7 @@ static void check_plan(tristar_factor_t *factor, const tristar_plan_options *opt
   CHECK(trace->tasks.critical_seconds <= trace->seconds);
   tristar_trace_destroy(&trace);
   CHECK(trace == NULL);
-  CHECK_OK(tristar_solve(plan, op, nrhs, b, n, x, n)); /* and nothing is noted any more */
+  CHECK_OK(tristar_solve(plan, op, nrhs, b, n, x, n)); /* later solves are not recorded */
   CHECK(memcmp(x, expected, size) == 0);
 }
 
@@ -190,7 +192,7 @@ static void check_failures(tristar_t *ts, tristar_plan_t *plan, int64_t n, const
   tristar_trace_destroy(&trace);
   tristar_trace_destroy(NULL);
   allocation_failures failing = fail_allocations_of(ts);
-  failing.keeps_memory = true; /* requests */
+  failing.keeps_memory = true; /* requests are kept */
   while (next_failure(&failing)) {
     const tristar_status status = tristar_trace(plan, TRISTAR_N, 1, b, n, x, n, &trace);
     end_failure(&failing, status);
@@ -202,7 +204,7 @@ static void check_failures(tristar_t *ts, tristar_plan_t *plan, int64_t n, const
   CHECK(memcmp(x, expected, (size_t)n * sizeof *x) == 0);
 }
 
-/* Requests that are in flight, and those that have ended. */
+/* Requests in flight, and finished requests. */
 static void check_in_flight(tristar_plan_t *plan, int64_t n, const double *b, double *x) {
   tristar_request_t *request[2];
   tristar_solve_stats stats;

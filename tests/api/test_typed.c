@@ -11,7 +11,7 @@ enum { N = 3 };
 
 static const int32_t ptr[] = {0, 1, 2, 3}, row[] = {0, 1, 2};
 
-/* A = diag(4, 4, 4), whatever the type; its Cholesky factor is exact. */
+/* A = diag(4, 4, 4) in any type; its Cholesky factor is exact. */
 #define CHECK_TYPE(name, type, letter)                                                                       \
   static void name(tristar_t *ts) {                                                                          \
     const type values[N] = {4, 4, 4};                                                                        \

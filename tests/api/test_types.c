@@ -36,7 +36,7 @@ static void check_solves(const typed *t, const tristar_view *v, const char *what
   CHECK_MSG(reciprocal > 1e-9 && reciprocal <= 1, "%s %c: condition %g", what, t->scalar, reciprocal);
 }
 
-/* symmetry: what a symmetric kind is declared as in a complex type. */
+/* symmetry: declared symmetry of a symmetric kind in a complex type. */
 static void check(tristar_t *ts, const char *kind, int64_t k, const typed *t, tristar_method method,
                   tristar_symmetry symmetry) {
   CLEANUP(tristar_matrix_destroy) tristar_matrix_t *m;
@@ -65,7 +65,8 @@ int main(int argc, char **argv) {
   static const tristar_method methods[] = {TRISTAR_METHOD_AUTO, TRISTAR_METHOD_LDLT, TRISTAR_METHOD_LU};
   for (size_t t = 0; t < sizeof types / sizeof *types; t++) {
     if (TSI_TESTS_RACES && types[t] != &typed_double) continue;
-    if (TSI_TESTS_SANITIZED && types[t]->is_complex != types[t]->is_single) continue; /* the same code */
+    if (TSI_TESTS_SANITIZED && types[t]->is_complex != types[t]->is_single)
+      continue; /* the other two types have the same code */
     for (int m = 0; m < 3; m++)
       for (int symmetric = 0; symmetric < (types[t]->is_complex ? 2 : 1); symmetric++) {
         const tristar_symmetry symmetry = symmetric ? TRISTAR_SYMMETRIC : TRISTAR_HERMITIAN;

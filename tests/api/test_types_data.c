@@ -20,7 +20,8 @@
 #include "tristar_machine.h"
 
 #define ERROR_BOUND 100
-/* The library measures residuals in the type itself, which adds some roundoff; here in double. */
+/* The library computes residuals in the type itself, with some more rounding errors; the test computes them
+ * in double. */
 #define RECOMPUTED_BOUND 120
 
 typedef struct source {
@@ -76,13 +77,13 @@ static const source sources[] = {
     {"mhd1280b.mtx.gz", true},
 };
 
-/* One matrix in one type, to be factored in one way. */
+/* One matrix in one type, and the method that factors it. */
 typedef struct trial {
   const char *file;
   const typed *type;
   const tristar_view *view;
   tristar_method method;
-  char text[128]; /* all this for messages */
+  char text[128]; /* all of these, for messages */
 } trial;
 
 static int solved, left_out;
@@ -103,7 +104,7 @@ static bool overflows(const typed *t, const tristar_view *v) {
   return false;
 }
 
-/* NULL if single precision does not do. reciprocal: what tristar_condition gave in double. */
+/* Returns NULL if single precision does not suffice. reciprocal: result of tristar_condition in double. */
 static tristar_factor_t *factor(tristar_t *ts, const trial *r, double reciprocal) {
   tristar_analysis_options options = DEFAULTS(tristar_analysis_options);
   tristar_analysis_t *an;
@@ -135,7 +136,7 @@ static tristar_factor_t *factor(tristar_t *ts, const trial *r, double reciprocal
   return f;
 }
 
-/* *reciprocal: what tristar_condition gave in double; set if the type is a double one. */
+/* *reciprocal: result of tristar_condition in double; set if the type is a double one. */
 static void check_solves(tristar_t *ts, const trial *r, double *reciprocal) {
   const typed *t = r->type;
   tristar_plan_options options = DEFAULTS(tristar_plan_options);
@@ -160,7 +161,7 @@ static void check_solves(tristar_t *ts, const trial *r, double *reciprocal) {
   tristar_plan_destroy(&p);
 }
 
-/* The matrix with this symmetry and method, in double and in single. */
+/* Tests the matrix with this symmetry and method, in double and in single precision. */
 static void check_method(tristar_t *ts, const source *s, const tristar_view *from, bool is_complex,
                          tristar_symmetry symmetry, tristar_method method) {
   static const char *const symmetries[] = {"general", "symmetric", "skew-symmetric", "Hermitian"};
@@ -181,7 +182,7 @@ static void check_method(tristar_t *ts, const source *s, const tristar_view *fro
   }
 }
 
-/* All methods that apply. */
+/* Tests all methods that apply. */
 static void check_symmetry(tristar_t *ts, const source *s, const tristar_view *from, bool is_complex,
                            tristar_symmetry symmetry) {
   const bool symmetric = symmetry == TRISTAR_SYMMETRIC || symmetry == TRISTAR_HERMITIAN;
@@ -213,7 +214,7 @@ int main(int argc, char **argv) {
   fclose(index);
   CLEANUP(close_context) tristar_t *ts = open_without_starpu(true);
   for (size_t k = 0;
-       k<sizeof sources / sizeof *sources; k += argc> 1 ? 1 : 3) /* with an argument all of them */
+       k<sizeof sources / sizeof *sources; k += argc> 1 ? 1 : 3) /* with an argument, all files */
     RUN(check_source(ts, &sources[k]));
   printf("%d solved, %d left out\n", solved, left_out);
   return 0;

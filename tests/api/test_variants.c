@@ -8,10 +8,10 @@
 #include "tests/support/variants.h"
 #include "tristar_solve.h"
 
-/* Of the plain solutions of the serial engine. */
+/* Checksums of the plain solutions of the serial engine. */
 static uint64_t reference[SYSTEMS][VARIANTS];
 
-/* engine SERIAL: also accuracy, other legal orders, new values. */
+/* engine SERIAL: also checks accuracy, other legal orders and new values. */
 static void check_system(tristar_t *ts, int which, tristar_engine engine) {
   const system_case *c = &systems[which];
   CLEANUP(close_problem) problem p;
@@ -42,7 +42,7 @@ static void check_system(tristar_t *ts, int which, tristar_engine engine) {
   }
 }
 
-/* A plan solves with the new values after a refactorization; LU, whose interchanges then change as well. */
+/* After a refactorization a plan solves with the new values. With LU, other rows are interchanged. */
 static void check_refactor(tristar_t *ts, int which) {
   const system_case *c = &systems[which];
   CLEANUP(close_problem) problem p;
@@ -71,7 +71,7 @@ static void check_refactor(tristar_t *ts, int which) {
   }
 }
 
-/* Sparse right-hand sides and few rows of x: pushed updates are those that are pulled. */
+/* Sparse right-hand sides and few rows of x: pushed and pulled updates give the same bits. */
 static void check_lists(tristar_t *ts) {
   CLEANUP(close_problem) problem p;
   CLEANUP(tristar_factor_destroy) tristar_factor_t *f;
@@ -107,7 +107,7 @@ static void *solve_job(void *arg) {
   return NULL;
 }
 
-/* Two threads that need the matrices of T at the same time. */
+/* Two threads need the matrices for op T at the same time. */
 static void check_threads(tristar_t *ts) {
   CLEANUP(close_problem) problem p;
   pthread_t thread[2];

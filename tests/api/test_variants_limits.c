@@ -5,7 +5,7 @@
 #include "tests/support/variants.h"
 #include "tristar_solve.h"
 
-/* Tells what is not served, and refuses what does not exist. */
+/* Unsupported combinations are reported in the statistics, invalid ones are refused. */
 static void check_refusals(tristar_t *ts) {
   CLEANUP(close_problem) problem p;
   CLEANUP(tristar_factor_destroy) tristar_factor_t *f;
@@ -56,7 +56,8 @@ static void check_refusals(tristar_t *ts) {
 
 enum { GIVEN = 240 };
 
-/* A random triangle of GIVEN rows by columns (lower) or rows (upper): blocks coupled to the last lines. */
+/* A random triangle of GIVEN rows, by columns (lower) or rows (upper). Its blocks are coupled to the last
+ * lines. */
 typedef struct triangle {
   int64_t ptr[GIVEN + 1];
   int32_t index[GIVEN * GIVEN];
@@ -78,7 +79,7 @@ static void draw(triangle *t, uint64_t state) {
   t->ptr[GIVEN] = at;
 }
 
-/* op(L U) x = b with two structures: the same bits for all variants of scheduling and updates. */
+/* op(L U) x = b with two structures: all variants of scheduling and updates give the same bits. */
 static void check_two_structures(tristar_t *ts, tristar_engine engine) {
   OWNED triangle *lower = xmalloc(sizeof *lower), *upper = xmalloc(sizeof *upper);
   double b[3 * GIVEN], x[3 * GIVEN], kept[2][2][3 * GIVEN];
@@ -116,7 +117,7 @@ static void check_two_structures(tristar_t *ts, tristar_engine engine) {
   CHECK(plan == NULL);
 }
 
-/* A triangular matrix alone: one sweep. */
+/* A triangular matrix alone, so a single sweep. */
 static void check_triangle(tristar_t *ts, tristar_engine engine) {
   OWNED triangle *t = xmalloc(sizeof *t);
   double b[GIVEN], x[GIVEN], kept[2][GIVEN];

@@ -26,7 +26,7 @@ static tristar_factor_stats stats_of(const tristar_factor_t *f) {
   return stats;
 }
 
-/* The largest backward error of plain solves, in the next wider precision. */
+/* Returns the largest backward error of plain solves, computed in the next wider precision. */
 static double plain_error(const problem *p, tristar_factor_t *f, tristar_plan_t *plan) {
   OWNED char *b = make_rhs(p->t, ROWS), *x = xcalloc(TYPED_COLUMNS * ROWS, p->t->bytes);
   double worst = 0, error;
@@ -89,7 +89,7 @@ static void check_types(tristar_t *ts) {
   }
 }
 
-/* Separator trees, which layouts of ranks need. */
+/* Layouts of ranks need separator trees. */
 static void check_separators(tristar_t *ts, int leaf_parts) {
   for (int k = 0; k < 6; k++) {
     OWNED problem *p =
@@ -108,7 +108,7 @@ static void check_separators(tristar_t *ts, int leaf_parts) {
   }
 }
 
-/* H is positive definite and B has full rank: as many negative eigenvalues as constraints. */
+/* H is positive definite and B has full rank, so A has as many negative eigenvalues as constraints. */
 static void check_inertia(tristar_t *ts) {
   OWNED problem *p = make_saddle(&typed_complex_double, TRISTAR_HERMITIAN, 3);
   const tristar_analysis_options options = options_for(p, TRISTAR_METHOD_LDLT, true);
@@ -119,7 +119,7 @@ static void check_inertia(tristar_t *ts) {
   CHECK(inertia.positive == H_ROWS && inertia.negative == CONSTRAINTS && inertia.zero == 0);
 }
 
-/* A plan's solution; to be freed. */
+/* Returns the solution by this plan; the caller frees it. */
 static double *solution(tristar_plan_t *plan) {
   OWNED double *b = xcalloc(ROWS, sizeof *b);
   double *x = xcalloc(ROWS, sizeof *x);
@@ -136,7 +136,7 @@ static double *solve_with(tristar_t *ts, const problem *p, tristar_method method
   return solution(plan);
 }
 
-/* With StarPU and without it. */
+/* The bits are the same with and without StarPU. */
 static void check_bits(tristar_t *ts, tristar_method method) {
   CLEANUP(close_context) tristar_t *workers = open_with_starpu(2, false);
   OWNED problem *p = make_saddle(&typed_double, TRISTAR_SYMMETRIC, 1);
@@ -144,7 +144,7 @@ static void check_bits(tristar_t *ts, tristar_method method) {
   CHECK(memcmp(x, y, ROWS * sizeof *x) == 0);
 }
 
-/* What is loaded has the pivots, and gets new values as what was saved does. */
+/* A loaded factor has the delayed pivots of the saved one and accepts new values in the same way. */
 static void check_saved(tristar_t *ts, tristar_method method) {
   OWNED problem *p = make_saddle(&typed_double, TRISTAR_SYMMETRIC, 1),
                 *next = make_saddle(&typed_double, TRISTAR_SYMMETRIC, 8);
@@ -165,7 +165,7 @@ static void check_saved(tristar_t *ts, tristar_method method) {
   }
 }
 
-/* Updates count the pivots that fail the test, as factorizations of all values do. */
+/* Updates count unstable pivots as refactorizations do. */
 static void check_updated(tristar_t *ts, tristar_method method) {
   OWNED problem *p = make_saddle(&typed_double, TRISTAR_SYMMETRIC, 1);
   const tristar_analysis_options options = options_for(p, method, true);
@@ -189,8 +189,8 @@ static void check_updated(tristar_t *ts, tristar_method method) {
   CHECK_MSG(partial && failed, "%d %d", partial, failed);
 }
 
-/* Column 0 is delayed. Columns 1 and 2 differ by little, so a pivot is small. Neither a factorization nor an
- * update perturbs it, and both compute the same bits. */
+/* Column 0 is delayed. Columns 1 and 2 are nearly equal, so a pivot is small. Neither a factorization nor
+ * an update perturbs it, and both compute the same bits. */
 static void check_small_updated(tristar_t *ts) {
   enum { N = 50, SECOND = 30, ENTRIES = N * N - 2 * SECOND + 1 };
   double draws[N * N + N], b[N], x[N], y[N];
@@ -232,8 +232,8 @@ static void check_small_updated(tristar_t *ts) {
   }
 }
 
-/* All pivots of [0 R; R^T 0] with a dense R are of order 2, in panels narrower than the front. One pivot of
- * order 1 comes first if `odd`: then pairs begin in the last column of a panel. */
+/* R is dense, so all pivots of [0 R; R^T 0] are of order 2, and the panels are narrower than the front. If
+ * `odd`, a pivot of order 1 comes first, and pairs begin in the last column of a panel. */
 static void check_pairs(tristar_t *ts, tristar_merge merge, int leaf_parts, bool odd) {
   enum { HALF = 301, N = 2 * HALF };
   OWNED double *value = xcalloc((size_t)HALF * HALF, sizeof *value), *b = xcalloc(N, sizeof *b),
@@ -248,7 +248,7 @@ static void check_pairs(tristar_t *ts, tristar_merge merge, int leaf_parts, bool
     ptr[j + 1] = ptr[j] + (j < HALF ? HALF : 0);
     for (int i = 0; i < HALF && j < HALF; i++) index[ptr[j] + i] = HALF + i;
   }
-  if (odd) index[0] = 0; /* in the place of the entry of row HALF */
+  if (odd) index[0] = 0; /* replaces the entry of row HALF */
   const tristar_view view =
       stored_view(TRISTAR_CSC, TRISTAR_SYMMETRIC, TRISTAR_DOUBLE, N, N, ptr, index, value);
   tristar_analysis_options options = DEFAULTS(tristar_analysis_options);
@@ -297,7 +297,8 @@ static void check_singular(tristar_t *ts) {
   tristar_factor_destroy(&f);
 }
 
-/* A matrix of rank 4, and the inertia (2, 2, 1). A pivot of order 2 has a determinant of rounding errors. */
+/* A matrix of rank 4 with the inertia (2, 2, 1). The determinant of a pivot of order 2 consists of rounding
+ * errors. */
 static void check_cancelled_pair(tristar_t *ts) {
   enum { N = 5 };
   static const double values[N * N] = {-3.9375, 5, 10, 0,  0,  5, -1, -2, -1, 2, 10, -2, -4,
@@ -324,7 +325,7 @@ static void check_cancelled_pair(tristar_t *ts) {
   tristar_factor_destroy(&f);
 }
 
-/* Random matrices with few entries and many zeros on the diagonal, in the order of their rows. */
+/* Random sparse matrices with many zeros on the diagonal, in the natural order. */
 static void check_random(tristar_t *ts, const typed *t, tristar_symmetry symmetry, tristar_method method) {
   enum { SYSTEMS = 150 };
   static number a[TYPED_DENSE_MOST * TYPED_DENSE_MOST];
@@ -368,7 +369,7 @@ static void check_random(tristar_t *ts, const typed *t, tristar_symmetry symmetr
             delayed);
 }
 
-/* Pivots that serve: the bits of STATIC, and no search. */
+/* If no pivot needs a delay, the bits are those of STATIC and there is no search. */
 static void check_unneeded(tristar_t *ts, const char *kind, int64_t size) {
   CLEANUP(tristar_matrix_destroy) tristar_matrix_t *m;
   const tristar_view view = generated_view(ts, kind, size, &m);

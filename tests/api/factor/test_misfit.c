@@ -17,7 +17,7 @@ typedef struct square {
   double a[MOST][MOST];
 } square;
 
-/* By columns. Two matrices with the same zeros have the same pattern. */
+/* Returns a view by columns. Two matrices with the same zeros have the same pattern. */
 static tristar_view view_of(const square *m, double *values) {
   static int32_t ptr[MOST + 1], index[MOST * MOST];
   int32_t at = 0;
@@ -49,7 +49,7 @@ static double error_of(const square *m, tristar_op op, const double *b, const do
   return (double)worst;
 }
 
-/* may_fail: ACCURACY is right, too. Returns the number of the others. */
+/* Returns the number of successful solves. If may_fail, a solve may return TRISTAR_ERR_ACCURACY instead. */
 static int check_solves(const square *m, tristar_factor_t *f, bool may_fail, const char *what) {
   double b[MOST], x[MOST];
   uint64_t state = 5;
@@ -68,7 +68,7 @@ static int check_solves(const square *m, tristar_factor_t *f, bool may_fail, con
   return solved;
 }
 
-/* The same with a factor that was saved. */
+/* Solves with a factor that was saved and loaded. */
 static void check_saved(tristar_t *ts, const square *m, const tristar_factor_t *f) {
   char path[] = "misfit.XXXXXX";
   const int file = mkstemp(path);
@@ -81,7 +81,8 @@ static void check_saved(tristar_t *ts, const square *m, const tristar_factor_t *
   (void)check_solves(m, loaded, true, "saved factor");
 }
 
-/* tame: values for the analysis. *status: of the last factorization. */
+/* Analyzes and factors the values of `tame`, then refactors those of `m`; *status is the result of the
+ * latter. */
 static tristar_factor_t *make_factor(tristar_t *ts, const square *m, const square *tame,
                                      const tristar_analysis_options *chosen, tristar_status *status) {
   double values[MOST * MOST];
@@ -107,8 +108,8 @@ static square make_tame(const square *m) {
   return tame;
 }
 
-/* Row 2 is the sum of the rows before it, but for one small entry: without another scaling of its column it
- * would be singular. */
+/* Row 2 is the sum of the rows before it except for one small entry. Unless its column is scaled, the
+ * matrix is singular to working precision. */
 static square make_sum(int n, uint64_t *state) {
   square m = {.n = n};
   for (int i = 0; i < n; i++)
@@ -123,7 +124,7 @@ static square make_sum(int n, uint64_t *state) {
   return m;
 }
 
-/* SINGULAR_PERTURB keeps a factor that does not suit the values, as MATCHING_OFF does. */
+/* SINGULAR_PERTURB and MATCHING_OFF keep a factor whose matching does not suit the values. */
 static void check_sums(tristar_t *ts, tristar_matching matching, tristar_singular singular) {
   tristar_analysis_options options = DEFAULTS(tristar_analysis_options);
   uint64_t state = 3;
@@ -149,7 +150,8 @@ static void check_sums(tristar_t *ts, tristar_matching matching, tristar_singula
   CHECK_MSG(solved > 7 * kept, "%d of %d solves", solved, 8 * kept);
 }
 
-/* Pivots are perturbed, and one entry of x is 1e19 times others: in its row b has as small terms. */
+/* Pivots are perturbed, and one entry of x is 1e19 times larger than the others. In its row the terms of b
+ * are equally small. */
 static void check_arrow(tristar_t *ts) {
   static const double tip[] = {0x1p-35, -0x1.8p-16, 7, 64, 0.21875, 32},
                       diagonal[] = {0, 0x1p-70, 7 * 0x1p-12, 1280, 9 * 0x1p-13, 0x1p-32},
@@ -169,8 +171,8 @@ static void check_arrow(tristar_t *ts) {
   (void)check_solves(&m, f, false, "arrow");
 }
 
-/* Ones on the diagonal and -1 below it, in any units: the inverse is large however A is equilibrated, but no
- * change of the entries by small shares of themselves makes A singular. */
+/* Ones on the diagonal and -1 below it, with scaled rows and columns. The inverse is large for every
+ * scaling, but no small relative change of the entries makes A singular. */
 static void check_triangle(tristar_t *ts, uint64_t state) {
   tristar_analysis_options options = DEFAULTS(tristar_analysis_options);
   double values[MOST * MOST];
@@ -199,7 +201,7 @@ static void shuffle(int n, int *order, uint64_t *state) {
   }
 }
 
-/* [S 0; C T], permuted: a triangle T of 1 and -1, and an S whose last row depends on two others. */
+/* [S 0; C T], permuted. T is a triangle of 1 and -1; the last row of S is a combination of two others. */
 static square make_singular(int n, int small, uint64_t *state) {
   square m = {.n = n};
   double a[MOST][MOST] = {{0}};
@@ -219,7 +221,7 @@ static square make_singular(int n, int small, uint64_t *state) {
   return m;
 }
 
-/* A scaling that suits the inverse of T must not hide that S is singular: all of these are refused. */
+/* A scaling that suits the inverse of T must not hide that S is singular: each system must be refused. */
 static void check_singular(tristar_t *ts, tristar_matching matching, tristar_scalar scalar) {
   tristar_analysis_options options = DEFAULTS(tristar_analysis_options);
   double values[MOST * MOST];

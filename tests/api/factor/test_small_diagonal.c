@@ -25,15 +25,15 @@ static number entry(const typed *t, uint64_t *seed) {
   return x;
 }
 
-/* Places outside the diagonal. */
+/* Is there an entry (i, j) outside the diagonal? */
 static bool is_there(int kind, int n, int i, int j) {
   const int middle = n / 2;
-  if (kind == 0) return i == middle || j == middle;        /* an arrow to its middle */
-  if (kind == 1) return i >= n - 2 || j >= n - 2;          /* bordered by two rows and columns */
-  return (i < middle) == (j < middle) || i == 0 || j == 0; /* two dense blocks and a border */
+  if (kind == 0) return i == middle || j == middle;        /* an arrow that points to the middle row */
+  if (kind == 1) return i >= n - 2 || j >= n - 2;          /* a border of two rows and columns */
+  return (i < middle) == (j < middle) || i == 0 || j == 0; /* two dense blocks with a border */
 }
 
-/* Diagonal entries from 2^-10 to 2^-45 (single: 2^-18), by rows. */
+/* Diagonal entries decrease from 2^-10 to 2^-45 (single: 2^-18). */
 static void make_matrix(const typed *t, int kind, int n, uint64_t *seed, number *a) {
   memset(a, 0, (size_t)(MOST * MOST) * sizeof *a);
   for (int i = 0; i < n; i++)
@@ -83,7 +83,7 @@ static void check_solves(const typed *t, int n, const number *a, tristar_factor_
   }
 }
 
-/* Values of a view, rounded to the type: those are the matrix. */
+/* Rounds the matrix to the type of the view. */
 static void round_matrix(const typed *t, int n, number *a) {
   number rounded;
   for (int i = 0; i < n * MOST; i++) {
@@ -114,10 +114,10 @@ static void check_matrix(tristar_t *ts, const typed *t, way how, int kind, uint6
   tristar_status status = tristar_factor(an, values, &f);
   if (status == TRISTAR_OK && how == BY_OLD_FACTOR) {
     warnings = 0;
-    v = typed_dense_view(t, n, a, MOST, TRISTAR_GENERAL); /* in the same place */
+    v = typed_dense_view(t, n, a, MOST, TRISTAR_GENERAL); /* uses the same arrays */
     status = tristar_refactor(f, v.values);
   }
-  if (status != TRISTAR_OK) { /* nothing is promised of it */
+  if (status != TRISTAR_OK) { /* such a factor may be refused */
     CHECK(status == TRISTAR_ERR_SINGULAR || status == TRISTAR_ERR_STALE);
     return;
   }

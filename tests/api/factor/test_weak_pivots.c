@@ -9,7 +9,7 @@ enum { SYSTEMS = 600, SHOWN = 3 };
 
 typedef enum kind { SMALL_BLOCK, SMALL_DIAGONAL, EQUAL_ROWS, UNEVEN, KINDS } kind;
 
-/* Two rows, and columns if it is symmetric, become nearly the same where both have entries. */
+/* Makes two rows (and columns, if symmetric) nearly equal wherever both have entries. */
 static void make_rows_equal(dense *m, bool symmetric, long double apart, uint64_t *state) {
   const int r = (int)(next_random(state) % (uint64_t)m->n), s = (r + 1) % m->n;
   for (int j = 0; j < m->n; j++) {
@@ -23,8 +23,8 @@ static void make_rows_equal(dense *m, bool symmetric, long double apart, uint64_
   m->a[s][s] = m->a[r][s] * (1 + apart);
 }
 
-/* [a c; c 0], where |a| is 2^-16 to 2^-20 times |c|: its scaling makes them equal, though c x_0 is as large
- * as c x_1. */
+/* [a c; c 0] with |a| between 2^-16 and 2^-20 times |c|. The scaling makes both entries equally large,
+ * although c x_0 is as large as c x_1. */
 static void make_uneven(dense *m, uint64_t *state) {
   const int apart = 16 + (int)(next_random(state) % 5);
   m->a[0][1] = m->a[1][0] = 1 + 0.5L * creall(draw(state, false));
@@ -42,7 +42,7 @@ static void spoil(dense *m, kind what, bool symmetric, uint64_t *state) {
     for (int j = 0; j < h; j++) m->a[i][j] *= apart;
 }
 
-/* The backward errors of solves that are not asked to be refined. */
+/* Returns the largest backward error of solves for which no refinement was requested. */
 static double worst_error(const tristar_factor_t *f, tristar_plan_t *p, const dense *m, uint64_t *state) {
   static const tristar_op ops[] = {TRISTAR_N, TRISTAR_T, TRISTAR_C};
   double worst = 0;
@@ -87,7 +87,8 @@ static void check(tristar_t *ts, tristar_method method, kind what) {
       solved++;
       if (error > 1e-9 && wrong++ < SHOWN) fprintf(stderr, "system %d, n %d: %g\n", k, bad.n, error);
     } else
-      CHECK(status == TRISTAR_ERR_SINGULAR || status == TRISTAR_ERR_STALE); /* of these pivots, or values */
+      CHECK(status == TRISTAR_ERR_SINGULAR ||
+            status == TRISTAR_ERR_STALE); /* the pivots, or the values, may not suit */
     free_view(&first);
     free_view(&second);
   }
@@ -98,8 +99,8 @@ static void check(tristar_t *ts, tristar_method method, kind what) {
 
 enum { GROWN = 500, GROWN_N = 5, GROWN_ENTRIES = 16 };
 
-/* A pivot of 2^-18 to 2^-25 among integers. Scaled, its column has small unknowns, and the pivot is not small
- * enough to be weak: solves lose digits by growth and by units together. values: by columns. */
+/* A pivot of 2^-18 to 2^-25 among integers. After scaling its column has small unknowns, and the pivot is
+ * not small enough to count as weak. So growth and scaling together cost digits. values: by columns. */
 static void make_grown(dense *m, const int *ptr, const int *row, double *values, uint64_t *state) {
   *m = (dense){.n = GROWN_N};
   for (int j = 0; j < GROWN_N; j++)
@@ -113,7 +114,7 @@ static void make_grown(dense *m, const int *ptr, const int *row, double *values,
     }
 }
 
-/* Analyses of the pattern alone, whose fronts are not merged: pivots are not interchanged. */
+/* The analysis has only the pattern, and fronts are not merged: pivots are not interchanged. */
 static void check_grown(tristar_t *ts) {
   static const int ptr[] = {0, 2, 6, 10, 13, 16}, row[] = {1, 4, 0, 1, 2, 4, 0, 2, 3, 4, 0, 2, 4, 0, 2, 3};
   static double values[GROWN_ENTRIES];
@@ -139,7 +140,8 @@ static void check_grown(tristar_t *ts) {
   CHECK(solved > GROWN / 2);
 }
 
-/* Small integers; the last row is the sum of two others, but for 2^-26 to 2^-33 in one place. */
+/* Small integers; the last row is the sum of two others, except for a difference of 2^-26 to 2^-33 in one
+ * entry. */
 static void make_sum(dense *m, uint64_t *state) {
   const int last = m->n - 1, place = (int)(next_random(state) % (uint64_t)m->n);
   for (int i = 0; i < last; i++)
@@ -151,7 +153,7 @@ static void make_sum(dense *m, uint64_t *state) {
   m->a[last][place] += ldexp(1, -26 - (int)(next_random(state) % 8));
 }
 
-/* b of such an x of integers that some rows have a small one. */
+/* b = A x for integers x; some rows of b are small. */
 static void check_sums(tristar_t *ts) {
   uint64_t state = 7;
   int wrong = 0, solved = 0;

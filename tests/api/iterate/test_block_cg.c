@@ -12,7 +12,7 @@
 
 enum { COLUMNS = 12 };
 
-/* A matrix, a preconditioner or none, right-hand sides. */
+/* A matrix, its preconditioner (or NULL) and right-hand sides. */
 typedef struct problem {
   tristar_t *ts;
   const typed *t;
@@ -56,7 +56,7 @@ static char *column_of(const problem *p, char *block, int64_t c) {
   return block + (size_t)(c * p->v.rows) * p->t->bytes;
 }
 
-/* Column `to` := factor times column `from`, of the right-hand sides. */
+/* Sets column `to` of the right-hand sides to factor times column `from`. */
 static void copy_column(const problem *p, int from, double factor, int to) {
   for (int64_t i = 0; i < p->v.rows; i++)
     put(p->t, column_of(p, p->b, to), i, factor * get(p->t, column_of(p, p->b, from), i));
@@ -111,7 +111,7 @@ static void check_blocks(tristar_t *ts, const typed *t, tristar_precond_kind pre
   CHECK(5 * before <= 4 * alone);
 }
 
-/* Each step of one column is that of CG. */
+/* With one column, block CG does the steps of CG. */
 static void check_one_column(tristar_t *ts, const typed *t) {
   enum { POINTS = 60 };
   CLEANUP(close_problem) problem p = open_problem(ts, "poisson3d7", 6, t, TRISTAR_PRECOND_JACOBI);
@@ -133,7 +133,7 @@ static void check_one_column(tristar_t *ts, const typed *t) {
   }
 }
 
-/* Columns that depend on each other, exactly and nearly. */
+/* Linearly dependent columns: exactly and nearly. */
 static void check_dependent(tristar_t *ts, const typed *t) {
   CLEANUP(close_problem) problem p = open_problem(ts, "poisson3d7", 7, t, TRISTAR_PRECOND_JACOBI);
   tristar_krylov_options options = options_of(t, TRISTAR_KRYLOV_BLOCK_CG);
@@ -148,12 +148,12 @@ static void check_dependent(tristar_t *ts, const typed *t) {
     check_converged(&p, COLUMNS, options.tolerance, "dependent columns");
     CHECK(p.result[6].iterations == 0);
   }
-  for (int c = 1; c < COLUMNS; c++) copy_column(&p, 0, c, c); /* one direction for all */
+  for (int c = 1; c < COLUMNS; c++) copy_column(&p, 0, c, c); /* a single search direction for all columns */
   solve(&p, &options, COLUMNS);
   check_converged(&p, COLUMNS, options.tolerance, "columns all alike");
 }
 
-/* Columns begin near their solutions, or at them; some of them are out of the range of squares. */
+/* The initial guesses are exact or nearly exact. For some columns squares overflow or underflow. */
 static void check_different(tristar_t *ts) {
   CLEANUP(close_problem) problem p = open_problem(ts, "poisson3d7", 7, &typed_double, TRISTAR_PRECOND_NONE);
   tristar_krylov_options options = options_of(&typed_double, TRISTAR_KRYLOV_BLOCK_CG);
@@ -192,8 +192,9 @@ static void check_indefinite(tristar_t *ts, tristar_krylov_method method) {
   for (int c = 0; c < 5; c++) CHECK(p.result[c].reason == TRISTAR_REASON_INDEFINITE_PRECOND);
 }
 
-/* The matrix is positive definite on the first rows and negative on the last ones. A column of the last ones
- * ends at once, where it began; its neighbours go on, and come to the solutions that they have without it. */
+/* The matrix is positive definite in the first rows and negative definite in the last ones. A column in the
+ * last rows ends at once, with its initial x. The other columns continue and get the solutions that they
+ * get without it. */
 static void check_one_indefinite(tristar_t *ts) {
   enum { FIRST = 40, N = 50, GROUP = 4 };
   int32_t ptr[N + 1] = {0}, index[3 * N], at = 0;
@@ -233,7 +234,7 @@ static void check_one_indefinite(tristar_t *ts) {
 
 /* ---- Pipelined CG -------------------------------------------------------------------------------------- */
 
-/* Its true residual is that of CG, but for a small factor, as far down as CG comes. */
+/* Pipelined CG reaches the smallest true residual of CG up to a small factor. */
 static void check_accuracy(tristar_t *ts, const char *kind, int64_t k, double tolerance) {
   CLEANUP(close_problem) problem p = open_problem(ts, kind, k, &typed_double, TRISTAR_PRECOND_JACOBI);
   tristar_krylov_options options = krylov_options(TRISTAR_KRYLOV_CG);

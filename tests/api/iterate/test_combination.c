@@ -97,7 +97,7 @@ static void check_factor(tristar_t *ts, const char *kind, const typed *t, trista
   CLEANUP(tristar_factor_destroy) tristar_factor_t *factor = NEW_FACTOR(analysis, values);
   for (int way = 0; way < 4; way++) {
     tristar_plan_options how = DEFAULTS(tristar_plan_options);
-    if (way == 1 && TSI_TESTS_SANITIZED) continue; /* what way 0 chooses for so few rows */
+    if (way == 1 && TSI_TESTS_SANITIZED) continue; /* way 0 chooses the serial engine for so few rows */
     how.engine = way == 1 ? TRISTAR_ENGINE_SERIAL : way == 0 ? TRISTAR_ENGINE_AUTO : TRISTAR_ENGINE_TASKS;
     how.chunk_bytes_max = way == 2 ? 3000 : 0;
     if (way == 2) how.updates = TRISTAR_UPDATES_PUSH;
@@ -107,7 +107,7 @@ static void check_factor(tristar_t *ts, const char *kind, const typed *t, trista
       CLEANUP(columns_free) columns c = columns_create(t, view.rows, counts[k]);
       tristar_solve_options o;
       char what[100];
-      for (int which = 0; which < 6; which++) { /* op, part */
+      for (int which = 0; which < 6; which++) { /* 3 operations, 2 parts */
         tristar_solve_options_init(&o);
         o.op = typed_ops[which % 3];
         o.part = which < 3 ? TRISTAR_PART_ALL : (tristar_part)(which - 2);
@@ -127,7 +127,7 @@ int main(int argc, char **argv) {
   subtests_begin(&argc, argv);
   CLEANUP(close_context) tristar_t *ts = open_with_starpu(0, false);
   RUN(check_factor(ts, "poisson3d7", &typed_double, TRISTAR_SYMMETRIC, TRISTAR_METHOD_LLT, 0));
-  if (!TSI_TESTS_RACES) { /* the same steps and edges for other numbers */
+  if (!TSI_TESTS_RACES) { /* other types have the same steps and edges */
     RUN(check_factor(ts, "poisson3d7", &typed_complex_double, TRISTAR_HERMITIAN, TRISTAR_METHOD_LDLT, 0));
     RUN(check_factor(ts, "poisson3d7", &typed_complex_single, TRISTAR_SYMMETRIC, TRISTAR_METHOD_LDLT, 0));
   }

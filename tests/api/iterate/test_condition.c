@@ -7,16 +7,16 @@
 #include "tests/support/subtests.h"
 #include "tristar_stats.h"
 
-/* The k-th matrix that is singular, or nearly so, to working precision. */
+/* Returns the k-th matrix that is singular to working precision. */
 static dense singular(int k) {
   dense m = {.name = "singular", .n = k < 2 ? 3 : 12};
   uint64_t state = 3;
   for (int i = 0; i < m.n; i++)
     for (int j = 0; j < m.n; j++)
-      m.a[i][j] = k < 2    ? (i < 2) == (j < 2) /* equal rows */
+      m.a[i][j] = k < 2    ? (i < 2) == (j < 2) /* two equal rows */
                   : k == 2 ? (i == j            ? 2
                               : abs(i - j) == 1 ? -1
-                                                : 0) /* a Laplacian, with the ends set below */
+                                                : 0) /* a Laplacian; the ends of its diagonal are set below */
                            : (long double)(int)(next_random(&state) % 17) - 8;
   if (k == 1) m.a[1][1] += (long double)DBL_EPSILON;
   if (k == 2) m.a[0][0] = m.a[11][11] = 1;
@@ -24,7 +24,7 @@ static dense singular(int k) {
   return m;
 }
 
-/* No digit of x is certain then, though the system has solutions. */
+/* The system has solutions, but no digit of x is certain, so the error bound must be at least 1. */
 static void check_singular(tristar_t *ts) {
   for (int k = 0; k < 4; k++)
     for (int single_factors = 0; single_factors < 2; single_factors++)
@@ -51,7 +51,7 @@ static void check_singular(tristar_t *ts) {
       }
 }
 
-/* I plus ones in the first row, or column; ones on the diagonal and -1 below it, or above. */
+/* The identity plus ones in the first row or column; or ones on the diagonal and -1 below or above it. */
 static dense one_sided(int k) {
   dense m = {.name = "one-sided", .n = N_MAX};
   for (int i = 0; i < N_MAX; i++)
@@ -63,7 +63,8 @@ static dense one_sided(int k) {
   return m;
 }
 
-/* The condition is that of the scaled matrix, in the 1-norm, whatever rows and columns were scaled by. */
+/* The condition is that of the scaled matrix in the 1-norm. It does not depend on the scaling of rows and
+ * columns. */
 static void check_condition(tristar_t *ts) {
   static const tristar_scalar scalars[] = {TRISTAR_DOUBLE, TRISTAR_COMPLEX_DOUBLE};
   for (int k = 0; k < 16; k++) {
@@ -92,7 +93,8 @@ static void check_condition(tristar_t *ts) {
       norm = fmaxl(norm, sum);
       inverse_norm = fmaxl(inverse_norm, inverse_sum);
     }
-    const double ratio = (double)(reciprocal * norm * inverse_norm); /* the estimate is from below */
+    const double ratio =
+        (double)(reciprocal * norm * inverse_norm); /* tristar_condition estimates from below */
     CHECK_MSG(ratio > 0.999 && ratio < 1.5, "matrix %d: reciprocal condition %g, %g times the true one", k,
               reciprocal, ratio);
     tristar_plan_destroy(&p);
@@ -100,7 +102,7 @@ static void check_condition(tristar_t *ts) {
   }
 }
 
-/* A factorization that looks ill-conditioned reports the condition that tristar_condition finds. */
+/* If a factorization looks ill-conditioned, it reports the same condition as tristar_condition. */
 static void check_factor_condition(tristar_t *ts) {
   for (int n = 5; n <= 10; n++) {
     dense m = {.name = "Hilbert", .n = n};

@@ -6,8 +6,8 @@
 #include "tests/support/random.h"
 #include "tests/support/subtests.h"
 
-/* Each iteration is in the history; the last one is worth what the result says, or a better one was kept. x:
- * what was found without it. */
+/* Each iteration is in the history, and the best entry is at most the error in the result. A history
+ * changes no bits. x: the solution without a history. */
 static void check_history(const char *what, tristar_plan_t *p, tristar_op op, const double *b,
                           const double *x, int64_t n, int parts, const tristar_refine_result *plain) {
   enum { MOST = 64 };
@@ -33,8 +33,8 @@ static void check_history(const char *what, tristar_plan_t *p, tristar_op op, co
   free(again);
 }
 
-/* With a tolerance that is reached on the way the iterations end there, not at the end of the restart cycle,
- * whether anyone looks at the history or not. */
+/* If an iteration reaches the tolerance, the method stops there, not at the end of the restart cycle, with
+ * and without a history. */
 static void check_tolerance(const char *what, tristar_plan_t *p, tristar_op op, const double *b, int64_t n,
                             int parts, double tolerance) {
   enum { MOST = 64 };
@@ -42,7 +42,7 @@ static void check_tolerance(const char *what, tristar_plan_t *p, tristar_op op, 
   tristar_refine_result result, plain;
   tristar_refine_point history[MOST];
   OWNED double *x = xmalloc((size_t)(n * parts) * sizeof *x);
-  int more = 0; /* iterations after the first that is good enough */
+  int more = 0; /* iterations after the first one that meets the tolerance */
   refine.tolerance = tolerance;
   CHECK_OK(tristar_solve_refined(p, op, 1, b, n, x, n, &refine, &plain));
   refine.history = history;
@@ -57,7 +57,8 @@ static void check_tolerance(const char *what, tristar_plan_t *p, tristar_op op, 
             tolerance);
 }
 
-/* Refined solve with and without FGMRES; `better` at the most with it, more than `worse` without. */
+/* Refines with and without FGMRES. The backward error is at most `better` with it, and above `worse`
+ * without. */
 static void check(tristar_t *ts, const char *what, const tristar_view *v,
                   const tristar_analysis_options *options, tristar_op op, double worse, double better) {
   tristar_refine_options refine = DEFAULTS(tristar_refine_options);
@@ -81,7 +82,7 @@ static void check(tristar_t *ts, const char *what, const tristar_view *v,
   check_history(what, p, op, b, x, n, parts, &result);
   check_tolerance(what, p, op, b, n, parts, 1e-13);
   allocation_failures failing = fail_allocations_of(ts);
-  failing.stride = 1 + TSI_TESTS_SANITIZED; /* each failure takes its time */
+  failing.stride = 1 + TSI_TESTS_SANITIZED; /* each failing round takes time */
   while (failing.at < 40 && next_failure(&failing))
     end_failure(&failing, tristar_solve_refined(p, op, 1, b, n, x, n, &refine, &result));
   CHECK(failing.count >= 8 / failing.stride);
@@ -119,7 +120,8 @@ static void check_chain(tristar_t *ts, bool is_complex, tristar_op op) {
                           32,
                           0};
   tristar_analysis_options options = DEFAULTS(tristar_analysis_options);
-  options.ordering = TRISTAR_ORDERING_METIS; /* of a chain AMD makes other rounding errors */
+  options.ordering =
+      TRISTAR_ORDERING_METIS; /* AMD orders chains differently, which gives other rounding errors */
   options.single_factors = 1;
   options.method = is_complex ? TRISTAR_METHOD_LU : TRISTAR_METHOD_LDLT;
   check(ts, is_complex ? "complex chain" : "chain", &v, &options, op, 1e-13, 1e-14);
@@ -129,7 +131,7 @@ int main(int argc, char **argv) {
   subtests_begin(&argc, argv);
   CLEANUP(close_context) tristar_t *ts = open_without_starpu(false);
   RUN(check_chain(ts, false, TRISTAR_N));
-  if (!TSI_TESTS_SANITIZED) RUN(check_chain(ts, true, TRISTAR_N)); /* the same code */
+  if (!TSI_TESTS_SANITIZED) RUN(check_chain(ts, true, TRISTAR_N)); /* complex types have the same code */
   RUN(check_chain(ts, true, TRISTAR_C));
   return 0;
 }

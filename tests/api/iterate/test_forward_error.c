@@ -11,7 +11,7 @@
 #include "tristar_machine.h"
 #include "tristar_stats.h"
 
-/* || |A^-1| (|r| + k eps (|A| |x| + |b|)) || / ||x||, from the entries of the inverse. */
+/* Computes || |A^-1| (|r| + k eps (|A| |x| + |b|)) || / ||x|| with the entries of the inverse. */
 static double formula(const dense *m, tristar_op op, double epsilon, const number *b, const number *x) {
   static number inverse[N_MAX][N_MAX];
   long double f[N_MAX], largest = 0, size = 0;
@@ -34,7 +34,8 @@ static double formula(const dense *m, tristar_op op, double epsilon, const numbe
   return (double)(largest / size);
 }
 
-/* The c-th solution: a unit vector, all positive, signs that alternate. Scaled so that op(A) x is exact. */
+/* Makes the c-th solution: a unit vector, positive entries, or alternating signs. It is scaled so that
+ * op(A) x is exact. */
 static void make_truth(const dense *m, tristar_scalar scalar, tristar_op op, int c, number *x) {
   for (int j = 0; j < m->n; j++) {
     const int exponent = op == TRISTAR_N ? m->column_exponent[j] : m->row_exponent[j];
@@ -44,13 +45,14 @@ static void make_truth(const dense *m, tristar_scalar scalar, tristar_op op, int
   }
 }
 
-/* op(A) x = b for known x and exact b; the bound against the true errors and the formula. */
+/* Solves op(A) x = b for known x and exact b. Compares the bound with the true errors and with the
+ * formula. */
 static void check_solve(tristar_plan_t *p, const dense *m, tristar_scalar scalar, tristar_op op,
                         const char *what) {
   enum { COUNT = 3 };
   const double epsilon = is_single(scalar) ? (double)FLT_EPSILON : DBL_EPSILON;
   const int n = m->n;
-  double _Complex b[COUNT * N_MAX], x[COUNT * N_MAX]; /* room for any type */
+  double _Complex b[COUNT * N_MAX], x[COUNT * N_MAX]; /* large enough for any type */
   number wide_b[COUNT][N_MAX], truth[COUNT][N_MAX], wide_x[N_MAX];
   double true_error = 0, expected = 0;
   tristar_refine_options options;
@@ -98,7 +100,7 @@ static void check_matrix(tristar_t *ts, const dense *m, tristar_scalar scalar, t
   for (int o = 0; o < 3; o++) check_solve(p, m, scalar, ops[o], what);
 }
 
-/* As a general matrix with scaled rows and columns, and in its symmetric kinds. */
+/* Checks a matrix as a general one with scaled rows and columns, and as each symmetric kind. */
 static void check_kinds(tristar_t *ts, const dense *given, tristar_scalar scalar, int single_factors) {
   const int strength = is_single(scalar) || single_factors ? 3 : 9;
   for (int rows = 0; rows < 2; rows++)
@@ -134,8 +136,8 @@ static void check_dense(tristar_t *ts) {
     }
 }
 
-/* Random systems of all conditions, up to what the type does not see any more: a bound is at least a third of
- * the error, or it is infinite; and it is no excuse: with a condition that leaves two digits there is one. */
+/* Random systems of all conditions, even ones that are singular in this type. The bound is at least a third
+ * of the error, or infinite. If the condition leaves two digits, the bound must be finite. */
 static void check_random(tristar_t *ts) {
   static const tristar_scalar scalars[] = {TRISTAR_SINGLE, TRISTAR_COMPLEX_SINGLE, TRISTAR_DOUBLE,
                                            TRISTAR_COMPLEX_DOUBLE};
@@ -151,14 +153,14 @@ static void check_random(tristar_t *ts) {
         if (is_complex(scalar)) __imag__ m.a[i][j] = (long double)((int)(next_random(&state) % 17) - 8);
       }
     const long double d = ldexpl(1, -(int)(next_random(&state) % (uint64_t)bits));
-    for (int j = 0; j < n; j++) { /* the last row: nearly the sum of the others */
+    for (int j = 0; j < n; j++) { /* the last row is nearly the sum of the others */
       number sum = (long double)((int)(next_random(&state) % 17) - 8) * d;
       for (int i = 0; i < n - 1; i++) sum += m.a[i][j];
       m.a[n - 1][j] = sum;
     }
     CLEANUP(free_view) tristar_view v = make_view(&m, scalar, TRISTAR_GENERAL);
     for (int j = 0; j < n; j++)
-      for (int i = 0; i < n; i++) m.a[i][j] = get(scalar, v.values, i + n * j); /* as rounded */
+      for (int i = 0; i < n; i++) m.a[i][j] = get(scalar, v.values, i + n * j); /* rounded to the type */
     static number inverse[N_MAX][N_MAX];
     char b[N_MAX * sizeof(double _Complex)], x[N_MAX * sizeof(double _Complex)];
     tristar_analysis_options o = DEFAULTS(tristar_analysis_options);
@@ -200,9 +202,9 @@ static void check_random(tristar_t *ts) {
   }
 }
 
-/* Blocks [1 1; 1 1 + d], d = k 2^-40: with single factors every second pivot is perturbed, and neither
- * refinement nor FGMRES makes up for so many. x can be wrong in its first digit at a small backward error,
- * and the bound must not hide it. */
+/* Blocks [1 1; 1 1 + d] with d = k 2^-40. With single factors every second pivot is perturbed, too many for
+ * refinement and FGMRES. The first digit of x may be wrong although the backward error is small. The bound
+ * must not hide it. */
 static void check_perturbed(tristar_t *ts) {
   enum { BLOCKS = 200, N = 2 * BLOCKS };
   static int32_t ptr[N + 1], index[4 * BLOCKS];
@@ -219,7 +221,7 @@ static void check_perturbed(tristar_t *ts) {
       index[2 * j + i] = j / 2 * 2 + i;
       values[2 * j + i] = j % 2 && i ? 1 + d : 1;
     }
-    b[j] = 2 + (j % 2 ? d : 0); /* x = (1, 1, ...) */
+    b[j] = 2 + (j % 2 ? d : 0); /* for x = (1, 1, ...) */
   }
   const tristar_view v = {TRISTAR_CSC, TRISTAR_GENERAL, TRISTAR_DOUBLE, N, N, ptr, index, values, 32, 32, 0};
   make_plan(ts, &v, TRISTAR_METHOD_LU, 1, &f, &p);
@@ -240,7 +242,7 @@ static void check_perturbed(tristar_t *ts) {
   }
 }
 
-/* Removes the zeros of a view from make_view. */
+/* Removes the zeros from a view that make_view made. */
 static void drop_zeros(tristar_view *v) {
   int32_t *ptr = (int32_t *)(uintptr_t)v->ptr, *index = (int32_t *)(uintptr_t)v->index, to = 0;
   double *values = (double *)(uintptr_t)v->values;
@@ -254,8 +256,8 @@ static void drop_zeros(tristar_view *v) {
   }
 }
 
-/* Blocks [1 1; 1 1 + d] below a common row and column, d = 2^-33: their second pivots are perturbed, and x is
- * such that the solve does not show it. The bound is that of the matrix all the same. */
+/* Blocks [1 1; 1 1 + d], d = 2^-33, with a common row and column. Their second pivots are perturbed, but
+ * this x hides it. The bound is still that of the matrix. */
 static void check_hidden(tristar_t *ts) {
   enum { N = 5 };
   dense m = {.name = "hidden", .n = N};
@@ -299,7 +301,7 @@ static void check_hidden(tristar_t *ts) {
             expected);
 }
 
-/* Products that underflow are rounding errors too: x is wrong by a ninth, its residual zero. */
+/* Products that underflow are rounding errors, too: x is wrong by a ninth although its residual is zero. */
 static void check_underflow(tristar_t *ts) {
   const dense m = {.name = "underflow", .n = 2, .a = {{1, 0.125L}, {0.125L, 1}}};
   const double b[] = {0x1p-1073, 0x1p-1073};
@@ -315,7 +317,7 @@ static void check_underflow(tristar_t *ts) {
   CHECK_MSG(result.forward_error > 0.1, "x = (%g, %g), bound %g", x[0], x[1], result.forward_error);
 }
 
-/* More right-hand sides than are estimated together: none is lost, whichever is the worst. */
+/* More right-hand sides than one estimate handles at a time: whichever is the worst, its bound is found. */
 static void check_many(tristar_t *ts) {
   enum { COUNT = 37 };
   CLEANUP(flow_destroy) flow w;
@@ -340,7 +342,7 @@ static void check_many(tristar_t *ts) {
   CHECK(one.forward_error == 0);
   options.forward_error = 1;
   for (int c = 0; c < COUNT;
-       c += 6) { /* a zero x is exact; one that is not finite is an error, and left out */
+       c += 6) { /* zero x is exact; a column that is not finite is an error and is left out */
     memset(b + c * ld, 0, (size_t)n * sizeof *b);
     CHECK_OK(tristar_solve_refined(w.plan, TRISTAR_N, 1, b + c * ld, ld, x, ld, &options, &one));
     CHECK(one.forward_error == 0 && one.stop == TRISTAR_STOP_CONVERGED);
@@ -380,7 +382,7 @@ static int64_t solves_of(const tristar_plan_t *p) {
   return stats.solves;
 }
 
-/* What tristar.h promises: a bound costs 8 to 22 solves, of which 4 to 12 are for the condition. */
+/* As tristar.h documents, a bound costs 8 to 22 solves; 4 to 12 of them compute the condition. */
 static void check_cost(tristar_t *ts, double diagonal) {
   enum { N = 20, COLUMNS = 16 };
   int32_t ptr[N + 1], index[3 * N];
@@ -420,8 +422,8 @@ static void check_cost(tristar_t *ts, double diagonal) {
   CHECK_MSG(cost >= 4 && cost <= 12, "condition %g: %lld solves", reciprocal, (long long)cost);
 }
 
-/* Other values of the pattern, in other units, with the scaling of the first ones: the condition is that of
- * the equilibrated matrix, about 13, and leaves digits. */
+/* Refactors values whose units differ from those of the first ones, with the first scaling. The condition
+ * is that of the equilibrated matrix, about 13, so some digits remain. */
 static void check_other_units(tristar_t *ts) {
   enum { ORDER = 5 };
   static const double first[ORDER][ORDER] = {

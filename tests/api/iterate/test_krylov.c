@@ -15,7 +15,7 @@ static double norm_of(const typed *t, int64_t n, const void *x) {
   return sqrt(sum);
 }
 
-/* || b - A x || / || b ||, in double. */
+/* Returns || b - A x || / || b ||, computed in double. */
 static double residual_of(const typed *t, const tristar_view *v, const void *b, const void *x) {
   const int64_t n = v->rows;
   number *wide = xmalloc((size_t)n * sizeof *wide), *y = xmalloc((size_t)n * sizeof *y);
@@ -29,7 +29,7 @@ static double residual_of(const typed *t, const tristar_view *v, const void *b, 
   return sqrt(sum) / norm_of(t, n, b);
 }
 
-/* kind: of the preconditioner; NONE: there is none. */
+/* kind: preconditioner; NONE: no preconditioner. */
 static void check_one(tristar_t *ts, const typed *t, const tristar_view *v, tristar_krylov_method method,
                       tristar_krylov_side side, tristar_precond_kind kind) {
   const int64_t n = v->rows;
@@ -93,7 +93,7 @@ static void times(const number *a, const number *x, number *y) {
   }
 }
 
-/* The iterates of the textbook with M = D; norms[k]: || M^-1 r || after k iterations. */
+/* Computes the iterates of the textbook with M = D. norms[k] = || M^-1 r || after k iterations. */
 static void textbook(const number *a, const number *b, int iterations, number *x, double *norms) {
   number r[N], z[N], p[N], q[N];
   for (int i = 0; i < N; i++) {
@@ -127,7 +127,7 @@ static void check_textbook(tristar_t *ts) {
   krylov_random(true, N, 6, 3, half);
   for (int i = 0; i < N; i++)
     for (int j = 0; j < N; j++) {
-      a[i * N + j] = 0; /* half half^H */
+      a[i * N + j] = 0; /* half times its adjoint */
       for (int k = 0; k < N; k++) a[i * N + j] += half[i * N + k] * conj(half[j * N + k]);
     }
   for (int i = 0; i < N; i++) b[i] = half[i];
@@ -154,7 +154,8 @@ static void check_textbook(tristar_t *ts) {
 
 /* ---- GMRES minimizes ----------------------------------------------------------------------------------- */
 
-/* Takes from w its parts along the k vectors of q, twice, and makes its norm one. The norm that was left. */
+/* Orthogonalizes w against the k vectors of q, twice, and normalizes it. Returns its norm before the
+ * normalization. */
 static double orthonormal(int k, number q[][N], number *w) {
   for (int pass = 0; pass < 2; pass++)
     for (int i = 0; i < k; i++) {
@@ -205,13 +206,13 @@ static void check_minimal(tristar_t *ts, bool is_complex) {
           ts, &d.view, &options, NULL, is_complex ? (void *)b : reals, is_complex ? (void *)x : real_x);
       CHECK_MSG(fabs(r.true_residual - least[k]) <= 1e-10 + 1e-6 * least[k], "%d iterations: %g, not %g", k,
                 r.true_residual, least[k]);
-      CHECK(k < N || r.converged); /* in n steps */
+      CHECK(k < N || r.converged); /* in at most n steps */
     }
 }
 
 /* ---- Bits ---------------------------------------------------------------------------------------------- */
 
-/* The solution of one column, to be freed. factor: of b. */
+/* Returns the solution for one column, which is `factor` times b; the caller frees it. */
 static double *solve_with(const char *kind, int64_t size, tristar_engine engine, const char *workers,
                           tristar_krylov_method method, double factor, int *used) {
   tristar_config config = DEFAULTS(tristar_config);
@@ -243,7 +244,7 @@ static double *solve_with(const char *kind, int64_t size, tristar_engine engine,
   return x;
 }
 
-/* n: rows of the model problem. */
+/* n: number of rows of the model problem. */
 static void check_bits(tristar_krylov_method method, const char *kind, int64_t size, int n) {
   const size_t bytes = (size_t)n * sizeof(double);
   int used;
@@ -255,7 +256,7 @@ static void check_bits(tristar_krylov_method method, const char *kind, int64_t s
   CHECK(used == 2);
   OWNED double *small = solve_with(kind, size, TRISTAR_ENGINE_SERIAL, "1", method, ldexp(1, -900), &used);
   CHECK(memcmp(x, one, bytes) == 0 && memcmp(x, two, bytes) == 0);
-  for (int i = 0; i < n; i++) /* may have been solved for another multiple of b */
+  for (int i = 0; i < n; i++) /* the solver may scale b by another factor */
     CHECK(fabs(ldexp(small[i], 900) - x[i]) <= 1e-6 * fabs(x[i]) + 1e-9);
 }
 
@@ -274,7 +275,7 @@ static void check_columns(tristar_t *ts, tristar_krylov_method method) {
   OWNED double *y = xmalloc((size_t)n * sizeof *y);
   options.history = history;
   options.history_most = 1000;
-  options.block = 1; /* one after the other */
+  options.block = 1; /* columns are solved one after the other */
   CHECK_OK(tristar_krylov_create(ts, &v, &options, &k));
   CHECK_OK(tristar_krylov_solve(k, NULL, COLUMNS, b, ld, x, ld, all));
   int64_t at = 0;
@@ -293,7 +294,7 @@ static void check_columns(tristar_t *ts, tristar_krylov_method method) {
 int main(int argc, char **argv) {
   subtests_begin(&argc, argv);
   tristar_t *ts = open_without_starpu(true);
-  if (!TSI_TESTS_RACES) { /* one thread */
+  if (!TSI_TESTS_RACES) { /* these tests run in one thread */
     RUN(check_convergence(ts, &typed_double));
     RUN(check_convergence(ts, &typed_complex_double));
     RUN(check_textbook(ts));
@@ -307,7 +308,7 @@ int main(int argc, char **argv) {
   }
   close_context(&ts);
   for (int k = 0; k < KRYLOV_METHODS; k++) RUN(check_bits(krylov_methods[k], "s2d9pt", 80, 80 * 80));
-  RUN(check_bits(TRISTAR_KRYLOV_CG, "elasticity3d", 13, 7644)); /* products read half of it */
+  RUN(check_bits(TRISTAR_KRYLOV_CG, "elasticity3d", 13, 7644)); /* products read one triangle */
   RUN(check_bits(TRISTAR_KRYLOV_BLOCK_CG, "elasticity3d", 13, 7644));
   return 0;
 }

@@ -8,7 +8,7 @@ static void check_little(tristar_t *ts) {
   s.ts = ts;
   for (int k = 0; k < KRYLOV_METHODS; k++) {
     tristar_krylov_options options = krylov_options(krylov_methods[k]);
-    clear(&s, 0); /* no rows */
+    clear(&s, 0); /* a matrix without rows */
     CHECK(solve(&s, &options, NULL).converged);
     set_diagonal(&s, 1);
     s.b[0] = 3;
@@ -22,12 +22,12 @@ static void check_little(tristar_t *ts) {
       CHECK(r.converged && r.iterations == 0 && r.true_residual == 0 && s.x[3] == 0);
       s.x[3] = 5;
     }
-    set_diagonal(&s, 7); /* the guess is the solution */
+    set_diagonal(&s, 7); /* the initial guess is the solution */
     for (int i = 0; i < 7; i++) s.x[i] = 1.0 / (i + 1);
     options.guess = 1;
     r = solve(&s, &options, NULL);
     CHECK(r.converged && r.iterations == 0 && s.x[6] == 1.0 / 7 && fabs(r.reference - sqrt(7)) < 1e-14);
-    s.x[2] = 40; /* a bad one */
+    s.x[2] = 40; /* a bad initial guess */
     r = solve(&s, &options, NULL);
     CHECK(r.converged && r.iterations > 0 && fabs(s.x[2] - 1.0 / 3) < 1e-8);
     options.guess = 0;
@@ -43,7 +43,7 @@ static void check_little(tristar_t *ts) {
     s.b[4] = 2;
     r = solve(&s, &options, NULL);
     CHECK(r.converged && r.iterations == 1 && fabs(s.x[4] - 0.4) < 1e-15 && r.residual < 1e-15);
-    options.absolute = 1; /* || b || = 2, and 1 is enough */
+    options.absolute = 1; /* || b || = 2, and a residual of 1 is accepted */
     options.tolerance = 0;
     s.b[1] = 0.5;
     r = solve(&s, &options, NULL);
@@ -75,10 +75,10 @@ static void check_reasons(tristar_t *ts) {
   CHECK(r.reason == TRISTAR_REASON_BREAKDOWN && r.iterations == 1);
   r = solve(&s, &gmres, NULL);
   CHECK(r.converged && r.iterations == 2 && fabs(s.x[1] - 1) < 1e-15);
-  s.a[2] = 0; /* nilpotent: the Krylov space of b ends before it has x */
+  s.a[2] = 0; /* nilpotent: the Krylov space of b ends before it contains x */
   r = solve(&s, &gmres, NULL);
   CHECK(r.reason == TRISTAR_REASON_BREAKDOWN && r.iterations == 1 && r.true_residual == 1);
-  clear(&s, 8); /* a cycle: restarts make no progress */
+  clear(&s, 8); /* a cyclic permutation: restarts make no progress */
   for (int i = 0; i < 8; i++) s.a[i * 8 + (i + 1) % 8] = 1;
   s.b[0] = 1;
   gmres.restart = 3;
@@ -91,7 +91,7 @@ static void check_reasons(tristar_t *ts) {
   gmres.patience = 0;
   r = solve(&s, &gmres, NULL);
   CHECK(r.converged && r.iterations == 8);
-  set_diagonal(&s, 30); /* CG's residual rises: by 10 % it may not */
+  set_diagonal(&s, 30); /* the residual of CG rises by more than 10 % */
   for (int i = 0; i < 30; i++) {
     s.a[i * 31] = pow(10, i % 7);
     s.b[i] = i % 2 ? 1 : 0.1;
@@ -109,7 +109,7 @@ static tristar_status multiply_by_huge(void *arg, const void *x, void *y) {
   return TRISTAR_OK;
 }
 
-/* Products overflow. Where the entries are known, a scaling avoids that. */
+/* Products overflow. If the solver has the entries of the matrix, it scales them to avoid that. */
 static void check_huge(tristar_t *ts) {
   static system_of s;
   s.ts = ts;
@@ -134,7 +134,7 @@ static void check_reason_texts(void) {
     CHECK(strstr(tristar_krylov_reason_text((tristar_krylov_reason)reason), "unknown") == NULL);
 }
 
-/* A solution out of range is none: x of such numbers, or x for a b that is scaled during the solve. */
+/* A solution out of range is an error, also if only a scaling of b makes x overflow. */
 static void check_overflow(tristar_t *ts) {
   static const double entries[] = {1e-310, 1e-5}, rhs[] = {1e100, 1e305};
   static system_of s;
@@ -150,7 +150,7 @@ static void check_overflow(tristar_t *ts) {
     }
 }
 
-/* A solution below the range has too few digits for a small tolerance, or none. */
+/* A solution near the underflow threshold has too few digits for a small tolerance. */
 static void check_underflow(tristar_t *ts) {
   static const double rhs[] = {1e-111, 1e-20}; /* x = 1e-347, 1e-320 */
   static system_of s;
@@ -171,7 +171,7 @@ static void check_underflow(tristar_t *ts) {
       }
 }
 
-/* Right-hand sides at the ends of the range: the solutions are 1 over the diagonal, times b. */
+/* Right-hand sides at the ends of the range: x = b divided by the diagonal. */
 static void check_extreme(tristar_t *ts) {
   static const double rhs[] = {DBL_TRUE_MIN, 0x1p-1030, 0x1p-1022, 0x1p1023};
   static system_of s;
@@ -227,7 +227,7 @@ static void check_bad_options(tristar_t *ts, tristar_krylov_t *k) {
   BAD(block, 0, TRISTAR_ERR_ARGUMENT);
   BAD(block, 33, TRISTAR_ERR_ARGUMENT);
   BAD(side, TRISTAR_SIDE_RIGHT, TRISTAR_ERR_UNSUPPORTED);
-  BAD(engine, TRISTAR_ENGINE_TASKS, TRISTAR_ERR_UNSUPPORTED); /* no StarPU */
+  BAD(engine, TRISTAR_ENGINE_TASKS, TRISTAR_ERR_UNSUPPORTED); /* the context has no StarPU */
   good.history_most = -1;
   BAD(history, (tristar_krylov_point[1]){{0}}, TRISTAR_ERR_ARGUMENT);
   good = krylov_options(TRISTAR_KRYLOV_GMRES);

@@ -90,7 +90,7 @@ static void check_operator(tristar_t *ts) {
 
 typedef struct watch {
   tristar_krylov_t *k;
-  int64_t column, iteration; /* where it ends the solve */
+  int64_t column, iteration; /* where the function cancels the solve */
   int64_t points, columns;
 } watch;
 
@@ -118,7 +118,7 @@ static void check_progress(tristar_t *ts) {
     tristar_krylov_options options = krylov_options(krylov_methods[i]);
     options.progress = look;
     options.progress_arg = &w;
-    options.block = 1; /* one column after the other */
+    options.block = 1; /* columns are solved one after the other */
     CHECK_OK(tristar_krylov_create(ts, &s.d.view, &options, &w.k));
     CHECK_OK(tristar_krylov_solve(w.k, NULL, 3, b, 6, x, 6, r));
     CHECK(r[0].converged && r[1].reason == TRISTAR_REASON_CANCELLED && r[1].iterations == 2);

@@ -33,7 +33,7 @@ static void check_update(tristar_t *ts) {
   }
 }
 
-/* Both triangles of symmetric kinds, in mixed storage, with duplicates. */
+/* Symmetric kinds with entries of both triangles, unsorted, with duplicates. */
 static void check_storage(tristar_t *ts) {
   static const int64_t ptr[] = {0, 2, 4, 6};
   static const int32_t index[] = {0, 1, 1, 1, 2, 1};
@@ -48,7 +48,7 @@ static void check_storage(tristar_t *ts) {
     }
 }
 
-/* R = B - A X, and what it says. */
+/* R = B - A X, and the figures in the result. */
 static void check_residual(tristar_t *ts) {
   static system_of s;
   CLEANUP(tristar_krylov_destroy) tristar_krylov_t *k;
@@ -65,7 +65,7 @@ static void check_residual(tristar_t *ts) {
   CHECK_OK(tristar_krylov_create(ts, &s.d.view, NULL, &k));
   CHECK_OK(tristar_krylov_residual(k, 2, s.b, 6, s.x, 6, r, 6, &error));
   CHECK(error <= 1e-16 && fabs(r[11]) <= 1e-15);
-  s.x[8] = 1; /* of b = 2 and A x = 3 */
+  s.x[8] = 1; /* b = 2 and A x = 3 */
   CHECK_OK(tristar_krylov_residual(k, 2, s.b, 6, s.x, 6, r, 6, &error));
   CHECK(r[8] == -1 && fabs(error - 1.0 / 5) <= 1e-15);
   CHECK_OK(tristar_krylov_residual(k, 2, s.b, 6, s.x, 6, s.b, 6, NULL));
@@ -85,7 +85,7 @@ static void keep_warning(void *arg, tristar_log_level level, const char *text) {
   if (level == TRISTAR_LOG_WARNING) snprintf(arg, 200, "%s", text);
 }
 
-/* A matrix that is not Hermitian, for CG. */
+/* CG warns if the matrix is not Hermitian. */
 static void check_warning(void) {
   static system_of s;
   char warning[200] = "";

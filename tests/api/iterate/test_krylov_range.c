@@ -12,16 +12,16 @@ enum { N = 12, ENTRIES = 3 * N - 2, NO_PRECOND = -1 };
 typedef struct system_of {
   const typed *type;
   tristar_krylov_options options;
-  int kind;    /* of the preconditioner, or NO_PRECOND */
-  number x[N]; /* after a solve */
+  int kind;    /* kind of preconditioner, or NO_PRECOND */
+  number x[N]; /* set by solve() */
   tristar_krylov_result result;
 } system_of;
 
-/* x: 2^(q - p) times a guess before, where the options say so. */
+/* Solves with 2^p A and 2^q b. If the options request an initial guess, x is 2^(q - p) times the guess. */
 static void solve(tristar_t *ts, system_of *s, int p, int q) {
   const typed *t = s->type;
   int32_t ptr[N + 1], index[ENTRIES];
-  number values[ENTRIES], b[N], x[N]; /* room for all types */
+  number values[ENTRIES], b[N], x[N]; /* large enough for all types */
   tristar_precond_options how;
   CLEANUP(tristar_precond_destroy) tristar_precond_t *m = NULL;
   CLEANUP(tristar_krylov_destroy) tristar_krylov_t *krylov = NULL;
@@ -44,10 +44,11 @@ static void solve(tristar_t *ts, system_of *s, int p, int q) {
   for (int i = 0; i < N; i++) s->x[i] = get(t, x, i);
 }
 
-/* The base and the scaled system. */
+/* Compares the system with the same one scaled by 2^p and 2^q. */
 static void check_scaled(tristar_t *ts, const typed *t, tristar_krylov_method method, int kind, int p,
                          int q) {
-  for (int variant = 0; variant < 3; variant++) { /* plain; from a guess; to an absolute tolerance */
+  for (int variant = 0; variant < 3;
+       variant++) { /* plain; with an initial guess; with an absolute tolerance */
     system_of base = {.type = t, .kind = kind}, scaled;
     tristar_krylov_options_init(&base.options);
     base.options.method = method;
@@ -55,7 +56,8 @@ static void check_scaled(tristar_t *ts, const typed *t, tristar_krylov_method me
     base.options.absolute = variant == 2 ? 0x1p-12 : 0;
     base.options.guess = variant == 1;
     scaled = base;
-    const bool of_x = kind > TRISTAR_PRECOND_NONE && method != TRISTAR_KRYLOV_FGMRES; /* M^-1 r is tested */
+    const bool of_x = kind > TRISTAR_PRECOND_NONE &&
+                      method != TRISTAR_KRYLOV_FGMRES; /* the residual of the test is M^-1 r */
     const int unit = of_x ? q - p : q;
     scaled.options.absolute = ldexp(base.options.absolute, unit);
     solve(ts, &base, 0, 0);

@@ -42,7 +42,7 @@ static tristar_view view_of(const dense *d) {
                         .index_bits = 32};
 }
 
-/* || b - A x || / || b || */
+/* Returns || b - A x || / || b ||, computed without overflow. */
 static double true_residual(const dense *d) {
   long double r = 0, b = 0, scale = 0;
   for (int i = 0; i < d->n; i++) scale = fmaxl(scale, fabsl((long double)d->b[i]));
@@ -55,7 +55,8 @@ static double true_residual(const dense *d) {
   return (double)sqrtl(r / b);
 }
 
-/* Solves; what is said of convergence must be true. x is the guess where options say so. */
+/* Solves and checks that the reported convergence is true. If the options request an initial guess, it is
+ * d->x. */
 static tristar_krylov_result solve(tristar_t *ts, dense *d, const tristar_krylov_options *options,
                                    tristar_precond_kind kind) {
   const tristar_view view = view_of(d);
@@ -78,7 +79,8 @@ static tristar_krylov_result solve(tristar_t *ts, dense *d, const tristar_krylov
   return result;
 }
 
-/* A singular matrix: the last row is the sum of the others, or a graph Laplacian; b has no solution. */
+/* Makes a singular matrix: its last row is the sum of the others, or it is a graph Laplacian. b has no
+ * solution. */
 static void make_singular(dense *d, uint64_t *state, bool laplacian) {
   const int n = d->n = 2 + (int)(next_random(state) % (MOST - 1));
   memset(d->a, 0, sizeof d->a);
@@ -113,8 +115,8 @@ static void test_singular(tristar_t *ts) {
   }
 }
 
-/* Laplacians with integer weights and b of integers, which has no solution. Iterates grow until the terms of
- * A x are so large that b - A x in double is zero, whatever b is. */
+/* Laplacians with integer weights, and b of integers without a solution. The iterates grow until the terms
+ * of A x are so large that b - A x is zero in double. */
 static void test_hidden(tristar_t *ts) {
   static const tristar_precond_kind kinds[] = {TRISTAR_PRECOND_NONE, TRISTAR_PRECOND_JACOBI,
                                                TRISTAR_PRECOND_SSOR};
@@ -131,7 +133,7 @@ static void test_hidden(tristar_t *ts) {
       sum += d.b[i];
       square += d.b[i] * d.b[i];
     }
-    if (fabs(sum) < 0.11 * sqrt(d.n * square) || sum == 0) continue; /* nearly a solution */
+    if (fabs(sum) < 0.11 * sqrt(d.n * square) || sum == 0) continue; /* b nearly has a solution */
     for (int method = TRISTAR_KRYLOV_CG; method <= TRISTAR_KRYLOV_BLOCK_CG; method++)
       for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++) {
         tristar_krylov_options options = DEFAULTS(tristar_krylov_options);
@@ -145,8 +147,8 @@ static void test_hidden(tristar_t *ts) {
   }
 }
 
-/* A far guess, whose residual hides the rest: the method is started again from its first x, and its Krylov
- * space ends above the smaller tolerance, though below that of the user. */
+/* An initial guess so large that its residual hides the others. The method restarts from its first x. Its
+ * Krylov space ends above its internal tolerance, but below the user's. */
 static void test_resumed(tristar_t *ts) {
   dense d = {.n = 3,
              .a = {{-0x1.99026bf2b7848p+58}, {-0x1.04937bc9bb438p+14}},
@@ -162,7 +164,7 @@ static void test_resumed(tristar_t *ts) {
             tristar_krylov_reason_text(result.reason), true_residual(&d));
 }
 
-/* 4 on the diagonal, -1 beside it, times `unit`; b is A times 1, 2, ... times `of_b`. */
+/* 4 on the diagonal and -1 beside it, times `unit`; b = A (1, 2, ...) times `of_b`. */
 static void make_regular(dense *d, int n, double unit, double of_b) {
   memset(d, 0, sizeof *d);
   d->n = n;
@@ -173,7 +175,7 @@ static void make_regular(dense *d, int n, double unit, double of_b) {
   for (int i = 0; i < n; i++) d->b[i] = of_b * (4.0 * (i + 1) - (i > 0 ? i : 0) - (i < n - 1 ? i + 2 : 0));
 }
 
-/* Nobody has asked for an absolute tolerance: zero solves no system, in no units. */
+/* Without an absolute tolerance x = 0 never counts as a solution, whatever the units. */
 static void test_units(tristar_t *ts) {
   static const double units[][2] = {{1, 1}, {1, 1e-60}, {1e60, 1}, {1e60, 1e-60}, {1e-60, 1}, {1e-60, 1e60}};
   dense d;
@@ -191,7 +193,7 @@ static void test_units(tristar_t *ts) {
       }
 }
 
-/* A guess that is far away is a start like any other. */
+/* A method converges from a far initial guess, too. */
 static void test_far_guess(tristar_t *ts) {
   dense d;
   for (int method = TRISTAR_KRYLOV_CG; method <= TRISTAR_KRYLOV_BLOCK_CG; method++)
@@ -211,7 +213,7 @@ static void test_far_guess(tristar_t *ts) {
 
 enum { GRID = 60, CELLS = GRID * GRID };
 
-/* The 5-point Laplacian on a grid, one triangle. */
+/* The 5-point Laplacian on a grid; only one triangle is stored. */
 typedef struct laplacian {
   int ptr[CELLS + 1], index[3 * CELLS];
   double d[3 * CELLS];
@@ -241,7 +243,7 @@ static void make_laplacian(tristar_scalar scalar, laplacian *m) {
                            .index_bits = 32};
 }
 
-/* far 0: x is zero, and no guess. */
+/* far 0: x is zero, and there is no guess. */
 static tristar_krylov_result solve_laplacian(tristar_t *ts, const laplacian *m, tristar_krylov_method method,
                                              double far, double tolerance) {
   static double b[CELLS], x[CELLS];
@@ -267,8 +269,8 @@ static tristar_krylov_result solve_laplacian(tristar_t *ts, const laplacian *m, 
   return result;
 }
 
-/* The more recurrences of pipelined CG lose what plain CG keeps: it converges where that does, from near and
- * far guesses, down to tolerances that only recurrences reach. */
+/* The additional recurrences of pipelined CG do not cost convergence. It converges where CG does, from near
+ * and far guesses, also to tolerances that only recurrences reach. */
 static void test_pipelined(tristar_t *ts) {
   static const struct {
     tristar_scalar scalar;
@@ -289,8 +291,9 @@ static void test_pipelined(tristar_t *ts) {
   }
 }
 
-/* Unknowns that no equation has, and chains that overflow: what is not finite has not converged, and has no
- * finite residual. x(5) of the first one overflows, though all residuals are small. */
+/* Unknowns that appear in no equation, and chains that overflow. A column with numbers that are not finite
+ * has not converged, and its residual is not finite. x(5) of the first matrix overflows, though all
+ * residuals are small. */
 static void test_not_finite(tristar_t *ts) {
   dense empty_column = {.n = 8,
                         .a = {{-0x1p-16},

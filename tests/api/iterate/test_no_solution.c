@@ -11,7 +11,7 @@
 
 static const tristar_op ops[] = {TRISTAR_N, TRISTAR_T, TRISTAR_C};
 
-/* The largest entry of r beside the one of b. */
+/* Returns the largest entry of r, relative to the largest entry of b. */
 static double relative_size(const typed *t, int n, const void *r, const void *b) {
   double of_r = 0, of_b = 0;
   for (int i = 0; i < n; i++) {
@@ -45,7 +45,7 @@ static int check_system(tristar_t *ts, const typed *t, bool single_factors, uint
               "type %c, op %c, seed %d: residual %g, the least one is %g", (char)t->scalar, (char)ops[k],
               (int)seed, result.residual, s.residual);
     if (relative_size(t, s.n, x, s.b) > 1e-3 / (t->is_single ? 1e-15 : 1e-19))
-      continue; /* beyond all digits */
+      continue; /* x has no correct digits */
     CHECK_OK(tristar_residual(f, ops[k], 1, s.b, s.n, x, s.n, r, s.n, NULL));
     CHECK_MSG(relative_size(t, s.n, r, s.b) > 0.5 * s.residual, "type %c, op %c, seed %d: b - A x is %g",
               (char)t->scalar, (char)ops[k], (int)seed, relative_size(t, s.n, r, s.b));
@@ -63,20 +63,20 @@ static void check_type(tristar_t *ts, const typed *t, bool single_factors) {
 
 enum { SCALED_MOST = 8 };
 
-/* Of small integers: row `last` is a combination of the others, so that y, a left null vector, says whether a
- * right-hand side of integers belongs to a system with a solution. b is one of these, or not. */
+/* A matrix of small integers. Row `last` is a combination of the others, and y is the corresponding left
+ * null vector. A right-hand side b has a solution if and only if y^T b = 0. */
 typedef struct scaled_system {
   int n, ptr[SCALED_MOST + 1], col[SCALED_MOST * SCALED_MOST];
   double a[SCALED_MOST * SCALED_MOST], b[SCALED_MOST];
   bool solvable;
 } scaled_system;
 
-/* Less than limit. */
+/* Returns a random number from 0 to limit - 1. */
 static int draw(uint64_t *state, int limit) {
   return (int)(next_random(state) % (uint64_t)limit);
 }
 
-/* spread: of the exponents of rows and columns. */
+/* spread: range of the exponents of rows and columns. */
 static void make_scaled_system(uint64_t *state, int spread, scaled_system *s) {
   int dense[SCALED_MOST][SCALED_MOST] = {{0}}, y[SCALED_MOST], b[SCALED_MOST] = {0}, row[SCALED_MOST],
       column[SCALED_MOST], rest = 0;
@@ -104,8 +104,9 @@ static void make_scaled_system(uint64_t *state, int spread, scaled_system *s) {
   }
 }
 
-/* Whether there is a solution depends on no scaling. *claims: of solutions that there are; *wrong: of others;
- * *solvable: systems that have one, but for matrices whose pattern is singular. */
+/* The scaling must not change whether a solution is found. Counts: *solvable: systems with a solution,
+ * *claims: those that were solved, *wrong: systems without a solution for which one was reported. Matrices
+ * with a singular pattern are left out. */
 static void check_scaled_system(tristar_t *ts, const scaled_system *s, int *claims, int *solvable,
                                 int *wrong) {
   const tristar_view v = {
@@ -118,7 +119,7 @@ static void check_scaled_system(tristar_t *ts, const scaled_system *s, int *clai
   double x[SCALED_MOST];
   o.singular = TRISTAR_SINGULAR_PERTURB;
   const tristar_status status = tristar_analyze(ts, &v, &o, &an);
-  if (status == TRISTAR_ERR_SINGULAR) return; /* as its pattern shows */
+  if (status == TRISTAR_ERR_SINGULAR) return; /* the pattern is singular */
   CHECK_OK(status);
   CHECK_OK(tristar_factor(an, s->a, &f));
   CHECK_OK(tristar_plan(f, NULL, &p));
@@ -143,7 +144,7 @@ static void check_scaled(tristar_t *ts, int spread) {
   CHECK_MSG(claims >= 0.99 * solvable, "%d of %d with a solution were solved", claims, solvable);
 }
 
-/* A^T x = b without a solution: an equation contradicts others, in a row that the factors scale down. */
+/* A^T x = b without a solution. One equation contradicts others, in a row that the factors scale down. */
 typedef struct contradiction {
   int n;
   double a[5][5], b[5];
@@ -200,13 +201,13 @@ static void check_contradictions(tristar_t *ts) {
 
 enum { KKT_MOST = 20 };
 
-/* Less than or equal to limit in size. */
+/* Returns a random number of magnitude at most limit. */
 static number draw_number(uint64_t *state, int limit) {
   const number x = draw(state, 2 * limit + 1) - limit;
   return x + (draw(state, 2 * limit + 1) - limit) * (number)1.0i;
 }
 
-/* A plan with SINGULAR_PERTURB. false: the pattern shows that the matrix is singular. */
+/* Makes a plan with SINGULAR_PERTURB. Returns false if the pattern is singular. */
 static bool plan_perturbed(tristar_t *ts, const tristar_view *v, tristar_analysis_t **an,
                            tristar_factor_t **f, tristar_plan_t **p) {
   tristar_analysis_options o = DEFAULTS(tristar_analysis_options);
@@ -219,8 +220,7 @@ static bool plan_perturbed(tristar_t *ts, const tristar_view *v, tristar_analysi
   return true;
 }
 
-/* [H B^H; B 0] of small integers whose last constraint is twice the first one, and b = A x: there are
- * solutions. */
+/* [H B^H; B 0] of small integers. The last constraint is twice the first one, and b = A x has solutions. */
 static void check_redundant(tristar_t *ts, uint64_t seed) {
   const typed *t = &typed_complex_double;
   const int n = 4 + draw(&seed, KKT_MOST - 3), free = n / 2 + 1;
@@ -254,7 +254,7 @@ static void check_redundants(tristar_t *ts) {
 
 enum { CONSISTENT_MOST = 23 };
 
-/* A singular matrix, and b = op(A) x of a vector x of small integers. */
+/* A singular matrix, and b = op(A) x for a vector x of small integers. */
 typedef struct consistent {
   int n;
   tristar_format format;
@@ -292,8 +292,8 @@ static void check_consistent(tristar_t *ts, const consistent *c, bool with_value
             relative_size(&typed_double, c->n, r, c->b));
 }
 
-/* The null space has rounding errors that are much larger than eps, as there is a small singular value beside
- * the zeros (23); rows have only unknowns that are rounding errors (7). */
+/* A small singular value beside the zeros makes the rounding errors of the null vectors much larger than
+ * eps (order 23). Some rows only have unknowns that are rounding errors (order 7). */
 static void check_consistents(tristar_t *ts) {
   static const int ptr_23[] = {0,  7,  10, 12, 17, 25, 29, 33, 38,  47,  54,  59,
                                62, 66, 82, 84, 86, 89, 92, 99, 101, 107, 111, 112};
@@ -329,11 +329,11 @@ static void check_consistents(tristar_t *ts) {
 
 enum { ORDER_MOST = 420 };
 
-/* A singular matrix of small integers, and integers x. Rows and columns have units, powers of two, but not
- * when the matrix is analyzed. */
+/* A singular matrix of small integers, and integers x. The analysis gets the values without units. Rows and
+ * columns of later values are multiplied by powers of two. */
 typedef struct integers {
-  bool known;    /* the units are those of the values that are analyzed */
-  bool singular; /* whatever the seed */
+  bool known;    /* the first factorization already has the units */
+  bool singular; /* singular for every seed */
   int n, ptr[ORDER_MOST + 1], index[ORDER_MOST * 16];
   double a[ORDER_MOST][ORDER_MOST], x[ORDER_MOST], row[ORDER_MOST], column[ORDER_MOST];
   char before[ORDER_MOST * 128], values[ORDER_MOST * 128]; /* without units, and with them */
@@ -344,8 +344,8 @@ static void put_pair(integers *m, int i, int j, double value) {
   m->a[i][j] = m->a[j][i] = value;
 }
 
-/* [H B^T; B 0], some constraints twice the ones before, rows times 1, 2 or 4, in any order: LU perturbs
- * pivots, and its factors do not find the null space. */
+/* [H B^T; B 0]. Some constraints are twice earlier ones, rows are multiplied by 1, 2 or 4, and the order is
+ * random. LU perturbs pivots, and its factors do not show the null space. */
 static void make_duplicated(uint64_t *seed, int n, integers *m) {
   int order[ORDER_MOST], last = -1;
   double before[3] = {0};
@@ -419,7 +419,7 @@ static double draw_unit(uint64_t *seed, int spread) {
   return spread > 0 ? ldexp(1, (draw(seed, 2) ? 1 : -1) * (spread + draw(seed, spread + 1))) : 1;
 }
 
-/* By columns; x of integers. */
+/* Stores the values by columns, with and without units, and draws integers x. */
 static void store(const typed *t, uint64_t *seed, int spread, integers *m) {
   int at = 0;
   for (int i = 0; i < m->n; i++) {
@@ -450,8 +450,8 @@ static void store(const typed *t, uint64_t *seed, int spread, integers *m) {
                            0};
 }
 
-/* A is found singular, if it is. b = op(A) x has a solution: the one that is found leaves a small residual,
- * and has no large null vectors, in units of the rows and columns. */
+/* A singular A must be reported as singular. b = op(A) x has a solution. The computed solution must have a
+ * small residual and no large components in the null space, in the units of rows and columns. */
 static void check_bounded(tristar_t *ts, const typed *t, tristar_op op, const integers *m) {
   const double eps = t->is_single ? 0x1p-23 : 0x1p-52;
   const double *row = op == TRISTAR_N ? m->row : m->column, *column = op == TRISTAR_N ? m->column : m->row;
@@ -465,7 +465,7 @@ static void check_bounded(tristar_t *ts, const typed *t, tristar_op op, const in
   o.singular = TRISTAR_SINGULAR_PERTURB;
   o.method = TRISTAR_METHOD_LU;
   const tristar_status status = tristar_analyze(ts, &m->view, &o, &an);
-  if (status == TRISTAR_ERR_SINGULAR) return; /* as its pattern shows */
+  if (status == TRISTAR_ERR_SINGULAR) return; /* the pattern is singular */
   CHECK_OK(status);
   for (int i = 0; i < m->n; i++)
     for (int j = 0; j < m->n; j++) b[op == TRISTAR_N ? i : j] += m->a[i][j] * m->x[op == TRISTAR_N ? j : i];
@@ -494,7 +494,7 @@ static void check_bounded(tristar_t *ts, const typed *t, tristar_op op, const in
             (char)t->scalar, m->n, (char)op, of_x);
 }
 
-/* spread: powers of two of the units at least, and half of them at most; 0: none. */
+/* spread: each unit is 2^e with spread <= |e| <= 2 spread; 0: no units. */
 static void check_integers(tristar_t *ts, const typed *t, int order, int spread,
                            void (*make)(uint64_t *seed, int n, integers *m), int systems) {
   static integers m;
@@ -509,9 +509,8 @@ static void check_integers(tristar_t *ts, const typed *t, int order, int spread,
   }
 }
 
-/* A chain of springs that nothing holds; b is one force at each end. |A| |x| is 400 times b, which takes
- * three of 16 digits: x is left as the factors give it, as null vectors of the factors take tens of solves.
- */
+/* A chain of springs without support, with one force at each end. |A| |x| is 400 times b, which costs three
+ * of 16 digits. Null vectors would take tens of solves, so x stays as the factors compute it. */
 static void check_kept(tristar_t *ts) {
   enum { N = 100 };
   int32_t ptr[N + 1], index[2 * N], at = 0;
@@ -545,9 +544,10 @@ static void check_kept(tristar_t *ts) {
   CHECK_MSG(fabs(mean) > 0.01 * largest, "x has lost its null vector: mean %g, largest %g", mean, largest);
 }
 
-enum { LINKS = 700 }; /* too many to be solved without the factors */
+enum { LINKS = 700 }; /* too many for a solve without the factors */
 
-/* Entries of a free chain whose unknowns are in units from 1 to `most`, and a smooth b that it can bear. */
+/* Fills a chain without support. The units of its unknowns range from 1 to `most`, and b is smooth and has
+ * a solution. */
 static void fill_chain(double most, double *values, double *b) {
   int at = 0;
   for (int j = 0; j < LINKS; j++) {
@@ -576,8 +576,8 @@ static int64_t solves_of(tristar_plan_t *p) {
   return stats.solves;
 }
 
-/* Solves keep the null vectors that the first one has found, also two at the same time, until there are new
- * values; x has the same bits. */
+/* The first solve computes null vectors; later solves, also concurrent ones, use them until values change.
+ * x has the same bits. */
 static void check_kept_vectors(tristar_t *ts) {
   static double values[2 * LINKS], b[LINKS];
   static chain_solve s[3], fresh;
@@ -617,13 +617,14 @@ static void check_kept_vectors(tristar_t *ts) {
     (void)solve_chain(&fresh);
     CHECK_OK(tristar_get_memory(ts, &used));
     const double vectors = (double)(used.current_bytes - unused.current_bytes) / (double)sizeof s[0].x;
-    CHECK_MSG(vectors < 12, "the first solve keeps %g vectors", vectors); /* workspace, and a null vector */
+    CHECK_MSG(vectors < 12, "the first solve keeps %g vectors",
+              vectors); /* the workspace and a null vector */
     for (int k = 0; k < 3; k++)
       CHECK_MSG(memcmp(s[k].x, fresh.x, sizeof fresh.x) == 0, "units %g, solve %d has other bits", most, k);
   }
 }
 
-/* NaN is no small residual. */
+/* A residual of NaN is not small. */
 static void check_verdict(void) {
   const tsi_sparse_kernels *kernels = tsi_sparse_kernels_select('d');
   tsi_env env;
@@ -635,7 +636,7 @@ static void check_verdict(void) {
   }
 }
 
-/* A stored zero joins the equations 4 x0 + 4 x1 = 4 to others for x2, whose b is of any size. */
+/* A stored zero couples the equations 4 x0 + 4 x1 = 4 with others for x2, whose b has any size. */
 static void check_stored_zeros(tristar_t *ts) {
   static const int ptr[] = {0, 2, 5, 7}, index[] = {0, 2, 0, 1, 2, 0, 2};
   static const double a[] = {0, -1, 4, 4, 0, 0, 3};

@@ -31,7 +31,7 @@ static void make_paths(int parts, int length, matrix *m) {
   }
 }
 
-/* B C, with B of `rank` columns and C of `rank` rows: small integers. Symmetric: B B^H. */
+/* B C of small integers; B has `rank` columns and C `rank` rows. Symmetric: B B^H. */
 static void make_product(const typed *t, int n, int rank, bool symmetric, uint64_t seed, matrix *m) {
   number b[ORDER_MAX][ORDER_MAX], c[ORDER_MAX][ORDER_MAX];
   *m = (matrix){.n = n};
@@ -47,8 +47,8 @@ static void make_product(const typed *t, int n, int rank, bool symmetric, uint64
       for (int k = 0; k < rank; k++) m->a[i][j] += b[i][k] * c[j][k];
 }
 
-/* The same of small order and of a rank that is certain: one row of B and one column of C after the other
- * have a one where later ones have zeros. */
+/* The same, with a small order and a rank that is certain: each row of B, and each column of C, has a one
+ * where the later ones have zeros. */
 static void make_small(const typed *t, int n, int rank, uint64_t seed, matrix *m) {
   number b[ORDER_MAX][ORDER_MAX], c[ORDER_MAX][ORDER_MAX];
   const int row = (int)below(&seed, n), column = (int)below(&seed, n);
@@ -64,7 +64,8 @@ static void make_small(const typed *t, int n, int rank, uint64_t seed, matrix *m
       for (int k = 0; k < rank; k++) m->a[(i + row) % n][(j + column) % n] += b[i][k] * c[j][k];
 }
 
-/* A circulant matrix of prime order whose rows have the sum zero: only vectors of equal entries vanish. */
+/* A circulant matrix of prime order whose rows sum to zero. Its null space consists of the vectors with
+ * equal entries. */
 static void make_circulant(int n, uint64_t seed, matrix *m) {
   const int second = 1 + (int)below(&seed, n - 1), third = 1 + (int)below(&seed, n - 1);
   *m = (matrix){.n = n};
@@ -75,7 +76,7 @@ static void make_circulant(int n, uint64_t seed, matrix *m) {
   }
 }
 
-/* By powers of two up to 2^spread, or its reciprocal. */
+/* Scales rows and columns by powers of two between 2^-spread and 2^spread. */
 static void scale(matrix *m, int spread, uint64_t seed) {
   int row[ORDER_MAX], column[ORDER_MAX];
   for (int i = 0; i < m->n; i++) row[i] = (int)below(&seed, 2 * spread + 1) - spread;
@@ -88,7 +89,7 @@ static number entry(const matrix *m, tristar_op op, int i, int j) {
   return op == TRISTAR_N ? m->a[i][j] : op == TRISTAR_T ? m->a[j][i] : conj(m->a[j][i]);
 }
 
-/* count vectors of the basis: orthonormal, and A v is small in each row. */
+/* Checks that `count` basis vectors are orthonormal and that A v is small in each row. */
 static void check_basis(const typed *t, const matrix *m, tristar_op op, const void *basis, int64_t ld,
                         int64_t count) {
   const double tolerance = t->is_single ? 2e-4 : 2e-11;
@@ -117,7 +118,7 @@ static void check_basis(const typed *t, const matrix *m, tristar_op op, const vo
 
 static int found, refused, unclear;
 
-/* far: columns have very different sizes. */
+/* far: the sizes of columns differ widely. */
 static void check(tristar_t *ts, const typed *t, const matrix *m, tristar_symmetry symmetry, int dimensions,
                   bool far) {
   static char basis[MOST * (ORDER_MAX + 3) * sizeof(number)];
@@ -178,8 +179,8 @@ static void check_type(tristar_t *ts, const typed *t) {
   }
 }
 
-/* Columns of very different sizes: vectors that are orthonormal as the factors scale them are nearly the same
- * in the units of the user. */
+/* The sizes of columns differ widely. Vectors that are orthonormal in the scaling of the factors are nearly
+ * parallel in the user's units. */
 static void check_far_units(tristar_t *ts, const typed *t) {
   static matrix m;
   for (uint64_t seed = 1; seed <= 100; seed++) {
@@ -190,7 +191,7 @@ static void check_far_units(tristar_t *ts, const typed *t) {
   }
 }
 
-/* The largest share of |A| |v| that a row of A v has: terms may be below the range of double. */
+/* Returns the largest |A v|_i / (|A| |v|)_i. Terms may be below the range of double. */
 static long double worst_row(const matrix *m, tristar_op op, const double *v) {
   long double worst = 0;
   for (int i = 0; i < m->n; i++) {
@@ -205,8 +206,8 @@ static long double worst_row(const matrix *m, tristar_op op, const double *v) {
   return worst;
 }
 
-/* Units up to 2^1000 apart: vectors that need entries below the range of numbers are not clear, and none of
- * what is returned is wrong in any row, or missing. */
+/* Units differ by up to 2^1000. Some null vectors need entries below the range of double and are uncertain.
+ * Returned vectors must be right in every row, and none may be missing. */
 static void check_range(tristar_t *ts, int spread, double unit) {
   static matrix m;
   double basis[MOST * ORDER_MAX];
@@ -242,7 +243,7 @@ static void check_range(tristar_t *ts, int spread, double unit) {
             unit, wrong, right);
 }
 
-/* Perturbed pivots in the middle of a small matrix, whose factors say little of its null space. */
+/* Perturbed pivots in the middle of a small matrix: the factors contain little of its null space. */
 static void check_small(tristar_t *ts, const typed *t) {
   static matrix m;
   for (uint64_t seed = 1; seed <= (TSI_TESTS_SANITIZED ? 200 : 2000); seed++) {
@@ -254,7 +255,7 @@ static void check_small(tristar_t *ts, const typed *t) {
   }
 }
 
-/* Factors of which a third of the pivots is perturbed say nothing of the null space of a larger matrix. */
+/* A third of the pivots is perturbed: the factors do not contain the null space of a larger matrix. */
 static void check_circulant(tristar_t *ts, const typed *t) {
   static matrix m;
   for (uint64_t seed = 1; seed <= 20; seed++) {
@@ -263,7 +264,7 @@ static void check_circulant(tristar_t *ts, const typed *t) {
   }
 }
 
-/* A singular value of 1e-3 beside two zeros: rounding errors of null vectors are much larger than eps. */
+/* A singular value of 1e-3 beside two zeros: the rounding errors of null vectors are much larger than eps. */
 static void check_near(tristar_t *ts) {
   static const int8_t rows[10][10] = {{4, 3, 0, -3, 0, 8, 3, 4, 0, 0},   {3, 14, 0, -5, 12, 2, -2, -1, 3, 6},
                                       {0, 0, 5, 0, 5, -5, 0, -5, 0, 0},  {-3, -5, 0, 5, -4, -2, 2, 1, 0, 0},

@@ -8,7 +8,7 @@
 
 enum { ENTRIES_MAX = 60000, ORDER_MAX = 2100, MOST = 48 };
 
-/* Entries (row, column) in any order; those of the same place are added. */
+/* Entries (row, column) in any order; duplicates are added. */
 typedef struct matrix {
   int n, count;
   int row[ENTRIES_MAX], column[ENTRIES_MAX];
@@ -49,7 +49,7 @@ static tristar_view make_view(const typed *t) {
   return stored_view(TRISTAR_CSC, TRISTAR_GENERAL, t->scalar, m.n, m.n, ptr, index, values);
 }
 
-/* count vectors of the basis: orthonormal, and A v is small. */
+/* Checks that `count` basis vectors are orthonormal and that A v is small. */
 static void check_basis(const typed *t, const tristar_view *v, tristar_op op, const void *basis,
                         int64_t count) {
   static number x[ORDER_MAX], y[ORDER_MAX];
@@ -100,7 +100,8 @@ static tristar_op op_of(int k) {
   return (tristar_op) "NTC"[k % 3];
 }
 
-/* C_a (x) I + I (x) C_b + shift, C the adjacency matrix of a cycle: eigenvalues are sums of cosines. */
+/* C_a (x) I + I (x) C_b + shift, where C is the adjacency matrix of a cycle: the eigenvalues are sums of
+ * cosines. */
 static void check_sums(tristar_t *ts, const typed *t) {
   const double turn = 8 * atan(1);
   for (int a = 3; a <= 20; a++)
@@ -125,7 +126,8 @@ static void check_sums(tristar_t *ts, const typed *t) {
     }
 }
 
-/* Of a cycle of prime order, whose rows have the sum zero, and a regular matrix of small order. */
+/* Products of a circulant matrix of prime order, whose rows sum to zero, and a regular matrix of small
+ * order. */
 static void check_products(tristar_t *ts, const typed *t) {
   static const int primes[] = {53, 89, 131, 173};
   for (int k = 0; k < 6; k++) {
@@ -150,7 +152,7 @@ static void check_products(tristar_t *ts, const typed *t) {
   }
 }
 
-/* The Laplacian of a graph of `parts` parts. Complex: with phases, which are no change of its rank. */
+/* The Laplacian of a graph with `parts` components. Complex: with phases, which keep the rank. */
 static void check_graphs(tristar_t *ts, const typed *t) {
   static const number phase[] = {1, 1.0i, -1, -1.0i};
   for (int k = 0; k < 8; k++) {
@@ -175,7 +177,7 @@ static void check_graphs(tristar_t *ts, const typed *t) {
   }
 }
 
-/* Integer matrices L D U of zeros in D, whose rows and columns are in another order. */
+/* Integer matrices L D U with zeros in D, with permuted rows and columns. */
 static void check_integers(tristar_t *ts, const typed *t) {
   static int order[ORDER_MAX];
   for (int k = 0; k < 8; k++) {
@@ -188,7 +190,7 @@ static void check_integers(tristar_t *ts, const typed *t) {
       order[other] = kept;
     }
     start(n);
-    for (int i = 0; i < n; i++) { /* the columns of L and the rows of U have one entry more, if i is even */
+    for (int i = 0; i < n; i++) { /* if i is even, column i of L and row i of U have one more entry */
       const int next = i % 2 == 0 ? i + 1 : i;
       const int l = i % 2 == 0 && below(&seed, 2) ? next + 2 * below(&seed, (n - next + 1) / 2) : next;
       const int u = i % 2 == 0 && below(&seed, 2) ? next + 2 * below(&seed, (n - next + 1) / 2) : next;

@@ -27,7 +27,7 @@ static const typed *type_of(tristar_scalar scalar) {
   return scalar == TRISTAR_DOUBLE ? &typed_double : &typed_complex_double;
 }
 
-/* Why there is none: the message names a row, or a pair that is not symmetric. */
+/* The message of a failure names a row, or a pair of entries that is not symmetric. */
 static void check_reason(tristar_t *ts, tristar_status status, const char *file) {
   char message[400];
   (void)tristar_get_error(ts, message, sizeof message);
@@ -43,7 +43,8 @@ static bool all_finite(const typed *t, const void *x, int64_t n) {
   return true;
 }
 
-/* Applications with and without tasks have the same bits. Returns whether there is a preconditioner. */
+/* Applications have the same bits with and without tasks. Returns whether the preconditioner could be
+ * made. */
 static bool check_kind(tristar_t *ts, const tristar_view *view, tristar_precond_kind kind, const char *file) {
   const typed *t = type_of(view->scalar);
   const int64_t n = view->rows;
@@ -64,7 +65,7 @@ static bool check_kind(tristar_t *ts, const tristar_view *view, tristar_precond_
     if (made) CHECK_OK(tristar_precond_apply(p, TRISTAR_N, 1, b, n, x[tasks], n));
   }
   if (made) CHECK_MSG(memcmp(x[0], x[1], (size_t)n * t->bytes) == 0, "%s, kind %d", file, (int)kind);
-  /* Incomplete factors of some are so ill conditioned that what solves with them overflows. */
+  /* Some incomplete factors are so ill conditioned that their solves overflow. */
   if (made && !all_finite(t, x[0], n)) printf("%s, kind %d: not finite\n", file, (int)kind);
   free(b);
   free(x[0]);
@@ -72,7 +73,7 @@ static bool check_kind(tristar_t *ts, const tristar_view *view, tristar_precond_
   return made;
 }
 
-/* Of BiCGSTAB to eight digits. */
+/* Returns the number of iterations of BiCGSTAB to eight digits. */
 static int64_t count_iterations(tristar_t *ts, const tristar_view *view, tristar_precond_kind kind,
                                 const char *file) {
   const typed *t = type_of(view->scalar);

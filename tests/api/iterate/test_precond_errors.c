@@ -11,9 +11,9 @@
 
 enum { N = 12 };
 
-static const tristar_precond_kind incomplete[] = {TRISTAR_PRECOND_ILU, TRISTAR_PRECOND_ILUT,
-                                                  TRISTAR_PRECOND_IC, TRISTAR_PRECOND_ICT,
-                                                  TRISTAR_PRECOND_FSAI}; /* from the third on symmetric */
+static const tristar_precond_kind incomplete[] = {
+    TRISTAR_PRECOND_ILU, TRISTAR_PRECOND_ILUT, TRISTAR_PRECOND_IC, TRISTAR_PRECOND_ICT,
+    TRISTAR_PRECOND_FSAI}; /* the kinds from the third on need a symmetric matrix */
 
 static tristar_t *context(int64_t fail_allocation) {
   tristar_config config = DEFAULTS(tristar_config);
@@ -30,7 +30,7 @@ static tristar_precond_options options_of(tristar_precond_kind kind) {
   return options;
 }
 
-/* tristar_precond fails with that status, and the message has the text. */
+/* tristar_precond must fail with this status, and the message must contain the text. */
 static void check_failure(tristar_t *ts, const tristar_view *view, const tristar_precond_options *options,
                           tristar_status status, const char *text) {
   tristar_precond_t *p = (void *)(uintptr_t)1;
@@ -91,7 +91,7 @@ static void check_options(void) {
   view.rows--;
   CHECK_STATUS(tristar_precond(NULL, &view, NULL, &p), TRISTAR_ERR_ARGUMENT);
   CHECK_STATUS(tristar_precond(ts, &view, NULL, NULL), TRISTAR_ERR_ARGUMENT);
-  /* What a kind does not use is not looked at. */
+  /* Fields that a kind does not use are not checked. */
   options = options_of(TRISTAR_PRECOND_JACOBI);
   options.level = -1;
   options.omega = 7;
@@ -111,7 +111,7 @@ static void check_options(void) {
 
 /* ---- Breakdowns ---------------------------------------------------------------------------------------- */
 
-/* 3 x 3, by rows; zeros are stored but where `without` says so. */
+/* A 3 x 3 matrix, by rows. Zeros are stored except at position `without`. */
 static tristar_view three(double values[9], int without, int64_t ptr[4], int32_t index[9], double kept[9]) {
   int64_t at = 0;
   for (int i = 0; i < 3; i++) {
@@ -166,8 +166,8 @@ static void check_breakdowns(void) {
   check_three(ts, TRISTAR_PRECOND_SSOR, good, 0, TRISTAR_ERR_SINGULAR, "row 0");
 }
 
-/* Of several rows that fail the first is named, also where tasks compute them: blocks of two, their pivots
- * good but for some. */
+/* If several rows fail, the message names the first one, also if tasks find the failures. The matrix has
+ * blocks of two rows, most of them with good pivots. */
 static void check_first_row(void) {
   enum { ROWS = 600 };
   static const int bad[] = {450, 122, 334, 578};
@@ -196,7 +196,7 @@ static void check_first_row(void) {
     }
 }
 
-/* A shift lets an indefinite matrix pass. */
+/* With a shift, factors of an indefinite matrix exist. */
 static void check_shift(tristar_precond_kind kind) {
   CLEANUP(tristar_destroy) tristar_t *ts = context(0);
   double values[9] = {1, 1.2, 0, 1.2, 1, 1.2, 0, 1.2, 1}, kept[9];
@@ -217,7 +217,7 @@ static void apply_ones(tristar_precond_t *p, double x[N]) {
   CHECK_OK(tristar_precond_apply(p, TRISTAR_N, 1, b, N, x, N));
 }
 
-/* Bytes are held by the first applications, and by the plans that a later one makes, once for all updates. */
+/* The first applications, and the plans of a later one, allocate memory once. Updates allocate none. */
 static void check_held(tristar_t *ts, tristar_precond_t *p, const tristar_view *view) {
   enum { APPLICATIONS = 40 };
   double x[N];
@@ -229,7 +229,7 @@ static void check_held(tristar_t *ts, tristar_precond_t *p, const tristar_view *
   for (int k = 0; k < APPLICATIONS; k++) apply_ones(p, x);
 }
 
-/* New values give the bits that they give at once; nothing leaks. */
+/* An update gives the same bits as a new preconditioner; no memory is lost. */
 static void check_updates(tristar_precond_kind kind, tristar_partition partition) {
   CLEANUP(tristar_destroy) tristar_t *ts = context(0);
   const square s = square_random(&typed_double, N, 3, TRISTAR_SYMMETRIC, 1.1, 5);
@@ -245,7 +245,7 @@ static void check_updates(tristar_precond_kind kind, tristar_partition partition
   size_t held = 0;
   options.level = 1;
   options.partition = partition;
-  options.steps = 0; /* a pattern that does not follow from values */
+  options.steps = 0; /* the pattern does not depend on values */
   options.power = 2;
   CHECK_OK(tristar_precond(ts, &view, &options, &p));
   check_held(ts, p, &view);
@@ -370,7 +370,7 @@ static void check_empty(void) {
 
 enum { SIDE = 7, ROWS = SIDE * SIDE };
 
-/* A symmetric matrix of a grid, by full rows, which are its columns, too. */
+/* A symmetric matrix on a grid. All entries of its rows are stored, so rows equal columns. */
 typedef struct grid {
   int64_t ptr[ROWS + 1];
   int32_t index[5 * ROWS];
@@ -413,8 +413,9 @@ static void apply_to_ones(tristar_precond_t *p, double *x) {
   CHECK_OK(tristar_precond_apply(p, TRISTAR_N, 1, b, ROWS, x, ROWS));
 }
 
-/* ILU and IC without fill are computed in one pass over the user's rows, and step by step from columns: with
- * the same bits, also after updates and failures. Values that are not finite are found wherever they are. */
+/* ILU and IC without fill are computed in one pass over the user's rows, or step by step from columns. Both
+ * give the same bits, also after updates and failures. Values that are not finite are found in any
+ * position. */
 static void check_one_pass(tristar_precond_kind kind) {
   static const double wrong[] = {NAN, INFINITY, -INFINITY};
   CLEANUP(tristar_destroy) tristar_t *ts = context(0);
@@ -443,8 +444,8 @@ static void check_one_pass(tristar_precond_kind kind) {
   tristar_precond_destroy(&p);
 }
 
-/* IC of a matrix whose mirror images differ by rounding errors reads the upper ones; of one whose images
- * differ by more, or are missing, it is refused, but for those of zeros. */
+/* If mirror images differ by rounding errors, IC reads the upper triangle. If they differ by more, or one
+ * is missing, the matrix is refused, unless both values are zero. */
 static void check_images(void) {
   CLEANUP(tristar_destroy) tristar_t *ts = context(0);
   grid g = make_grid();
@@ -464,7 +465,7 @@ static void check_images(void) {
   CHECK_ERROR(ts, "no mirror images");
   tristar_precond_destroy(&p);
   g = make_grid();
-  g.index[2] = SIDE + 1; /* (0, SIDE) moves */
+  g.index[2] = SIDE + 1; /* moves entry (0, SIDE) */
   check_failure(ts, &view, &options, TRISTAR_ERR_ARGUMENT, "no mirror images");
   g.values[2] = g.values[g.ptr[SIDE]] = 0;
   CHECK_OK(tristar_precond(ts, &view, &options, &p));
@@ -473,7 +474,8 @@ static void check_images(void) {
   tristar_precond_destroy(&p);
 }
 
-/* Each allocation of a life fails once: MEMORY, or, in an update, STALE from then on; nothing is left. */
+/* Each allocation fails once: creation returns MEMORY. After a failed update applications return STALE
+ * until an update succeeds. No memory is lost. */
 static void check_allocations(tristar_precond_kind kind, tristar_pair pair, const storage *how, int level) {
   const tristar_symmetry symmetry = pair != TRISTAR_PAIR_NEVER     ? TRISTAR_GENERAL
                                     : kind == TRISTAR_PRECOND_FSAI ? TRISTAR_HERMITIAN

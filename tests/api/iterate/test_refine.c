@@ -8,7 +8,7 @@
 #include "tests/support/subtests.h"
 #include "tristar_stats.h"
 
-/* Why refinement stopped; single factors, so that it has something to do. */
+/* Checks the reason why refinement stopped. Single factors make refinement necessary. */
 static void check_stop(tristar_t *ts) {
   const dense m = hilbert(6);
   double b[] = {1, -2, 3, -4, 5, -6}, x[6];
@@ -35,8 +35,8 @@ static void check_stop(tristar_t *ts) {
   STOP((options.max_steps = 0, options.tolerance = 1), TRISTAR_STOP_CONVERGED);
 }
 
-/* Every correction of every right-hand side is in the history, as far as there is room; x has the same bits
- * with it and without. */
+/* The history contains each correction of each right-hand side, up to its capacity. A history does not
+ * change the bits of x. */
 static void check_history(tristar_t *ts) {
   enum { N = 8, NRHS = 3, MOST = 64 };
   const dense m = hilbert(N);
@@ -47,7 +47,7 @@ static void check_history(tristar_t *ts) {
   tristar_refine_result result;
   tristar_refine_point history[MOST];
   CLEANUP(free_view) tristar_view v = make_view(&m, TRISTAR_DOUBLE, TRISTAR_GENERAL);
-  make_plan(ts, &v, TRISTAR_METHOD_LU, 1, &f, &p); /* single factors: there is something to do */
+  make_plan(ts, &v, TRISTAR_METHOD_LU, 1, &f, &p); /* single factors make refinement necessary */
   fill_random(b, N * NRHS, 3);
   CHECK_OK(tristar_solve_refined(p, TRISTAR_N, NRHS, b, N, plain, N, &options, &result));
   CHECK(result.history_count == 0);
@@ -73,7 +73,7 @@ static void check_history(tristar_t *ts) {
   }
   last = best > last ? best : last;
   CHECK(column == NRHS - 1 && first == result.initial_backward_error);
-  CHECK(last > 0 && last <= result.backward_error); /* FGMRES can pass a better one */
+  CHECK(last > 0 && last <= result.backward_error); /* FGMRES may pass a better solution */
   const int64_t all = result.history_count;
   history[2].column = -7;
   options.history_most = 2;
@@ -84,7 +84,7 @@ static void check_history(tristar_t *ts) {
                TRISTAR_ERR_ARGUMENT);
 }
 
-/* The backward error of x, from the definition. */
+/* Returns the backward error of x by its definition. */
 static double error_of(const dense *m, const double *b, const double *x) {
   long double largest = 0;
   for (int i = 0; i < m->n; i++) {
@@ -98,9 +98,9 @@ static double error_of(const dense *m, const double *b, const double *x) {
   return (double)largest;
 }
 
-/* Of all corrections of a right-hand side the best solution is kept, and what is reported is that of the
- * worst right-hand side. Single factors of ill-conditioned matrices: the last correction of most is one for
- * the worse. The last right-hand side is zero, so that it has nothing to report. */
+/* The best solution of each right-hand side is kept, and the result describes the worst right-hand side.
+ * With single factors of ill-conditioned matrices the last correction is usually worse than the one before.
+ * The last right-hand side is zero, so its result has nothing to report. */
 static void check_best(tristar_t *ts) {
   enum { NRHS = 4, MOST = 128 };
   int worse = 0;
@@ -156,15 +156,15 @@ static void check_best(tristar_t *ts) {
   CHECK_MSG(worse > 3, "%d corrections for the worse", worse);
 }
 
-/* A symmetric matrix well conditioned but for its scaling, with zeros on its diagonal, each in a block of its
- * own and so perturbed. The solution, as it is scaled, spans 130 powers of ten: the first solve leaves
- * nothing right in rows of small terms, and no correction but the last brings their backward errors below
+/* A symmetric matrix that is well conditioned except for its scaling. Each zero on its diagonal is in a
+ * block of its own and is perturbed. The scaled solution spans 130 powers of ten. After the first solve no
+ * digit is right in rows of small terms, and only the last correction reduces their backward errors below
  * one. */
 static void check_span(tristar_t *ts) {
   const int32_t ptr[] = {0, 2, 4, 5, 5}, index[] = {1, 3, 2, 3, 3};
   const double values[] = {-0x1.d3c7cccp-208, 0x1.7d54b78p-194, 0x1.f33167ap+12, 0x1.5f40b44p-415,
                            0x1.b799cbp+26};
-  enum { NRHS = 64, TRUE = 32 }; /* right-hand sides; of them those whose solution is known */
+  enum { NRHS = 64, TRUE = 32 }; /* right-hand sides; the first TRUE have a known solution */
   const int64_t permutations[][4] = {{0, 1, 2, 3}, {2, 0, 1, 3}, {0, 3, 2, 1}};
   const tristar_view v = {.format = TRISTAR_CSC,
                           .symmetry = TRISTAR_SYMMETRIC,
@@ -212,8 +212,8 @@ static void check_span(tristar_t *ts) {
     }
 }
 
-/* Single factors, right-hand sides of very different size in arrays of different leading dimensions: each is
- * solved to the accuracy of its own. */
+/* Single factors; right-hand sides of very different size, and different leading dimensions. Each solution
+ * is accurate relative to its own size. */
 static void check_sizes(tristar_t *ts) {
   enum { N = 8, LDB = 11, LDX = 9, NRHS = 4 };
   static const double size[NRHS] = {0x1p600, 1, 0x1p-600, 0x1p30};
@@ -236,7 +236,7 @@ static void check_sizes(tristar_t *ts) {
   }
 }
 
-/* One right-hand side that is not finite is an error that names it; the others are refined all the same. */
+/* If one right-hand side is not finite, the error names it, and the others are still refined. */
 static void check_not_finite(tristar_t *ts) {
   const dense m = dominant(4);
   CLEANUP(tristar_factor_destroy) tristar_factor_t *f;
@@ -258,7 +258,7 @@ static void check_not_finite(tristar_t *ts) {
   }
 }
 
-/* Factors imported without their matrix solve, but do not refine. */
+/* Factors that were imported without their matrix can solve, but not refine. */
 static void check_without_matrix(tristar_t *ts) {
   static const int64_t ptr[] = {0, 2, 3}, upper_ptr[] = {0, 1, 3};
   static const int32_t index[] = {0, 1, 1}, upper_index[] = {0, 0, 1};
@@ -302,7 +302,7 @@ static void check_memory(tristar_t *ts, int single_factors) {
   fill_random(b, 30, 2);
   make_plan(ts, &v, TRISTAR_METHOD_LU, single_factors, &f, &p);
   options.forward_error = 1;
-  CHECK_OK(tristar_solve_refined(p, TRISTAR_N, 3, b, 10, x, 10, &options, &result)); /* makes replays */
+  CHECK_OK(tristar_solve_refined(p, TRISTAR_N, 3, b, 10, x, 10, &options, &result)); /* allocates replays */
   allocation_failures failing = fail_allocations_of(ts);
   while (next_failure(&failing))
     end_failure(&failing, tristar_solve_refined(p, TRISTAR_N, 3, b, 10, x, 10, &options, &result));

@@ -4,7 +4,7 @@
 #include "tests/support/systems/nasty_systems.h"
 #include "tristar_stats.h"
 
-/* Seeds of matrices that are regular, with small diagonal entries. */
+/* Seeds of regular matrices with small diagonal entries. */
 static const uint64_t seeds[] = {18486, 21750, 33462, 53814, 70326, 93750, 99702, 132150, 149430, 193206};
 enum { SEEDS = sizeof seeds / sizeof *seeds };
 
@@ -22,7 +22,7 @@ static double normwise(const nasty *m, const double *b, const double *x) {
   return residual / size;
 }
 
-/* Solves; OK only with a small error. */
+/* Solves; if the status is OK, the error must be small. */
 static tristar_status solve(const nasty *m, tristar_factor_t *f) {
   double b[NASTY_MOST], x[NASTY_MOST];
   CLEANUP(tristar_plan_destroy) tristar_plan_t *plan = NEW_PLAN(f, NULL);
@@ -48,7 +48,7 @@ static bool fails(tristar_t *ts, uint64_t seed) {
   tristar_view v = typed_dense_view(&typed_double, m.n, tame.a, m.n, TRISTAR_GENERAL);
   CLEANUP(tristar_analysis_destroy) tristar_analysis_t *an = NEW_ANALYSIS(ts, &v, &options);
   CLEANUP(tristar_factor_destroy) tristar_factor_t *f = NEW_FACTOR(an, v.values);
-  v = typed_dense_view(&typed_double, m.n, m.a, m.n, TRISTAR_GENERAL); /* in the same place */
+  v = typed_dense_view(&typed_double, m.n, m.a, m.n, TRISTAR_GENERAL); /* uses the same arrays */
   tristar_status status = tristar_refactor(f, v.values);
   if (status == TRISTAR_OK) status = solve(&m, f);
   CLEANUP(tristar_analysis_destroy) tristar_analysis_t *own = NEW_ANALYSIS(ts, &v, &options);

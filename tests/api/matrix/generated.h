@@ -3,7 +3,7 @@
 
 #include "tests/api/matrix/matrix_files.h"
 
-/* Is K the number of rows? Then no K is too large but those that no number of rows is. */
+/* Is K the number of rows? Such kinds accept any valid number of rows as K. */
 static inline int counts_rows(const char *kind) {
   static const char *const kinds[] = {"circuit", "erdos", "band", "chain"};
   for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
@@ -32,7 +32,7 @@ static inline columns *generate(tristar_t *ts, const char *kind, int64_t k) {
   return m;
 }
 
-/* The full matrix, column-major; to be freed. */
+/* Returns the full matrix, column-major; the caller frees it. */
 static inline double *expand(const columns *m) {
   const size_t n = (size_t)m->rows;
   double *a = xcalloc(n * n, sizeof *a);

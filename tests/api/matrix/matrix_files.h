@@ -21,7 +21,7 @@ static inline void count_warning(void *arg, tristar_log_level level, const char 
   if (level == TRISTAR_LOG_WARNING) ((warning_count *)arg)->warnings++;
 }
 
-/* A context without StarPU that checks every matrix. warnings may be NULL. */
+/* Opens a context without StarPU that checks every matrix. warnings may be NULL. */
 static inline tristar_t *open_context(warning_count *warnings) {
   tristar_config config = context_config(false, true);
   tristar_t *ts;
@@ -34,7 +34,7 @@ static inline tristar_t *open_context(warning_count *warnings) {
   return ts;
 }
 
-/* Writes size bytes to a file, gzip-compressed or as they are. */
+/* Writes `size` bytes to a file, plain or compressed by gzip. */
 static inline void make_file(const char *path, const void *bytes, size_t size, int compressed) {
   gzFile file = gzopen(path, compressed ? "wb" : "wbT");
   CHECK(file != NULL);
@@ -46,7 +46,7 @@ static inline void make_text(const char *path, const char *text, int compressed)
   make_file(path, text, strlen(text), compressed);
 }
 
-/* The message of the latest error must hold the text. */
+/* The latest error message must contain `needle`. */
 static inline void check_message(tristar_t *ts, const char *name, const char *needle) {
   char message[512];
   tristar_get_error(ts, message, sizeof message);
@@ -63,7 +63,7 @@ static inline void expect_read_failure(tristar_t *ts, const char *name, const ch
   check_message(ts, name, needle);
 }
 
-/* Doubles (or floats) that one value takes. */
+/* Returns the number of doubles (or floats) in one value. */
 static inline int width_of(tristar_scalar scalar) {
   return scalar == TRISTAR_COMPLEX_SINGLE || scalar == TRISTAR_COMPLEX_DOUBLE ? 2 : 1;
 }
@@ -77,10 +77,10 @@ typedef struct columns {
   int32_t rows, cols;
   const int64_t *ptr;
   const int32_t *index;
-  const double *values; /* NULL: pattern */
+  const double *values; /* NULL: only a pattern */
 } columns;
 
-/* Takes over the matrix. To be freed. */
+/* Takes ownership of the matrix; free the result with free_columns. */
 static inline columns *columns_of(tristar_matrix_t *matrix) {
   columns *c = xcalloc(1, sizeof *c);
   tristar_view *v = &c->view;
@@ -98,9 +98,9 @@ static inline void free_columns(columns **c) {
   *c = NULL;
 }
 
-/* What all matrices of the library are: rows ascend in each column, without duplicates; a symmetric kind is
- * its lower triangle, skew-symmetric ones with a diagonal of zeros, Hermitian ones with a real diagonal;
- * values are finite. */
+/* Checks the invariants of all matrices of the library: rows ascend in each column, without duplicates.
+ * Symmetric kinds store the lower triangle; the diagonal of skew-symmetric ones is zero, that of Hermitian
+ * ones real. Values are finite. */
 static inline void check_columns(const columns *c) {
   const int width = width_of(c->scalar);
   CHECK(c->scalar == TRISTAR_DOUBLE || c->scalar == TRISTAR_COMPLEX_DOUBLE);
@@ -133,12 +133,12 @@ static inline columns *read_matrix(tristar_t *ts, const char *name, const char *
 
 /* ---- Tables of files ----------------------------------------------------------------------------------- */
 
-/* A file that is read, and its matrix. */
+/* A file that the reader accepts, and its matrix. */
 typedef struct good_file {
   const char *name, *text;
   struct {
     tristar_symmetry symmetry;
-    char scalar; /* 'p': pattern */
+    char scalar; /* 'p': only a pattern */
     int rows, cols, entries, warnings;
   } is;
   int at[5][2];       /* row and column of the entries, by columns */
@@ -164,7 +164,8 @@ static inline void check_good(const good_file *f, const char *path, int compress
   CHECK_MSG(warnings.warnings == f->is.warnings, "%s: %d warnings", f->name, warnings.warnings);
 }
 
-/* A file that is refused: the status, and a part of the message: line number and cause or offending text. */
+/* A file that the reader refuses, the status, and a part of the message: the line number and the cause or
+ * the offending text. */
 typedef struct bad_file {
   const char *name, *text;
   tristar_status status;
@@ -176,14 +177,14 @@ static inline void check_bad(tristar_t *ts, const bad_file *f, const char *path,
   expect_read_failure(ts, f->name, path, f->status, f->needle);
 }
 
-/* FNV-1a over bytes, to be continued. */
+/* Continues an FNV-1a hash over these bytes. */
 static inline uint64_t hash_bytes(uint64_t hash, const void *bytes, size_t size) {
   const unsigned char *b = bytes;
   for (size_t i = 0; i < size; i++) hash = (hash ^ b[i]) * UINT64_C(0x100000001b3);
   return hash;
 }
 
-/* Of sizes, symmetry, scalar and all three arrays: equal matrices have equal hashes. */
+/* Hashes sizes, symmetry, scalar and all three arrays. Equal matrices have equal hashes. */
 static inline uint64_t hash_matrix(const columns *m) {
   const int32_t head[4] = {m->rows, m->cols, (int32_t)m->symmetry,
                            m->values == NULL ? 0 : (int32_t)m->scalar};
@@ -196,8 +197,8 @@ static inline uint64_t hash_matrix(const columns *m) {
   return hash;
 }
 
-/* Runs a test under a locale with a decimal comma, which must not reach files. Such locales are not
- * everywhere. */
+/* Runs a test under a locale with a decimal comma, which must not affect files. Not every system has such a
+ * locale. */
 static inline void with_decimal_comma(void (*test)(void)) {
   static const char *const commas[] = {"de_DE.UTF-8", "de_DE.utf8", "fr_FR.UTF-8", "it_IT.UTF-8"};
   size_t i = 0;

@@ -10,8 +10,8 @@ static const char array[] = "alloc_array.mtx";
 static const char text[] = "alloc_text.txt";
 static const char out[] = "alloc_out.mtx.gz";
 
-/* More entries than the first room for triplets holds, so that growing fails too; unsorted, duplicates, some
- * entries above the diagonal, comments between them. */
+/* More entries than the initial capacity of the reader, so that an enlargement fails, too. Entries are
+ * unsorted, with duplicates, some above the diagonal, and comments between them. */
 static void make_files(void) {
   FILE *file = fopen(mtx, "w");
   CHECK(file != NULL);
@@ -72,7 +72,7 @@ static tristar_status laplacian(tristar_t *ts, const char *unused) {
   return status;
 }
 
-/* Fails the first allocation, then the second, ..., until the operation needs no more of them. */
+/* Each allocation of the operation fails in turn. */
 static void fail_each(const char *name, tristar_status (*operation)(tristar_t *, const char *),
                       const char *argument, int allocations_at_least) {
   CLEANUP(close_context) tristar_t *ts = open_context(NULL);

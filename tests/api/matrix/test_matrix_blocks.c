@@ -11,14 +11,14 @@ enum { LINES = 6, MOST_BLOCKS = 40, MOST_SIZE = 16, MOST_ORDER = LINES * MOST_SI
 /* Where the blocks of a symmetric kind are stored. */
 typedef enum triangle { LOWER, UPPER, BOTH, TRIANGLES } triangle;
 
-/* Blocks, and the same matrix as entries. */
+/* A matrix in blocks, and the same matrix by entries. */
 typedef struct problem {
   const typed *t;
   tristar_view blocks, entries;
   tristar_format inside;
   triangle stored;
-  int size, count; /* of a block; number of blocks */
-  bool half;       /* the triangle of diagonal blocks that is not read is zero */
+  int size, count; /* rows of a block; number of blocks */
+  bool half;       /* diagonal blocks have zeros in the triangle that is not read */
   int line[MOST_BLOCKS], at[MOST_BLOCKS];
   int32_t narrow_ptr[LINES + 1], narrow_index[MOST_BLOCKS];
   int64_t wide_ptr[LINES + 1], wide_index[MOST_BLOCKS];
@@ -35,7 +35,7 @@ static bool is_stored(const problem *p, int line, int at) {
   return (row > column) == (p->stored == LOWER);
 }
 
-/* A band without gaps and a few blocks more; in descending order, with duplicates in line 2. */
+/* A band without gaps, and some other blocks, in descending order; line 2 has duplicates. */
 static void make_pattern(problem *p) {
   p->count = 0;
   for (int line = 0; line < LINES; line++) {
@@ -54,12 +54,13 @@ static void make_pattern(problem *p) {
   for (int k = 0; k < p->count; k++) p->narrow_index[k] = (int32_t)p->wide_index[k];
 }
 
-/* Is an entry of a diagonal block in the triangle that is read? */
+/* Does the library read this entry of a diagonal block? */
 static bool is_read(const problem *p, int row, int column) {
   return p->blocks.symmetry == TRISTAR_GENERAL || (p->stored == UPPER ? column >= row : row >= column);
 }
 
-/* The entry of block k. change: of new values, small enough for the matching of the first ones. */
+/* Returns an entry of block k. A change is so small that the matching of the first values suits the new
+ * ones. */
 static number value_of(const problem *p, double change, int k, int row, int column) {
   const bool diagonal = p->line[k] == p->at[k];
   const tristar_symmetry symmetry = p->blocks.symmetry;
@@ -162,7 +163,7 @@ static void compare_solutions(const problem *p, const solver *a, const solver *b
   CHECK(memcmp(x, y, (size_t)n * p->t->bytes) == 0);
 }
 
-/* New values reach the matrix without an allocation, and the factors through its view. */
+/* New values are copied to the matrix without an allocation, and to the factors through its view. */
 static void check_problem(tristar_t *ts, problem *p) {
   CLEANUP(tristar_matrix_destroy) tristar_matrix_t *m;
   tristar_view view;
@@ -197,7 +198,7 @@ static void test_kinds(tristar_t *ts, const typed *t, int size) {
   }
 }
 
-/* The pattern alone; values come later. */
+/* The analysis gets only the pattern. */
 static void test_pattern(tristar_t *ts) {
   OWNED problem *p =
       make_problem(&typed_single, TRISTAR_CSR, TRISTAR_CSR, TRISTAR_SYMMETRIC, LOWER, 3, false);
@@ -295,7 +296,8 @@ static void test_refused_values(tristar_t *ts) {
   CHECK_ERROR(ts, "not made of blocks");
 }
 
-/* The triangle of a diagonal block that is not read: zero, the mirror image, or one up to rounding errors. */
+/* The triangle of a diagonal block that is not read: zeros, or the mirror image, exact or with rounding
+ * errors. */
 static void test_unread_triangle(tristar_t *ts) {
   static const int64_t one[] = {0, 1};
   static const int32_t index[] = {0};

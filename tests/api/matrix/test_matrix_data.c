@@ -9,7 +9,7 @@
 #define COLUMNS 12
 #define LINE_MAX_BYTES 2048
 
-/* Cuts the line at its tabs. */
+/* Splits the line at its tabs. */
 static int split(char *line, char *field[COLUMNS]) {
   int found = 0;
   line[strcspn(line, "\r\n")] = '\0';
@@ -39,7 +39,7 @@ static void check_file(tristar_t *ts, char *const field[COLUMNS]) {
   CHECK_MSG(strcmp(symmetries[view.symmetry], field[7]) == 0, "%s: %s", field[1], symmetries[view.symmetry]);
 }
 
-/* The two files hold the same matrix, values up to a relative difference. */
+/* Checks that two files contain the same matrix, with values equal up to a relative difference. */
 static void check_pair(tristar_t *ts, const char *one, const char *two, double tolerance) {
   char path[2][1024];
   snprintf(path[0], sizeof path[0], "%s/%s", data_folder(), one);

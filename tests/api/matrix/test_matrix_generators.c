@@ -6,16 +6,16 @@
 #include "tests/support/subtests.h"
 #include "tests/api/matrix/matrix_files.h"
 
-/* What is promised of a matrix. */
+/* Documented properties of a matrix. */
 enum { DEFINITE = 1, INDEFINITE = 2, UNSYMMETRIC = 4, NO_PIVOTING = 8 };
 
 typedef struct recorded {
   const char *kind;
   int promise;
-  int dense_k; /* the size that the dense checks use, a few hundred rows at most */
+  int dense_k; /* the size for dense checks, at most a few hundred rows */
   int hash_k;
-  uint64_t hash;      /* of gen:kind:hash_k */
-  int64_t entries[5]; /* of K = 1, 2, 3, 4, hash_k */
+  uint64_t hash;      /* of the matrix gen:kind:hash_k */
+  int64_t entries[5]; /* for K = 1, 2, 3, 4, hash_k */
 } recorded;
 static const recorded recordings[] = {
     {"s2d9pt", DEFINITE, 12, 40, UINT64_C(0x7e6024605fecadb1), {1, 10, 29, 58, 7762}},
@@ -46,8 +46,9 @@ static double largest(const double *a, size_t n) {
   return max;
 }
 
-/* Gaussian elimination in place. Returns the smallest pivot relative to the largest entry of the matrix, 0 if
- * one is zero; *growth: the largest entry met, relative likewise; *negative: how many pivots are negative. */
+/* Gaussian elimination in place. Returns the smallest pivot relative to the largest entry of the matrix, or
+ * 0 if a pivot is zero. *growth: the largest entry during the elimination, also relative. *negative: the
+ * number of negative pivots. */
 static double eliminate(double *a, size_t n, int pivoting, double *growth, int *negative) {
   const double scale = largest(a, n);
   double smallest = INFINITY;
@@ -72,13 +73,13 @@ static double eliminate(double *a, size_t n, int pivoting, double *growth, int *
         for (size_t i = k + 1; i < n; i++) a[i + j * n] -= a[i + k * n] * factor;
     }
   }
-  for (size_t j = 0; j < n; j++) /* what has become of the upper triangle */
+  for (size_t j = 0; j < n; j++) /* the upper triangle after the elimination */
     for (size_t i = 0; i <= j; i++) *growth = fmax(*growth, fabs(a[i + j * n]) / scale);
   return smallest;
 }
 
-/* The number of negative pivots of elimination without pivoting: for a symmetric matrix, of negative
- * eigenvalues (Sylvester). */
+/* Returns the number of negative pivots of elimination without pivoting. For a symmetric matrix it equals
+ * the number of negative eigenvalues (Sylvester). */
 static int negative_pivots(const columns *m, double *smallest, double *growth) {
   int negative = 0;
   OWNED double *a = expand(m);
@@ -151,7 +152,8 @@ static void multiply(const columns *m, const double *x, double *y) {
     }
 }
 
-/* Poisson: constants give zero inside, something positive at the boundary; linear functions zero inside. */
+/* Poisson: a constant function gives zero in the interior and a positive number at the boundary; a linear
+ * function gives zero in the interior. */
 static void test_poisson(tristar_t *ts, const char *kind, int dimensions) {
   enum { K = 5, POINTS = K * K * K };
   static double x[POINTS], y[POINTS];
@@ -168,8 +170,7 @@ static void test_poisson(tristar_t *ts, const char *kind, int dimensions) {
   }
 }
 
-/* Elasticity: translations and (linearized) rotations cause no force at nodes that no clamped node touches.
- */
+/* Elasticity: translations and (linearized) rotations cause no force at nodes without clamped neighbours. */
 static void test_elasticity(tristar_t *ts) {
   enum { K = 4, NODES = K * (K + 1) * (K + 1) };
   static double x[3 * NODES], y[3 * NODES];
@@ -179,7 +180,7 @@ static void test_elasticity(tristar_t *ts) {
     for (int p = 0; p < NODES; p++) {
       const double at[3] = {p % K + 1, p / K % (K + 1), p / K / (K + 1)};
       for (int d = 0; d < 3; d++) x[3 * p + d] = mode == d;
-      if (mode >= 3) { /* around axis mode - 3 */
+      if (mode >= 3) { /* a rotation around axis mode - 3 */
         x[3 * p + (mode + 1) % 3] = -at[(mode + 2) % 3];
         x[3 * p + (mode + 2) % 3] = at[(mode + 1) % 3];
       }
@@ -195,7 +196,7 @@ static void test_elasticity(tristar_t *ts) {
   }
 }
 
-/* Optimality system: one negative eigenvalue a grid point; no multiplier couples with a multiplier. */
+/* Optimality system: one negative eigenvalue per grid point; no entry couples two multipliers. */
 static void test_kkt(tristar_t *ts) {
   CLEANUP(free_columns) columns *m = generate(ts, "kkt3d", 4);
   double smallest, growth;
@@ -204,9 +205,9 @@ static void test_kkt(tristar_t *ts) {
     for (int64_t k = m->ptr[j]; k < m->ptr[j + 1]; k++) CHECK(j % 3 != 2 || m->index[k] % 3 != 2);
 }
 
-/* Edge elements: gradients have no curl, so the gradient of the hat function of an inner node gives
- * -k^2 times its mass, 36 * 8/3 * k^2 h^2 in the scale of the matrix. The negative eigenvalues are K^3
- * gradients and the three modes below k^2. */
+/* Edge elements: the curl of a gradient is zero. So the gradient of the hat function of an inner node gives
+ * -k^2 times its mass, 36 * 8/3 * k^2 h^2 in the scale of the matrix. The negative eigenvalues belong to
+ * K^3 gradients and to the three modes below k^2. */
 static void test_maxwell(tristar_t *ts) {
   enum { K = 4, C = K + 1, GROUP = C * K * K, EDGES = 3 * GROUP };
   static double x[EDGES], y[EDGES];
@@ -231,9 +232,9 @@ static void test_maxwell(tristar_t *ts) {
   }
 }
 
-/* Hamiltonian: far from everything, the star alone: its values are those of the eighth-order difference,
- * which is exact for polynomials: x^2 gives -1 (half the Laplacian) plus what the potential does. Here: the
- * weights sum to zero and their second moment is -1 on each axis; and atoms make dense blocks. */
+/* Hamiltonian. The star of a point far from all atoms and boundaries has the weights of the eighth-order
+ * difference, which is exact for polynomials: x^2 gives -1 (half the Laplacian) plus the potential. So the
+ * weights sum to zero, and their second moment on each axis is -1. Atoms make dense blocks. */
 static void test_chemistry(tristar_t *ts) {
   enum { K = 16 };
   CLEANUP(free_columns) columns *m = generate(ts, "chem3d", K);
@@ -251,20 +252,21 @@ static void test_chemistry(tristar_t *ts) {
       moment += 2 * m->values[k] * r * r;
     }
     const double potential = m->values[m->ptr[j]] + sum;
-    if (potential < 0 || potential >= 1) continue; /* an atom's point whose others lie all above */
+    if (potential < 0 || potential >= 1)
+      continue; /* a point of an atom whose other points have larger indices */
     CHECK_MSG(fabs(moment + 3) < 1e-13, "column %d: second moment %g", j, moment);
     stars++;
   }
   CHECK_MSG(stars > 100 && longest > 60, "%d plain stars, longest column %d", stars, longest);
 }
 
-/* Plasma: constant fields feel neither diffusion nor advection nor B . grad: what is left of u_d = 1 in
- * equation c is (gamma_cd + [c = d] / dt) times the integral of the test function. */
+/* Plasma: diffusion, advection and B . grad of a constant field are zero. So u_d = 1 in equation c gives
+ * (gamma_cd + [c = d] / dt) times the integral of the test function. */
 static void test_fusion(tristar_t *ts) {
   enum { K = 4, SIDE = 3 * K - 1, ROWS = 4 * SIDE * SIDE };
   static const double factor[4][4] = {{20, 0.5, 0, 0}, {0, 20, 2, 2}, {0, -1, 20, 0.5}, {0.25, -1, 0.5, 20}};
-  static const double integral[3] = {0.25 / K, 0.375 / K,
-                                     0.375 / K}; /* of 1D functions: vertex (both sides), inner */
+  static const double integral[3] = {
+      0.25 / K, 0.375 / K, 0.375 / K}; /* integrals of 1D functions: of a vertex (both sides), inner */
   static double x[ROWS], y[ROWS];
   CLEANUP(free_columns) columns *m = generate(ts, "fusion2d", K);
   int checked = 0;
@@ -272,7 +274,7 @@ static void test_fusion(tristar_t *ts) {
     for (int row = 0; row < ROWS; row++) x[row] = row % 4 == d;
     multiply(m, x, y);
     for (int row = 0; row < ROWS; row++) {
-      const int px = row / 4 % SIDE + 1, py = row / 4 / SIDE + 1; /* of 0 .. 3K */
+      const int px = row / 4 % SIDE + 1, py = row / 4 / SIDE + 1; /* from 0 to 3K */
       if (px <= 3 || px >= 3 * K - 3 || py <= 3 || py >= 3 * K - 3) continue;
       const double expected = factor[row % 4][d] * integral[px % 3] * integral[py % 3];
       CHECK_MSG(fabs(y[row] - expected) < 1e-13, "row %d, field %d: %.15g, not %.15g", row, d, y[row],
@@ -283,7 +285,8 @@ static void test_fusion(tristar_t *ts) {
   CHECK(checked == 4 * 4 * 25);
 }
 
-/* An M-matrix: rows sum to zero inside and to more at the boundary; nothing positive off the diagonal. */
+/* An M-matrix: the sum of a row is zero in the interior and positive at the boundary; off-diagonal entries
+ * are not positive. */
 static void test_convection(tristar_t *ts) {
   enum { K = 6, POINTS = K * K * K };
   static double x[POINTS], y[POINTS];
@@ -299,8 +302,9 @@ static void test_convection(tristar_t *ts) {
   }
 }
 
-/* An M-matrix: rows sum to zero inside and to more at the boundary, but for rounding; its entries span five
- * orders at least, six and what means of two add at most. */
+/* An M-matrix: up to rounding the sum of a row is zero in the interior and positive at the boundary. Its
+ * entries span at least five orders of magnitude, and at most six plus those that averages of two
+ * coefficients add. */
 static void test_diffusion(tristar_t *ts) {
   enum { K = 14, POINTS = K * K * K };
   static double x[POINTS], y[POINTS];
@@ -323,7 +327,8 @@ static void test_diffusion(tristar_t *ts) {
   CHECK_MSG(most / least > 1e5 && most / least < 2e7, "entries span %g", most / least);
 }
 
-/* Strictly diagonally dominant rows; few hubs of high degree, no other node beyond a few dozen. */
+/* Rows are strictly diagonally dominant. A few hubs have a high degree, all other nodes at most a few dozen
+ * neighbours. */
 static void test_circuit(tristar_t *ts) {
   enum { K = 20000 };
   static double diagonal[K], others[K];
@@ -384,7 +389,7 @@ static void test_arguments(tristar_t *ts) {
   CHECK_STATUS(tristar_matrix_generate(ts, "s2d9pt", 1, NULL), TRISTAR_ERR_ARGUMENT);
 }
 
-/* With an argument, prints what to record instead of comparing. */
+/* With an argument, prints the values to record instead of comparing them. */
 int main(int argc, char **argv) {
   subtests_begin(&argc, argv);
   CLEANUP(close_context) tristar_t *ts = open_context(NULL);

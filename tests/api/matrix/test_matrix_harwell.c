@@ -6,7 +6,7 @@ static const char plain[] = "harwell_test.rua";
 static const char packed[] = "harwell_test.rua.gz";
 
 #define TITLE "a title                                                                 KEY     \n"
-/* line 2 and 3: the counts of lines (only the last two matter), the sizes */
+/* lines 2 and 3: the numbers of lines (only the last two matter), and the sizes */
 #define LINES(values, rhs) "             9             1             1" values rhs "\n"
 #define SOME "             1"
 #define NONE "             0"
@@ -33,7 +33,7 @@ static const good_file good_files[] = {
                            "101123\n123  7\n 1.500+101-2.00E-003 5.0E-1\n1\n",
      {TRISTAR_GENERAL, 'd', 123, 123, 4, 0},
      {{100, 0}, {122, 0}, {122, 2}, {6, 122}},
-     {{1.5e101, 0}, {-2e-3, 0}, {.5, 0}, {1e-4, 0}}}, /* 1: three decimals, and 1P */
+     {{1.5e101, 0}, {-2e-3, 0}, {.5, 0}, {1e-4, 0}}}, /* 1: three decimals, and the scale factor 1P */
     {"Rutherford-Boeing, skew",
      TITLE LINES(SOME, "") "rza 3 3 2 0\n(4I4) (4I4) (3E12.4)\n   1   3   3   3\n   2   3\n"
                            "  1.0000E+00 -2.0000E+00\n",
@@ -195,11 +195,12 @@ static const bad_file bad_files[] = {
      "abc\""},
     {"values run together", HEAD "RUA 2 2 2 0\n(8I2) (8I2) (8F6.0)\n 1 2 3\n 1 2\n 1. 2.  4.\n",
      TRISTAR_ERR_FORMAT, ":7: columns 1 to 6 of the values are not a number"},
-    {"fields narrower than the format says, a digit of the next number", /* as SciPy 1.10 writes float32 */
+    {"fields narrower than the format says, a digit of the next number", /* SciPy 1.10 writes float32 in this
+                                                                            form */
      HEAD "RUA 2 2 2 0\n(8I2) (8I2) (3E9.1)\n 1 2 3\n 1 2\n 1.5E+00 2.5E+00 3.5E+00\n", TRISTAR_ERR_FORMAT,
      ":7: columns 10 to 18 of the values are not a number (are the fields as wide as the format says?): "
      "\"2.5E+00 3\""},
-    {"fields narrower than the format says, a sign", /* as SciPy 1.10 writes double */
+    {"fields narrower than the format says, a sign", /* SciPy 1.10 writes double in this form */
      HEAD "RUA 2 2 2 0\n(8I2) (8I2) (3E10.1)\n 1 2 3\n 1 2\n -1.5E+00 -2.5E+00 -3.5E+00\n",
      TRISTAR_ERR_FORMAT, ":7: columns 11 to 20 of the values are not a number"},
     {"NaN", HEAD "RUA 2 2 2 0\n" FORMATS " 1 2 3\n 1 2\n  1. NaN\n", TRISTAR_ERR_NOT_FINITE,
@@ -227,7 +228,7 @@ int main(int argc, char **argv) {
     for (size_t i = 0; i < sizeof bad_files / sizeof *bad_files; i++)
       check_bad(ts, &bad_files[i], path, compressed);
   }
-  /* every truncation before the last number is an error */
+  /* a file that ends before its last number is an error */
   const char *text = good_files[0].text;
   for (size_t length = 0; length + 10 < strlen(text); length++) {
     make_file(plain, text, length, 0);

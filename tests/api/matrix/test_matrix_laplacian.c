@@ -2,7 +2,8 @@
 #include "tests/support/subtests.h"
 #include "tests/api/matrix/matrix_files.h"
 
-/* Entries (0,1) (1,0) (2,0) (2,0) (1,1): edges 0-1 and 0-2; node 3 is alone. By columns and by rows. */
+/* Entries (0,1) (1,0) (2,0) (2,0) (1,1), by columns and by rows: the edges 0-1 and 0-2. Node 3 has no
+ * edges. */
 static const int64_t ptr_columns[] = {0, 3, 5, 5, 5};
 static const int32_t index_columns[] = {2, 1, 2, 0, 1};
 static const int32_t ptr_rows[] = {1, 2, 4, 6, 6};
@@ -20,7 +21,7 @@ static const tristar_view rows = {.format = TRISTAR_CSR,
                                   .index_bits = 64,
                                   .base = 1};
 
-/* Takes over the matrix. */
+/* Takes ownership of the matrix. */
 static void check_result(tristar_matrix_t *matrix) {
   static const int64_t ptr[] = {0, 3, 4, 5, 6};
   static const int32_t index[] = {0, 1, 2, 1, 2, 3};
@@ -39,13 +40,13 @@ static void test_storages(tristar_t *ts) {
       stored_view(TRISTAR_CSC, TRISTAR_GENERAL, TRISTAR_DOUBLE, 4, 4, ptr_columns, index_columns, NULL);
   CHECK_OK(tristar_matrix_laplacian(ts, &view, &m));
   check_result(m);
-  /* symmetric storage with entries in both triangles means the same graph */
+  /* symmetric storage with entries in both triangles gives the same graph */
   view.symmetry = TRISTAR_SYMMETRIC;
   CHECK_OK(tristar_matrix_laplacian(ts, &view, &m));
   check_result(m);
-  /* values do not count, not even zeros */
+  /* values are ignored, also zeros */
   CHECK_OK(tristar_matrix_laplacian(ts, &rows, &m));
-  /* of its own result: the same */
+  /* the Laplacian of a Laplacian is the same matrix */
   tristar_matrix_get_view(m, &view);
   CHECK_OK(tristar_matrix_laplacian(ts, &view, &again));
   check_result(again);

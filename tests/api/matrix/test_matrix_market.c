@@ -138,14 +138,14 @@ static void test_good(void) {
       check_good(&good_files[i], compressed ? packed : plain, compressed);
 }
 
-/* Makes a file standard input or output; descriptor: its number. */
+/* Redirects standard input or output (a descriptor) to a file. */
 static void redirect(const char *path, int flags, int descriptor) {
   const int file = open(path, flags, 0600);
   CHECK(file >= 0 && dup2(file, descriptor) == descriptor);
   close(file);
 }
 
-/* "-" as path: both kinds of files, plain and compressed. */
+/* "-" as path: both formats, plain and compressed. */
 static void test_standard_streams(void) {
   static const char harwell[] = "title\n1 1 1 1 0\nRUA 1 1 1 0\n(8I2) (8I2) (8F4.0)\n 1 2\n 1\n  5.\n";
   const int input = dup(STDIN_FILENO), output = dup(STDOUT_FILENO);
@@ -180,7 +180,7 @@ static void test_bad_paths(void) {
   CHECK(rmdir("market_test_folder") == 0);
   make_text(plain, good_files[0].text, 0);
   CHECK(chmod(plain, 0) == 0);
-  if (access(plain, R_OK) != 0) /* root reads everything */
+  if (access(plain, R_OK) != 0) /* root may read every file */
     expect_read_failure(ts, "unreadable", plain, TRISTAR_ERR_IO, "cannot open");
   CHECK(chmod(plain, 0600) == 0);
   char far[1000] = "";

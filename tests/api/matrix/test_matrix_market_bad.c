@@ -130,7 +130,7 @@ static void test_bad(void) {
       check_bad(ts, &bad_files[i], compressed ? packed : plain, compressed);
 }
 
-/* Files broken below the level of text. */
+/* Files with invalid bytes, and truncated files. */
 static void test_bad_bytes(void) {
   CLEANUP(close_context) tristar_t *ts = open_context(NULL);
   static char bytes[600000];
@@ -155,7 +155,7 @@ static void test_bad_bytes(void) {
   CHECK(size > 1000 && fclose(file) == 0);
   make_file(plain, bytes, size / 2, 0);
   expect_read_failure(ts, "truncated", plain, TRISTAR_ERR_FORMAT, "truncated gzip data");
-  make_file(plain, bytes, size - 4, 0); /* all data is there, the length at the end is not */
+  make_file(plain, bytes, size - 4, 0); /* the data is complete, but the length at the end is missing */
   expect_read_failure(ts, "truncated end", plain, TRISTAR_ERR_FORMAT, "truncated gzip data");
   bytes[size / 2] = (char)(bytes[size / 2] ^ 0x55);
   make_file(plain, bytes, size, 0);

@@ -2,7 +2,7 @@
 #include "tests/api/matrix/generated.h"
 #include "tests/support/subtests.h"
 
-/* Off-diagonal entries of each triangle, a row on average, and level sets of the lower one. */
+/* Mean numbers of off-diagonal entries in a row of each triangle, and level sets of the lower one. */
 typedef struct triangles_shape {
   double lower, upper;
   int64_t levels, widest; /* widest: the largest distance of an entry from the diagonal */
@@ -26,13 +26,13 @@ static triangles_shape look_at(const columns *m) {
   return shape;
 }
 
-/* Both triangles have the numbers of entries that they should have; few level sets in a random pattern, many
- * in a band, as many as rows in a chain; rows are dominated by their diagonal. */
+/* Both triangles have the expected numbers of entries. A random pattern has few level sets, a band many, a
+ * chain as many as rows. The diagonal dominates each row. */
 static void test_triangles(tristar_t *ts) {
   enum { K = 40000 };
   static const struct {
     const char *kind;
-    double entries, tolerance; /* of a row of a triangle */
+    double entries, tolerance; /* in a row of a triangle */
     int64_t levels_least, levels_most, widest;
   } kinds[] = {
       {"erdos", 10, 0.1, 20, 200, K}, {"band", 1.474, 0.03, 300, 3000, 128}, {"chain", 1, 1e-4, K, K, 1}};

@@ -7,7 +7,7 @@
 static const char plain[] = "write_test.mtx";
 static const char packed[] = "write_test.mtx.gz";
 
-/* 3 x 3: (1,0), (2,1), (1,1) = 0, (0,2) if by columns. */
+/* 3 x 3: by columns the entries are (1,0), (2,1), (1,1) = 0 and (0,2). */
 static const int32_t ptr32[2][4] = {{0, 1, 3, 4}, {1, 2, 4, 5}};
 static const int64_t ptr64[2][4] = {{0, 1, 3, 4}, {1, 2, 4, 5}};
 static const int32_t index32[2][4] = {{1, 2, 1, 0}, {2, 3, 2, 1}};
@@ -19,7 +19,7 @@ static const float floats[8] = {1.0f / 3, -1e30f, 1.40129846e-45f, 3.40282347e38
 static const double doubles_real[4] = {1.0 / 3, 4.9406564584124654e-324, 0, -123456789012345680.0};
 static const float floats_real[4] = {1.0f / 3, 1.40129846e-45f, 0, -16777217.0f};
 
-/* The value that the file must give back at (i, j) for entry k of the arrays above. */
+/* Returns the value that the file must contain at (i, j) for entry k of these arrays. */
 static void expected_value(const tristar_view *view, int k, int mirrored, double value[2]) {
   const int width = width_of(view->scalar);
   for (int c = 0; c < width; c++)
@@ -59,7 +59,7 @@ static void round_trip(tristar_t *ts, const tristar_view *view, int compressed) 
   const char *path = compressed ? packed : plain;
   CHECK_OK(tristar_matrix_write(ts, path, view, compressed ? "two\nlines" : NULL));
   CLEANUP(free_columns) columns *m = read_matrix(ts, "round trip", path);
-  check_written(view, m); /* and once more, from the library's own arrays: the same bits */
+  check_written(view, m); /* writes the library's own arrays: the same bits */
   CHECK_OK(tristar_matrix_write(ts, path, &m->view, NULL));
   CLEANUP(free_columns) columns *again = read_matrix(ts, "second round trip", path);
   CHECK(hash_matrix(again) == hash_matrix(m));

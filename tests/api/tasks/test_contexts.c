@@ -16,7 +16,7 @@ static tristar_t *make(void) {
   return ts;
 }
 
-/* Everything on StarPU, and the result is right. */
+/* All tasks run on StarPU, and the result is right. */
 static void solve(tristar_t *ts, int64_t k) {
   CLEANUP(flow_destroy) flow f;
   flow_create(ts, "poisson3d7", k, TRISTAR_ENGINE_TASKS, 20000, &f);
@@ -30,7 +30,7 @@ static void solve(tristar_t *ts, int64_t k) {
   free(x);
 }
 
-/* Whoever goes first leaves StarPU to the others; the last one stops it. */
+/* Contexts may be destroyed in any order. StarPU runs until the last one is destroyed. */
 static void check_orders(void) {
   tristar_starpu_info info;
   for (int first = 0; first < 2; first++) {
@@ -38,7 +38,7 @@ static void check_orders(void) {
     solve(ts[0], 6);
     solve(ts[1], 6);
     CHECK_OK(tristar_get_starpu(ts[1], &info));
-    CHECK(info.owned); /* by TriStar, though the other context has started it */
+    CHECK(info.owned); /* TriStar started it, though for the other context */
     tristar_destroy(&ts[first]);
     CHECK(starpu_is_initialized());
     solve(ts[1 - first], 7);
@@ -47,7 +47,7 @@ static void check_orders(void) {
   }
 }
 
-/* The program may stop the StarPU that it has started: it runs on for the context. */
+/* If the program shuts down the StarPU that it started, StarPU still runs for the context. */
 static void check_program(void) {
   tristar_starpu_info info;
   tristar_t *ts = make();
@@ -59,7 +59,7 @@ static void check_program(void) {
   solve(ts, 6);
   tristar_destroy(&ts);
   CHECK(!starpu_is_initialized());
-  CHECK(starpu_init(NULL) == 0); /* and the other way round */
+  CHECK(starpu_init(NULL) == 0); /* the reverse order */
   ts = make();
   solve(ts, 6);
   tristar_destroy(&ts);
@@ -89,8 +89,8 @@ static void check_threads(void) {
   CHECK(!starpu_is_initialized());
 }
 
-/* With this variable StarPU cannot be started, and the message names it; without it the same context goes on.
- */
+/* While this variable is set StarPU cannot start, and the message contains `text`. Afterwards the same
+ * context can start StarPU. */
 static void expect_defect(tristar_t *ts, const char *name, const char *value, const char *text) {
   tristar_starpu_info info;
   char before[512] = "";
@@ -122,7 +122,7 @@ static void check_surroundings(void) {
   deep[0] = '/';
   deep[sizeof deep - 1] = '\0';
   expect_defect(ts, "STARPU_HOME", deep, "too long a name");
-  if (geteuid() != 0) { /* root may write anywhere */
+  if (geteuid() != 0) { /* root may write to any directory */
     CHECK(mkdir("closed", S_IRUSR | S_IXUSR) == 0);
     expect_defect(ts, "STARPU_HOME", "closed", "Permission denied");
     CHECK(rmdir("closed") == 0);
@@ -136,7 +136,7 @@ static void check_surroundings(void) {
   CHECK_STATUS(tristar_get_starpu(ts, &info), TRISTAR_ERR_ARGUMENT);
 }
 
-/* The start of StarPU is no part of what the first calls take. */
+/* The times of the first calls do not include the start of StarPU. */
 static void check_start_time(void) {
   CLEANUP(tristar_destroy) tristar_t *ts = make();
   flow f, g;
@@ -159,7 +159,7 @@ static void check_start_time(void) {
   flow_destroy(&g);
 }
 
-/* Nor of what a preconditioner takes, with all its parts. */
+/* The time of a preconditioner does not include the start of StarPU. */
 static void check_precond_start_time(void) {
   CLEANUP(tristar_destroy) tristar_t *ts = make();
   CLEANUP(tristar_matrix_destroy) tristar_matrix_t *matrix;

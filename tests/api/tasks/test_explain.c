@@ -12,7 +12,7 @@
 
 typedef struct expected {
   tristar_way way;
-  const char *name, *reason; /* reason: a word in it */
+  const char *name, *reason; /* reason: a word of the explanation */
 } expected;
 
 static tristar_explanation check(tristar_plan_t *plan, const tristar_solve_options *options, int64_t nrhs,
@@ -31,7 +31,7 @@ static tristar_explanation check(tristar_plan_t *plan, const tristar_solve_optio
   return x;
 }
 
-/* Explains, solves, and compares. */
+/* Compares the explanation with the expected one, and with the solve. */
 static void check_solve(tristar_plan_t *plan, const tristar_solve_options *options, int64_t n, int64_t nrhs,
                         const expected *e) {
   tristar_solve_stats stats;
@@ -64,7 +64,7 @@ static void factor(const char *generator, int64_t size, problem *p) {
   tristar_analysis_options options = DEFAULTS(tristar_analysis_options);
   tristar_view view = generated_view(p->ts, generator, size, &p->matrix);
   p->n = view.rows;
-  options.ordering = TRISTAR_ORDERING_METIS; /* paths of AMD's trees are longer than the test expects */
+  options.ordering = TRISTAR_ORDERING_METIS; /* AMD's trees have longer paths than the test expects */
   CLEANUP(tristar_analysis_destroy) tristar_analysis_t *analysis = NEW_ANALYSIS(p->ts, &view, &options);
   CHECK_OK(tristar_factor(analysis, view.values, &p->factor));
 }
@@ -137,7 +137,7 @@ static void check_errors(const problem *p) {
   CHECK_STATUS(tristar_plan_explain(plan, &solve, 1, &x), TRISTAR_ERR_ARGUMENT);
 }
 
-/* By prediction, or because an option needs tasks. */
+/* AUTO chooses tasks by a prediction, or because an option needs them. */
 static void check_auto(problem *p) {
   static const expected one = {TRISTAR_WAY_SERIAL, "serial", "one chunk"},
                         slower = {TRISTAR_WAY_SERIAL, "serial", "us with tasks and"},

@@ -21,7 +21,7 @@ static bool is_complex(tristar_scalar scalar) {
   return scalar == TRISTAR_COMPLEX_SINGLE || scalar == TRISTAR_COMPLEX_DOUBLE;
 }
 
-/* The double values of *view in that type: the array, which is the caller's to free. */
+/* Converts the double values of *view to this type. The caller frees the array. */
 static void *convert(tristar_view *view, tristar_scalar scalar) {
   const int64_t entries = ((const int64_t *)view->ptr)[view->cols];
   const double *from = view->values;
@@ -79,7 +79,7 @@ static void check_exact(tristar_t *ts, const char *name, tristar_method method, 
   tristar_factor_stats stats;
   const size_t before = bytes_held(ts);
   const tristar_forecast f = forecast_of(s.analysis, 1);
-  CHECK(bytes_held(ts) == before); /* nothing is left of it */
+  CHECK(bytes_held(ts) == before); /* all memory was freed */
   CHECK_OK(tristar_factor(s.analysis, s.values, &factor));
   CHECK_OK(tristar_factor_get_stats(factor, &stats));
   CHECK_MSG(!stats.judged && stats.peak_bytes == f.factor_peak_bytes, "%s %c: %zu bytes, %zu forecast", name,
@@ -98,7 +98,7 @@ static void check_exact(tristar_t *ts, const char *name, tristar_method method, 
   free_system(&s);
 }
 
-/* Lines in units up to 2^exponent: a factorization that makes trial solves, as is foreseen. */
+/* Units of up to 2^exponent make trial solves necessary. The forecast includes them. */
 static void check_units(tristar_t *ts, const char *name, int exponent) {
   tristar_analysis_options options = DEFAULTS(tristar_analysis_options);
   system_t s;
@@ -162,7 +162,7 @@ static void check_growth(tristar_t *ts) {
   tristar_analysis_destroy(&analysis);
 }
 
-/* The diagonal of a symmetric matrix becomes minus the sum of the rest of its row: each row has the sum 0. */
+/* Sets the diagonal of a symmetric matrix so that each row sums to zero. */
 static void balance_rows(const tristar_view *view, double *values) {
   const int64_t *ptr = view->ptr;
   const int32_t *row = view->index;
@@ -179,14 +179,14 @@ static void balance_rows(const tristar_view *view, double *values) {
       if (row[p] == j) values[p] = sum[j];
 }
 
-/* One null vector, and a right-hand side that is not in the range: what the search of null vectors takes, and
- * what the plan keeps of it. */
+/* A matrix with one null vector, and a right-hand side without a solution. The forecast includes the search
+ * for null vectors and the memory that the plan keeps. */
 static void check_singular(const char *name, tristar_method method, tristar_scalar scalar) {
   tristar_analysis_options options = DEFAULTS(tristar_analysis_options);
   system_t s;
   tristar_forecast f;
   tristar_memory_stats factored, solved;
-  tristar_t *ts = open_without_starpu(false); /* its peak is that of the solve */
+  tristar_t *ts = open_without_starpu(false); /* a new context, so that its peak is that of the solve */
   const tristar_view view = read_view(ts, name, &s.matrix);
   const int64_t n = view.cols, entries = ((const int64_t *)view.ptr)[n];
   OWNED double *balanced = xmalloc((size_t)entries * sizeof *balanced);
@@ -202,7 +202,7 @@ static void check_singular(const char *name, tristar_method method, tristar_scal
   tristar_factor_t *factor = NEW_FACTOR(s.analysis, s.values);
   tristar_plan_t *plan = NEW_PLAN(factor, NULL);
   OWNED double *b = xcalloc(2 * (size_t)n, sizeof *b), *x = xcalloc(2 * (size_t)n, sizeof *x);
-  memset(b, 0x3f, sizeof *b); /* a positive number of each type */
+  memset(b, 0x3f, sizeof *b); /* a positive number in each type */
   tristar_get_memory(ts, &factored);
   CHECK_STATUS(tristar_solve(plan, TRISTAR_N, 1, b, n, x, n), TRISTAR_ERR_ACCURACY);
   tristar_get_memory(ts, &solved);
@@ -233,7 +233,7 @@ static void check_all_exact(tristar_t *ts, const char *name) {
     for (size_t m = 0; m < 3; m++) check_exact(ts, name, methods[m], scalars[k]);
 }
 
-/* The bytes of the analysis are all that an analysis takes. */
+/* The forecast of the analysis equals the memory that the analysis holds. */
 static void check_analysis(tristar_t *ts) {
   const size_t before = bytes_held(ts);
   system_t s = make_system(ts, "gen:poisson3d7:9", TRISTAR_METHOD_LU, TRISTAR_DOUBLE);
@@ -242,7 +242,8 @@ static void check_analysis(tristar_t *ts) {
   free_system(&s);
 }
 
-/* With workers the peak depends on what runs at the same time: never less than for one thread. */
+/* With workers the peak depends on the tasks that run at the same time. It is never below the peak of one
+ * thread. */
 static void check_close(tristar_t *ts, const char *name, tristar_method method) {
   system_t s = make_system(ts, name, method, TRISTAR_DOUBLE);
   tristar_factor_stats stats;
@@ -275,7 +276,7 @@ static void check_limit(tristar_t *ts) {
   check_message(ts);
   CHECK(factor == NULL && bytes_held(ts) == before);
   CHECK_OK(tristar_get_memory(ts, &memory));
-  CHECK(memory.peak_bytes < peak); /* the factorization did not begin */
+  CHECK(memory.peak_bytes < peak); /* the factorization did not start */
   CHECK_OK(tristar_limit_memory(ts, peak));
   CHECK_OK(tristar_factor(s.analysis, s.values, &factor));
   CHECK_OK(tristar_get_memory(ts, &memory));
@@ -290,8 +291,8 @@ static void check_limit(tristar_t *ts) {
   free_system(&s);
 }
 
-/* Changes of few entries keep more than a factorization does: within a limit they succeed, with the same
- * bits, or fail with MEMORY; then new values can be factored without a limit. */
+/* Updates keep more memory than a factorization. Within a limit they succeed, with the same bits, or return
+ * MEMORY. Afterwards new values can be factored without a limit. */
 static void check_updates(tristar_t *ts) {
   system_t s = make_system(ts, "gen:poisson3d7:14", TRISTAR_METHOD_LLT, TRISTAR_DOUBLE);
   const tristar_forecast f = forecast_of(s.analysis, 1);
@@ -303,7 +304,7 @@ static void check_updates(tristar_t *ts) {
   int failures = 0, successes = 0;
   for (int64_t p = 0; p < entries; p++)
     if (((double *)s.values)[p] > 0) ((double *)s.values)[p] += (double)(p % 3);
-  for (int k = -1; k < 12; k++) { /* -1: without a limit */
+  for (int k = -1; k < 12; k++) { /* -1: no limit */
     const size_t limit = k < 0 ? 0 : held + f.least_peak_bytes / 2 + f.factor_peak_bytes / 4 * (size_t)k;
     tristar_factor_t *factor = NEW_FACTOR(s.analysis, s.values);
     CHECK_OK(tristar_limit_memory(ts, limit));
@@ -342,14 +343,14 @@ typedef struct lowered {
   size_t limit;
 } lowered;
 
-/* As soon as the factorization runs. */
+/* Sets the limit as soon as the factorization runs. */
 static int lower_limit(void *arg, const tristar_progress_point *point) {
   const lowered *l = arg;
   if (point->phase == TRISTAR_PHASE_FACTOR) CHECK_OK(tristar_limit_memory(l->ts, l->limit));
   return 0;
 }
 
-/* Factors and solves; the solution is the caller's to free. */
+/* Factors and solves; the caller frees the solution. */
 static double *solve_within(tristar_t *ts, const system_t *s, size_t *peak) {
   const int64_t n = s->view.rows;
   tristar_factor_stats stats;
@@ -366,8 +367,8 @@ static double *solve_within(tristar_t *ts, const system_t *s, size_t *peak) {
   return x;
 }
 
-/* A limit between what one thread and all workers take: one thread factors, with the same bits; also where
- * tasks have begun, and exceed the limit. */
+/* If the limit is too small for all workers, one thread factors, with the same bits. This also holds if
+ * tasks have started and then exceed the limit. */
 static void check_alone(tristar_t *ts) {
   system_t s = make_system(ts, "gen:chem3d:12", TRISTAR_METHOD_LU, TRISTAR_DOUBLE);
   const tristar_forecast f = forecast_of(s.analysis, 1);
@@ -379,7 +380,7 @@ static void check_alone(tristar_t *ts) {
   double *alone = solve_within(ts, &s, &peak);
   CHECK(peak == f.least_peak_bytes && memcmp(alone, wanted, bytes) == 0);
   CHECK_OK(tristar_set_progress(ts, lower_limit, &l));
-  l.limit += bytes_held(ts) - held; /* what is held for the function */
+  l.limit += bytes_held(ts) - held; /* memory that the progress function takes */
   CHECK_OK(tristar_limit_memory(ts, bytes_held(ts) + f.factor_peak_bytes));
   double *again = solve_within(ts, &s, &peak);
   CHECK_OK(tristar_set_progress(ts, NULL, NULL));
@@ -391,7 +392,7 @@ static void check_alone(tristar_t *ts) {
   free_system(&s);
 }
 
-/* Each allocation of a forecast fails in its turn. */
+/* Each allocation of a forecast fails in turn. */
 static void check_failing(tristar_t *ts) {
   system_t s = make_system(ts, "gen:poisson3d7:6", TRISTAR_METHOD_LDLT, TRISTAR_DOUBLE);
   tristar_forecast f;
@@ -405,8 +406,8 @@ static void check_failing(tristar_t *ts) {
   free_system(&s);
 }
 
-/* Seconds of a factorization on a machine whose cores reach so many operations per second; 0: none measured.
- * The simulation of a process, too, takes the measured rate. */
+/* Returns the predicted seconds of a factorization on a machine with this rate of the cores; 0: no measured
+ * rate. The simulation of a process uses the measured rate, too. */
 static double seconds_at(long mflops) {
   tristar_config config = DEFAULTS(tristar_config);
   tristar_layout layout = DEFAULTS(tristar_layout);
@@ -469,7 +470,7 @@ int main(int argc, char **argv) {
   RUN_ONE_THREAD(check_failing(ts));
   close_context(&ts);
   RUN(check_seconds());
-  ts = open_without_starpu(false); /* its peak is that of the limit */
+  ts = open_without_starpu(false); /* a new context, so that its peak is the one to compare with the limit */
   RUN_ONE_THREAD(check_limit(ts));
   RUN_ONE_THREAD(check_updates(ts));
   close_context(&ts);

@@ -26,7 +26,7 @@ static tristar_plan_t *new_plan(tristar_factor_t *factor, tristar_engine engine,
 
 /* ---- Bits of a column ---------------------------------------------------------------------------------- */
 
-/* Calls with every number of columns, in place or not, against calls with one. */
+/* Compares calls with every number of columns, in place or not, with calls for one column. */
 static void check_columns(const typed *t, tristar_factor_t *factor, int64_t n, tristar_engine engine,
                           int64_t columns) {
   static const int counts[] = {2, 3, 4, 5, 7, 8, 9, 12, TYPED_COLUMNS};
@@ -60,7 +60,7 @@ static void check_bits(tristar_t *ts, const typed *t, const char *kind, int64_t 
 
 /* ---- Callers ------------------------------------------------------------------------------------------- */
 
-/* What a caller solves again and again, and must get. */
+/* A solve that a caller repeats, and its expected result. */
 typedef struct caller {
   tristar_plan_t *plan;
   tristar_op op;
@@ -86,7 +86,7 @@ static void caller_create(tristar_plan_t *plan, int64_t n, int k, caller *c) {
   c->expected = xmalloc((size_t)count * sizeof *c->x);
   fill_random(c->b, count, (uint64_t)k + 1);
   tristar_plan_get_stats(plan, &stats);
-  if (k == 5 && !stats.refines) c->b[n / 2] = NAN; /* in its column alone */
+  if (k == 5 && !stats.refines) c->b[n / 2] = NAN; /* only this column is affected */
   caller_solve(c, c->expected);
 }
 
@@ -111,8 +111,8 @@ static void *solve_in_thread(void *arg) {
   return NULL;
 }
 
-/* Different operations, numbers of columns, refined or not, in place or not, one with NaN. kkt3d: by LU, with
- * b and x in different orders. */
+/* The callers differ in operation, number of columns, refinement and placement; one has a NaN. kkt3d: LU,
+ * with different orders of b and x. */
 static void check_threads(tristar_t *ts, const char *kind, int64_t k, tristar_method method,
                           tristar_engine engine, int64_t columns) {
   CLEANUP(flow_destroy) flow f;
@@ -148,8 +148,8 @@ static void note_end(void *arg, tristar_status status) {
   __atomic_add_fetch(&e->calls, 1, __ATOMIC_ACQ_REL);
 }
 
-/* While StarPU pauses: the first request starts, the others wait for it, and share one pass for each op. Half
- * of them with `end`. */
+/* While StarPU pauses the first request starts. The others wait for it and then share one pass per op. Half
+ * of them have a function `end`. */
 static void check_pass(tristar_t *ts) {
   CLEANUP(flow_destroy) flow f;
   caller callers[CALLERS];
@@ -187,7 +187,7 @@ static void check_pass(tristar_t *ts) {
   }
 }
 
-/* A failed allocation ends all requests of its pass, and the plan is as good as before. */
+/* If an allocation fails, all requests of the pass end with the error, and the plan can still be used. */
 static void check_allocations(tristar_t *ts) {
   CLEANUP(flow_destroy) flow f;
   flow_create(ts, "poisson3d7", 6, TRISTAR_ENGINE_TASKS, 3000, &f);
@@ -195,7 +195,7 @@ static void check_allocations(tristar_t *ts) {
   OWNED double *b = xmalloc((size_t)n * sizeof *b), *x = xmalloc((size_t)(4 * n) * sizeof *x);
   fill_random(b, n, 3);
   allocation_failures failing = fail_allocations_of(ts);
-  failing.keeps_memory = true; /* the plan of a round */
+  failing.keeps_memory = true; /* a plan that is created in a round */
   while (!failing.over) {
     tristar_request_t *request[4];
     const size_t before = bytes_held(ts);

@@ -6,7 +6,7 @@
 
 /* ---- Arrays and handles -------------------------------------------------------------------------------- */
 
-/* A column-major array, the handles that stand for it, and what made them. */
+/* A column-major array and the handles that represent it. */
 enum { VECTOR, MATRIX, BLOCK, FLAT_BLOCK, ROWS, COLUMNS, SCATTERED, PARTITIONED, PLANNED, KINDS };
 enum { PIECES = 3 };
 
@@ -15,7 +15,7 @@ typedef struct data {
   int64_t n, nrhs, ld;
   size_t scalar;
   char *array;
-  char *apart[PIECES]; /* SCATTERED */
+  char *apart[PIECES]; /* pieces of SCATTERED */
   starpu_data_handle_t whole, piece[PIECES];
   int64_t pieces;
   const starpu_data_handle_t *handle;
@@ -54,7 +54,7 @@ static void register_columns(data *d) {
 
 static struct starpu_data_filter by_rows = {.filter_func = starpu_matrix_filter_block, .nchildren = PIECES};
 
-/* Block: nrhs = 5 x rest, FLAT_BLOCK: with a gap between planes, which is not one stride. */
+/* BLOCK: nrhs = 5 x rest. FLAT_BLOCK: the planes have gaps, so there is no single stride between columns. */
 static void register_data(data *d) {
   d->handle = &d->whole;
   d->pieces = 1;
@@ -156,7 +156,7 @@ static data data_create(const system_of *s, int kind, int64_t nrhs, int64_t gap,
   return d;
 }
 
-/* x of kind x_kind from b of kind b_kind; in place: x is b. */
+/* Solves with x of kind x_kind and b of kind b_kind. in_place: x is b. */
 static void check_kinds(const system_of *s, tristar_op op, int64_t nrhs, int b_kind, int x_kind,
                         bool in_place) {
   data b = data_create(s, b_kind, nrhs, b_kind == VECTOR ? 0 : 5, 1);
@@ -200,7 +200,7 @@ static void check_refused(tristar_t *ts, tristar_plan_t *plan, starpu_data_handl
                           const char *part) {
   CHECK_STATUS(tristar_solve_insert(plan, TRISTAR_N, b, x), TRISTAR_ERR_ARGUMENT);
   CHECK_ERROR(ts, part);
-  CHECK_OK(tristar_plan_wait(plan)); /* nothing is in flight */
+  CHECK_OK(tristar_plan_wait(plan)); /* no solve is in flight */
 }
 
 static void check_bad_handles(tristar_t *ts) {
@@ -229,7 +229,8 @@ static void check_bad_handles(tristar_t *ts) {
   check_refused(ts, s.plan, one.whole, x.whole, "b has 1 right-hand sides, but x has 2");
   const starpu_data_handle_t twice[] = {small, small};
   CHECK_STATUS(tristar_solve_insert_pieces(s.plan, NULL, 1, &b.whole, 2, twice), TRISTAR_ERR_ARGUMENT);
-  const starpu_data_handle_t columns[] = {one.whole, one.whole}; /* may be read twice, but not written */
+  const starpu_data_handle_t columns[] = {one.whole,
+                                          one.whole}; /* a handle may be read twice, but not written */
   CHECK_STATUS(tristar_solve_insert_pieces(s.plan, NULL, 1, &b.whole, 2, columns), TRISTAR_ERR_ARGUMENT);
   CHECK_OK(tristar_solve_insert_pieces(s.plan, NULL, 2, columns, 1, &x.whole));
   CHECK_STATUS(tristar_solve_insert_pieces(s.plan, NULL, 0, columns, 1, &x.whole), TRISTAR_ERR_ARGUMENT);
@@ -252,7 +253,7 @@ static void check_bad_handles(tristar_t *ts) {
   free(one.array);
 }
 
-/* Blocks whose planes have gaps between them, of one column or of several. */
+/* Blocks with gaps between their planes, of one column or several. */
 static void check_planes(tristar_t *ts) {
   CLEANUP(system_destroy) system_of s;
   system_create(ts, &typed_double, TRISTAR_ENGINE_TASKS, &s);
@@ -286,7 +287,7 @@ static void check_planes(tristar_t *ts) {
   }
 }
 
-/* x lies over a part of b, registered a second time: b is read before. */
+/* x overlaps a part of b and is registered separately: b is read before x is written. */
 static void check_overlap(tristar_t *ts) {
   CLEANUP(system_destroy) system_of s;
   system_create(ts, &typed_double, TRISTAR_ENGINE_TASKS, &s);
@@ -294,12 +295,12 @@ static void check_overlap(tristar_t *ts) {
   data b = data_create(&s, MATRIX, 4, 0, 1), x = b;
   double *expected = xmalloc((size_t)(2 * n) * sizeof *expected);
   x.nrhs = b.nrhs = 2;
-  x.array = b.array + (size_t)n * sizeof(double); /* the second column of b is the first of x */
+  x.array = b.array + (size_t)n * sizeof(double); /* the second column of b is the first column of x */
   CHECK_OK(tristar_solve(s.plan, TRISTAR_N, 2, b.array, n, expected, n));
   register_data(&b);
   register_data(&x);
   CHECK_OK(tristar_solve_insert(s.plan, TRISTAR_N, b.whole, x.whole));
-  unregister_data(&x); /* waits for the solve */
+  unregister_data(&x); /* unregistering waits for the solve */
   unregister_data(&b);
   CHECK(memcmp(x.array, expected, (size_t)(2 * n) * sizeof *expected) == 0);
   free(expected);
@@ -321,7 +322,7 @@ int main(int argc, char **argv) {
   RUN(check_planes(ts));
   RUN(check_overlap(ts));
   tristar_destroy(&ts);
-  config.use_starpu = 0; /* a context without StarPU has no tasks to insert */
+  config.use_starpu = 0; /* a context without StarPU cannot insert tasks */
   CHECK_OK(tristar_create(&config, &ts));
   system_of s;
   system_create(ts, &typed_double, TRISTAR_ENGINE_AUTO, &s);

@@ -9,7 +9,8 @@
 #include "tests/support/stream.h"
 #include "tests/support/subtests.h"
 
-/* The k-th allocation fails, of the insertion or later: b is copied, and gathered from two blocks of rows. */
+/* The k-th allocation fails, during the insertion or later. b is copied and gathered from two blocks of
+ * rows. */
 static void check_allocations(tristar_t *ts, tristar_engine engine) {
   CLEANUP(flow_destroy) flow f;
   const int64_t nrhs = 70;
@@ -24,7 +25,7 @@ static void check_allocations(tristar_t *ts, tristar_engine engine) {
                                 (uint32_t)half, (uint32_t)nrhs, sizeof *b);
   CHECK(n == 2 * half);
   allocation_failures failing = fail_allocations_of(ts);
-  failing.keeps_memory = true; /* the plan of a round */
+  failing.keeps_memory = true; /* a plan that is created in a round */
   while (!failing.over) {
     tristar_plan_options plan_options = DEFAULTS(tristar_plan_options);
     tristar_insert_options options = DEFAULTS(tristar_insert_options);
@@ -44,12 +45,12 @@ static void check_allocations(tristar_t *ts, tristar_engine engine) {
     if (inserted) status = later;
     failed_later += later != TRISTAR_OK;
     end_failure(&failing, status);
-    CHECK_OK(tristar_plan_wait(plan)); /* told once */
+    CHECK_OK(tristar_plan_wait(plan)); /* an error is returned only once */
     CHECK_OK(tristar_solve_insert_pieces(plan, NULL, 2, piece, 2, piece));
-    tristar_plan_destroy(&plan); /* at once, whoever frees it */
+    tristar_plan_destroy(&plan); /* while the solve may still run */
     for (int i = 0; i < 2; i++) CHECK(starpu_data_acquire(piece[i], STARPU_R) == 0);
     for (int i = 0; i < 2; i++) starpu_data_release(piece[i]);
-    while (memory_now(ts) != before) { /* the last solve has left the plan to the next call */
+    while (memory_now(ts) != before) { /* the memory of the last solve is freed by a later call */
       CHECK_OK(tristar_plan(f.factor, &plan_options, &plan));
       tristar_plan_destroy(&plan);
     }
@@ -58,11 +59,11 @@ static void check_allocations(tristar_t *ts, tristar_engine engine) {
   for (int k = 0; k < 2; k++) starpu_data_unregister(piece[k]);
 }
 
-/* The library's k-th submission of a task fails, for every k: this is told, the handles are released, and the
- * next solve is as good as ever. */
+/* The library's k-th submission of a task fails, for every k. The error is returned, the handles are
+ * released, and the next solve succeeds. */
 static atomic_int submissions, failing_submission;
 #define NOTED 1000
-static struct starpu_codelet *noted[NOTED]; /* of the tasks in the order of their submission */
+static struct starpu_codelet *noted[NOTED]; /* codelets in the order of submission */
 int __real_starpu_task_submit(struct starpu_task *task);
 __attribute__((visibility("default"))) int __wrap_starpu_task_submit(struct starpu_task *task);
 int __wrap_starpu_task_submit(struct starpu_task *task) {
@@ -71,7 +72,7 @@ int __wrap_starpu_task_submit(struct starpu_task *task) {
   return number + 1 == failing_submission ? -ENODEV : __real_starpu_task_submit(task);
 }
 
-/* A solve that is as it should be; how many tasks it submits, whose codelets are noted. */
+/* Checks a solve without failures. Returns its number of tasks, and records their codelets. */
 static int solve_well(const flow *f, const stream *s) {
   failing_submission = submissions = 0;
   CHECK_OK(tristar_solve(f->plan, TRISTAR_N, 1, s->b, s->n, s->x, s->n));
@@ -110,7 +111,7 @@ static void check_submissions(const flow *f) {
     submissions = 0;
     failing_submission = k;
     CHECK_STATUS(tristar_solve(f->plan, TRISTAR_N, 1, s.b, s.n, s.x, s.n), TRISTAR_ERR_NO_WORKER);
-    CHECK(solve_well(f, &s) == tasks); /* with the tasks that it had, models and colours of traces too */
+    CHECK(solve_well(f, &s) == tasks); /* the same tasks with the same models and colours */
     CHECK(memcmp(noted, before, (size_t)tasks * sizeof *before) == 0);
   }
 }

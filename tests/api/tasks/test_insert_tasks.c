@@ -12,7 +12,7 @@
 
 /* ---- Tasks of the program ------------------------------------------------------------------------------ */
 
-/* The thread sanitizer does not see the edges that StarPU enforces. */
+/* The thread sanitizer does not know the dependencies that StarPU enforces. */
 #if TSI_TESTS_RACES
 #include <sanitizer/tsan_interface.h>
 #define HAPPENS_BEFORE(address) __tsan_release(address)
@@ -22,7 +22,7 @@
 #define HAPPENS_AFTER(address) ((void)(address))
 #endif
 
-/* Both sides of an edge of StarPU's, as TSan is to see it: the handle stands for the data. */
+/* Returns the address that represents a datum in the annotations of dependencies for the thread sanitizer. */
 static void *handle_of(unsigned k) {
   return STARPU_TASK_GET_HANDLE(starpu_task_get_current(), k);
 }
@@ -50,7 +50,7 @@ static struct starpu_codelet producer = {.cpu_funcs = {produce}, .nbuffers = 1, 
 static struct starpu_codelet consumer = {
     .cpu_funcs = {consume}, .nbuffers = 2, .modes = {STARPU_R, STARPU_RW}};
 
-static volatile int hold, holding; /* tasks that occupy a worker until hold is 0 */
+static volatile int hold, holding; /* the tasks occupy a worker until hold is 0 */
 static void hold_worker(void *buffers[], void *arg) {
   (void)buffers;
   (void)arg;
@@ -58,15 +58,15 @@ static void hold_worker(void *buffers[], void *arg) {
   while (get_flag(&hold)) starpu_sleep(0.001f);
 }
 static struct starpu_codelet holder = {.cpu_funcs = {hold_worker}, .nbuffers = 0};
-/* Its datum cannot be used until hold is 0. */
+/* Keeps its datum locked until hold is 0. */
 static struct starpu_codelet data_holder = {.cpu_funcs = {hold_worker}, .nbuffers = 1, .modes = {STARPU_RW}};
 
 /* ---- Chains -------------------------------------------------------------------------------------------- */
 
 enum { CHAIN = 20, PLANS = 3 };
 
-/* producer, solves with all plans of the same b, x again through the first plan in place, consumer; not a
- * wait from beginning to end. */
+/* A producer, solves with all plans of the same b, an in-place solve of x with the first plan, and a
+ * consumer. The chain waits only at its end. */
 static void check_chain(tristar_t *ts, tristar_engine engine, tristar_engine other) {
   flow f, g;
   int seed[CHAIN];
@@ -94,7 +94,7 @@ static void check_chain(tristar_t *ts, tristar_engine engine, tristar_engine oth
     CHECK(starpu_task_insert(&consumer, STARPU_R, hx, STARPU_RW, hsum, 0) == 0);
     CHECK(starpu_task_insert(&consumer, STARPU_R, hy, STARPU_RW, hsum, 0) == 0);
   }
-  flow_destroy(&g); /* its solves are still in flight */
+  flow_destroy(&g); /* solves of this plan are still in flight */
   CHECK(starpu_data_acquire(hsum, STARPU_R) == 0);
   HAPPENS_AFTER(hsum);
   CHECK(memcmp(sum, expected, bytes) == 0);
@@ -128,8 +128,8 @@ static void *insert_many(void *arg) {
   return NULL;
 }
 
-/* Two threads, four plans, 1000 solves; then a chain of `end`s. In a context of its own: in another one plans
- * that were destroyed while their solves ran may still give memory back. */
+/* Two threads, four plans, 1000 solves; then `end` functions that insert further solves. The context is
+ * new: in another one, plans whose solves were running when they were destroyed may still free memory. */
 static void check_many(void) {
   CLEANUP(close_context) tristar_t *ts = open_with_starpu(0, false);
   static const tristar_engine engines[] = {TRISTAR_ENGINE_TASKS, TRISTAR_ENGINE_SERIAL};
@@ -169,7 +169,7 @@ static void check_many(void) {
 
 /* ---- Limits, foreign tasks ----------------------------------------------------------------------------- */
 
-/* A task that inserts, with a limit that is reached, and without. */
+/* A task that inserts solves: with a limit that is reached, and without a limit. */
 static tristar_status status_in_task[3];
 static void insert_in_task(void *buffers[], void *arg) {
   stream *s = *(void **)arg;
@@ -198,14 +198,14 @@ static void check_limit(const flow *f) {
   CHECK_STATUS(tristar_solve_insert_with(f->plan, &options, s.hb, s.hx), TRISTAR_ERR_BUSY);
   void *arg = &s;
   struct starpu_task *task = submit(&inserter, &arg);
-  CHECK(starpu_task_wait(task) == 0); /* in the second worker */
+  CHECK(starpu_task_wait(task) == 0); /* runs on the second worker */
   CHECK_STATUS(status_in_task[0], TRISTAR_ERR_BUSY);
   CHECK_OK(status_in_task[1]);
   CHECK_STATUS(status_in_task[2], TRISTAR_ERR_UNSUPPORTED);
   tristar_plan_get_stats(f->plan, &stats);
-  CHECK(stats.solves == solves); /* nothing has run, and nobody has waited */
+  CHECK(stats.solves == solves); /* no solve has run, and no call has waited */
   set_flag(&hold, 0);
-  options.busy = 0; /* waits for a place */
+  options.busy = 0; /* the call waits until fewer solves are in flight */
   CHECK_OK(tristar_solve_insert_with(f->plan, &options, s.hb, s.hx));
   CHECK_OK(tristar_plan_wait(f->plan));
   CHECK(memcmp(s.x, s.expected, (size_t)s.n * sizeof(double)) == 0);
@@ -213,7 +213,7 @@ static void check_limit(const flow *f) {
   CHECK(stats.solves == solves + 4);
 }
 
-/* A foreign task that runs all the time is waited for by nothing. */
+/* Nothing waits for a foreign task that never ends. */
 static void check_foreign(void) {
   flow f;
   stream s;
@@ -226,7 +226,7 @@ static void check_foreign(void) {
   stream_create(f.plan, f.view.rows, 3, &s);
   for (int k = 0; k < 5; k++) insert(&s, count_end);
   flow_destroy(&f);
-  tristar_destroy(&ts); /* waits for the solves */
+  tristar_destroy(&ts); /* waits for the pending solves */
   CHECK(s.ended == 5 && s.wrong == 0);
   CHECK(!starpu_task_finished(foreign));
   stream_destroy(&s);
@@ -236,8 +236,8 @@ static void check_foreign(void) {
 
 /* ---- Scheduling contexts ------------------------------------------------------------------------------- */
 
-/* Inserted in a scheduling context: the tasks run there, on its one worker, whatever contexts other solves of
- * the plan run in. */
+/* A solve that is inserted in a scheduling context runs on the one worker of this context. Other solves of
+ * the plan may use other contexts. */
 static void check_context(const flow *f) {
   int worker = 0;
   const unsigned all = 0;
@@ -250,7 +250,7 @@ static void check_context(const flow *f) {
   }
   CHECK_OK(tristar_plan_wait(f->plan));
   CHECK(s.ended == 10 && s.wrong == 0);
-  /* while its worker is occupied nothing of what was inserted there runs */
+  /* while its worker is occupied, no solve of the context runs */
   struct starpu_task *task = starpu_task_create();
   task->cl = &holder;
   task->detach = 0;
@@ -267,7 +267,7 @@ static void check_context(const flow *f) {
   CHECK_OK(tristar_plan_wait(f->plan));
   CHECK(s.ended == 11 && s.wrong == 0);
   starpu_sched_ctx_set_context((unsigned *)&all);
-  starpu_sched_ctx_delete(one); /* the plan does not need it any more */
+  starpu_sched_ctx_delete(one); /* the plan no longer needs the context */
   insert(&s, count_end);
   CHECK_OK(tristar_plan_wait(f->plan));
   CHECK(s.ended == 12 && s.wrong == 0);

@@ -52,13 +52,14 @@ static void run(tristar_t *ts, int borrowed) {
   CHECK_STATUS(tristar_profile(f.plan, TRISTAR_N, 3, b, n, x, n, 1, NULL), TRISTAR_ERR_ARGUMENT);
   CHECK_STATUS(tristar_profile(NULL, TRISTAR_N, 3, b, n, x, n, 1, &result), TRISTAR_ERR_ARGUMENT);
   CHECK_STATUS(tristar_profile(f.plan, TRISTAR_N, 3, b, n - 1, x, n, 1, &result), TRISTAR_ERR_ARGUMENT);
-  CHECK(starpu_profiling_status_get() == STARPU_PROFILING_DISABLE); /* also after a failure */
+  CHECK(starpu_profiling_status_get() ==
+        STARPU_PROFILING_DISABLE); /* profiling is off, also after a failure */
 
   inner in = {&f, x, TRISTAR_OK}, *arg = &in;
   CHECK(starpu_task_wait(submit(&codelet, &arg)) == 0);
   CHECK_STATUS(in.status, TRISTAR_ERR_UNSUPPORTED);
 
-  starpu_profiling_status_set(STARPU_PROFILING_ENABLE); /* the program profiles */
+  starpu_profiling_status_set(STARPU_PROFILING_ENABLE); /* the program uses the profiling of StarPU */
   CHECK_OK(tristar_solve(f.plan, TRISTAR_N, 1, b, n, x, n));
   CHECK_STATUS(tristar_profile(f.plan, TRISTAR_N, 1, b, n, x, n, 2, &result),
                borrowed ? TRISTAR_ERR_UNSUPPORTED : TRISTAR_OK);
@@ -68,7 +69,7 @@ static void run(tristar_t *ts, int borrowed) {
     CHECK(starpu_profiling_worker_get_info(w, &info) == 0);
     executed += info.executed_tasks;
   }
-  CHECK(executed > 0 || !borrowed); /* its counters are untouched */
+  CHECK(executed > 0 || !borrowed); /* the library does not reset the program's counters */
   starpu_profiling_status_set(STARPU_PROFILING_DISABLE);
 
   tristar_plan_destroy(&f.plan);

@@ -17,7 +17,7 @@
 #include "tristar_update.h"
 
 enum { COLUMNS = 200, KINDS = 12, SYSTEMS = 300 };
-static int rounds = TSI_TESTS_SANITIZED ? 60 : 120; /* with an argument 300 */
+static int rounds = TSI_TESTS_SANITIZED ? 60 : 120; /* with an argument, 300 */
 
 static double now(void) {
   struct timespec t;
@@ -25,7 +25,7 @@ static double now(void) {
   return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-/* What the function saw; it cancels from the time `from` on. */
+/* Calls of the progress function. It cancels once the time `from` is reached. */
 typedef struct seen {
   double from, cancelled;
   int calls[TRISTAR_PHASE_READ + 1];
@@ -44,16 +44,16 @@ typedef struct problem {
   tristar_t *ts;
   tristar_matrix_t *matrix;
   tristar_view view;
-  tristar_analysis_t *analysis, *delaying; /* delaying: for a factorization that searches other pivots */
+  tristar_analysis_t *analysis, *delaying; /* delaying: its factorization searches another order of pivots */
   tristar_matrix_t *other;
   tristar_view other_view;
   tristar_factor_t *factor;
   tristar_plan_t *plan;
   double *b, *x, *wanted; /* n x COLUMNS */
   tristar_matrix_t *small;
-  tristar_view small_view; /* of a batch */
-  double *values;          /* of SYSTEMS systems */
-  int64_t nnz;             /* of each */
+  tristar_view small_view; /* matrix of a batch */
+  double *values;          /* values of SYSTEMS systems */
+  int64_t nnz;             /* entries of each system */
   tristar_batch_t *batch;
 } problem;
 
@@ -109,7 +109,7 @@ static void free_problem(problem *p) {
   free(p->wanted);
 }
 
-/* A batch that is cancelled has no factors, not some of them. */
+/* A cancelled batch has no factors at all. */
 static tristar_status run_batch(const problem *p) {
   const int64_t n = p->small_view.rows;
   tristar_status status = tristar_batch_factor(p->batch, SYSTEMS, p->values, p->nnz, NULL);
@@ -118,7 +118,8 @@ static tristar_status run_batch(const problem *p) {
   else
     CHECK_STATUS(tristar_batch_solve(p->batch, TRISTAR_N, 1, p->b, n, 0, p->x, n, n, NULL, NULL),
                  TRISTAR_ERR_STALE);
-  CHECK_OK(tristar_batch_factor(p->batch, 0, p->values, p->nnz, NULL)); /* frees what it keeps */
+  CHECK_OK(
+      tristar_batch_factor(p->batch, 0, p->values, p->nnz, NULL)); /* frees the memory that the batch keeps */
   return status;
 }
 
@@ -185,7 +186,7 @@ static tristar_status call(const problem *p, int kind) {
   return status;
 }
 
-/* Cancels a call after so many seconds. Returns whether it was still running. */
+/* Cancels a call after this many seconds. Returns whether the call was still running. */
 static bool cancel(const problem *p, int kind, double after) {
   const size_t before = bytes_held(p->ts);
   seen s = {.from = now() + after};
@@ -207,7 +208,7 @@ static bool cancel(const problem *p, int kind, double after) {
 
 static void check_cancelled(tristar_t *ts) {
   static const double longest[] = {0.2, 0.2, 0.2, 0.01, 0.2,  0.6,
-                                   0.3, 0.1, 0.3, 0.2,  0.01, 0.02}; /* about what the calls take */
+                                   0.3, 0.1, 0.3, 0.2,  0.01, 0.02}; /* approximate durations of the calls */
   int cancelled[KINDS] = {0};
   uint64_t state = 7;
   problem p = make_problem(ts);
@@ -236,7 +237,7 @@ static void check_followed(tristar_t *ts) {
   free_problem(&p);
 }
 
-/* Two phases that alternate: neither is reported more often than ten times a second. */
+/* Two alternating phases: each is reported at most ten times a second. */
 static void check_rate(tristar_t *ts) {
   problem p = make_problem(ts);
   seen s = {.from = now() + 1e6};
@@ -249,7 +250,7 @@ static void check_rate(tristar_t *ts) {
   const double most = 2 + 10 * (now() - begin);
   CHECK(s.calls[TRISTAR_PHASE_PLAN] <= most && s.calls[TRISTAR_PHASE_SOLVE] <= most);
   CHECK(s.calls[TRISTAR_PHASE_PLAN] > 0 && s.calls[TRISTAR_PHASE_SOLVE] > 0);
-  /* switched off, also by a failure */
+  /* no calls after progress was switched off, also by a failure */
   CHECK_OK(tristar_set_progress(ts, NULL, NULL));
   const seen last = s;
   for (int kind = 0; kind < 6; kind++) CHECK_OK(call(&p, kind));
@@ -264,7 +265,7 @@ static void check_rate(tristar_t *ts) {
   free_problem(&p);
 }
 
-/* A change of low rank that is cancelled while the whole matrix is factored leaves the factor as it was. */
+/* If an update of low rank is cancelled while it factors the whole matrix, the factor is unchanged. */
 static void check_low_rank(tristar_t *ts) {
   tristar_analysis_options options = DEFAULTS(tristar_analysis_options);
   tristar_matrix_t *matrix;
@@ -274,7 +275,8 @@ static void check_low_rank(tristar_t *ts) {
   tristar_factor_t *factor = NEW_FACTOR(analysis, view.values);
   tristar_plan_t *plan = NEW_PLAN(factor, NULL);
   const int64_t n = view.rows;
-  double *x = calloc((size_t)n, 2 * sizeof *x), *wanted = x + n, value = 1e9; /* so much that it factors */
+  double *x = calloc((size_t)n, 2 * sizeof *x), *wanted = x + n,
+         value = 1e9; /* so large that the whole matrix is factored */
   int32_t ptr[] = {0, 1}, row = 0;
   tristar_view w;
   tristar_view_init(&w);
@@ -301,7 +303,8 @@ static void check_low_rank(tristar_t *ts) {
 static int cancel_late(void *arg, const tristar_progress_point *point) {
   (void)arg;
   if (point->phase == TRISTAR_PHASE_PLAN && point->share < 0.4)
-    nanosleep(&(struct timespec){.tv_nsec = 110000000}, NULL); /* the next look calls, too */
+    nanosleep(&(struct timespec){.tv_nsec = 110000000},
+              NULL); /* longer than the interval of reports, so the next report is not skipped */
   return point->phase == TRISTAR_PHASE_SOLVE || point->share > 0.6;
 }
 
@@ -311,7 +314,7 @@ static int cancel_within(void *arg, const tristar_progress_point *point) {
   return point->share > 0.5 && point->share < 0.9;
 }
 
-/* Loading ends within a large record, here the entries of L, which are most of the file. */
+/* Loading is cancelled within a large record: the entries of L, which are most of the file. */
 static void check_loading(tristar_t *ts) {
   static const char path[] = "test_progress.tristar";
   tristar_matrix_t *matrix;

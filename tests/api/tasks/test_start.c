@@ -17,7 +17,7 @@
 enum { REQUESTS = 5 };
 static const int in_flight[] = {1, 2, REQUESTS};
 
-/* What one call solves; rows: given and wanted, 0: all. */
+/* The arguments of one solve; given, wanted: numbers of rows of b and of x, 0: all. */
 typedef struct variant {
   tristar_op op;
   tristar_part part;
@@ -33,14 +33,14 @@ static const variant variants[] = {
     {TRISTAR_N, TRISTAR_PART_D, 17, 0, 0, true},     {TRISTAR_N, TRISTAR_PART_ALL, 1, 4, 0, false},
     {TRISTAR_T, TRISTAR_PART_ALL, 130, 60, 9, false}};
 
-/* A request with its own arrays, and the x that it must give. */
+/* A request with its arrays, and the expected x. */
 typedef struct job {
   double *b, *x, *expected;
   size_t bytes; /* of x */
   tristar_request_t *request;
 } job;
 
-/* The options of a variant; 7 must not divide n. Lists of rows are the caller's to free. */
+/* Returns the options of a variant; n must not be a multiple of 7. Free the lists of rows with spoil(). */
 static tristar_solve_options options_of(const variant *v, int64_t n) {
   tristar_solve_options o = DEFAULTS(tristar_solve_options);
   o.op = v->op;
@@ -59,7 +59,7 @@ static tristar_solve_options options_of(const variant *v, int64_t n) {
   return o;
 }
 
-/* Frees the lists, which nobody may need any more. */
+/* Overwrites and frees the lists: no request may use them any more. */
 static void spoil(tristar_solve_options *o) {
   if (o->b_row) memset((void *)o->b_row, 255, (size_t)o->b_rows * sizeof *o->b_row);
   if (o->x_row) memset((void *)o->x_row, 255, (size_t)o->x_rows * sizeof *o->x_row);
@@ -103,7 +103,8 @@ static void job_free(job *j) {
   free(j->expected);
 }
 
-/* K requests; order 0: waited for as started, 1: in reverse, 2: every other one is polled before. */
+/* Runs `count` requests. order 0: waits in the order of their start, 1: in reverse, 2: polls every other
+ * one first. */
 static void check_requests(const flow *f, const variant *v, int count, int order) {
   job jobs[REQUESTS];
   const int64_t n = f->view.rows;
@@ -121,7 +122,7 @@ static void check_requests(const flow *f, const variant *v, int count, int order
   for (int k = 0; k < count; k++) job_free(&jobs[k]);
 }
 
-/* By LU, after a matching that permutes rows: where x is b, b is copied. */
+/* LU with a matching that permutes rows: if x is b, b is copied. */
 static void matched_create(tristar_t *ts, tristar_engine engine, flow *f) {
   tristar_analysis_options options = DEFAULTS(tristar_analysis_options);
   tristar_analysis_stats stats;
@@ -137,7 +138,7 @@ static void matched_create(tristar_t *ts, tristar_engine engine, flow *f) {
   CHECK_OK(tristar_plan(f->factor, &plan, &f->plan));
 }
 
-/* kind NULL: matched. */
+/* kind NULL: a matrix for which matched_create computes a matching. */
 static void check_problem(tristar_t *ts, const char *kind, int64_t size, tristar_engine engine) {
   CLEANUP(flow_destroy) flow f;
   int order = 0;
@@ -179,7 +180,8 @@ static void *solve_in_thread(void *arg) {
 static void check_threads(const flow *f) {
   pthread_t thread[3];
   job j;
-  for (size_t v = 0; v < sizeof variants / sizeof *variants; v++) { /* started here, waited for there */
+  for (size_t v = 0; v < sizeof variants / sizeof *variants;
+       v++) { /* started by this thread, awaited by another one */
     job_create(f->plan, &variants[v], f->view.rows, 7, &j);
     job_start(f->plan, &variants[v], f->view.rows, &j);
     CHECK(pthread_create(&thread[0], NULL, finish_in_thread, &j) == 0);
@@ -196,14 +198,15 @@ static void check_threads(const flow *f) {
 
 /* Tasks that occupy the workers. */
 static volatile int hold, holding;
-static tristar_request_t *held; /* in flight while the workers are occupied */
+static tristar_request_t *held; /* in flight while the tasks occupy the workers */
 static tristar_status status_in_task;
 
 static void hold_worker(void *buffers[], void *arg) {
   (void)buffers;
   (void)arg;
   __atomic_add_fetch(&holding, 1, __ATOMIC_ACQ_REL);
-  while (get_flag(&hold) == 2) starpu_sleep(0.001f); /* 1: look at the request first, 0: end */
+  while (get_flag(&hold) == 2)
+    starpu_sleep(0.001f); /* 1: wait for the request, then occupy the worker; 0: end */
   if (arg != NULL) {
     tristar_solve_result result;
     status_in_task = tristar_wait(&held, &result);
@@ -218,7 +221,7 @@ static void solve_in_task(void *buffers[], void *arg) {
 
 #define WORKERS_MOST 64
 
-/* Occupies all workers until hold is 0; first: for the task of the first one. Gives their number. */
+/* Occupies all workers until hold is 0, and returns their number. first: argument of the first task. */
 static int occupy_workers(struct starpu_task *task[WORKERS_MOST], void *first) {
   static struct starpu_codelet codelet = {.cpu_funcs = {hold_worker}, .nbuffers = 0};
   const int workers = (int)starpu_cpu_worker_get_count();
@@ -234,8 +237,8 @@ static void release_workers(struct starpu_task *task[WORKERS_MOST], int workers)
   for (int w = 0; w < workers; w++) CHECK(starpu_task_wait(task[w]) == 0);
 }
 
-/* With every worker occupied nothing can run: start and test return all the same, and a task must not wait.
- */
+/* While every worker is occupied no task can run. Start and test still return, and a wait inside a task is
+ * refused. */
 static void check_occupied(const flow *f) {
   struct starpu_task *task[WORKERS_MOST];
   job j;
@@ -286,8 +289,8 @@ static void check_orphan(tristar_t *ts, tristar_engine engine) {
   CHECK(after.current_bytes == before.current_bytes);
 }
 
-/* The k-th allocation of start, test and wait fails, for every k. In place on a matched matrix: b is copied.
- */
+/* The k-th allocation of start, test and wait fails, for every k. The matched matrix is solved in place, so
+ * b is copied. */
 static void check_allocations(tristar_t *ts, tristar_engine engine, bool polled) {
   CLEANUP(flow_destroy) flow f;
   tristar_plan_stats stats = {.tasks = 0};
@@ -298,7 +301,7 @@ static void check_allocations(tristar_t *ts, tristar_engine engine, bool polled)
   OWNED double *b = xmalloc((size_t)(n * nrhs) * sizeof *b);
   fill_random(b, n * nrhs, 3);
   allocation_failures failing = fail_allocations_of(ts);
-  failing.keeps_memory = true; /* the plan of a round */
+  failing.keeps_memory = true; /* a plan that is created in a round */
   while (!failing.over) {
     tristar_plan_options options = DEFAULTS(tristar_plan_options);
     tristar_request_t *request;
@@ -318,18 +321,18 @@ static void check_allocations(tristar_t *ts, tristar_engine engine, bool polled)
       failed_later += status != TRISTAR_OK;
     }
     end_failure(&failing, status);
-    CHECK_OK(tristar_solve(plan, TRISTAR_N, 1, b, n, b, n)); /* the plan is as good as before */
+    CHECK_OK(tristar_solve(plan, TRISTAR_N, 1, b, n, b, n)); /* the plan can still be used */
     tristar_plan_destroy(&plan);
     CHECK_MSG(bytes_held(ts) == before, "allocation %d: %zu bytes leaked", (int)failing.at,
               bytes_held(ts) - before);
   }
   CHECK(failed_start > 2);
-  /* on StarPU the third block is started by start, if the first has already ended by then, or by wait */
+  /* on StarPU the third block is started by start (if the first one has already ended) or by wait */
   CHECK(failed_later == 0 || stats.tasks > 0);
 }
 
-/* With all workers occupied two blocks are in flight when start returns; that the third one fails is found
- * by test or wait, which end the others first. */
+/* With all workers occupied two blocks are in flight when start returns. Test or wait finds that the third
+ * one fails, and ends the other two first. */
 static void check_failure_later(tristar_t *ts, bool polled) {
   struct starpu_task *task[WORKERS_MOST];
   CLEANUP(flow_destroy) flow f;
@@ -371,7 +374,7 @@ static void check_arguments(tristar_t *ts, const flow *f) {
   CHECK_ERROR(ts, "request is NULL");
   CHECK_STATUS(tristar_solve_start(f->plan, &o, -1, b, b, &request), TRISTAR_ERR_ARGUMENT);
   CHECK_STATUS(tristar_solve_start(f->plan, &o, 1, NULL, b, &request), TRISTAR_ERR_ARGUMENT);
-  o.b_row = &row; /* out of range */
+  o.b_row = &row; /* a row out of range */
   o.b_rows = 1;
   request = (tristar_request_t *)&o;
   double x;
@@ -385,7 +388,7 @@ static void check_arguments(tristar_t *ts, const flow *f) {
   CHECK_STATUS(tristar_test(request, NULL), TRISTAR_ERR_ARGUMENT);
   CHECK_OK(tristar_wait(&request, NULL));
   CHECK(request == NULL);
-  CHECK_OK(tristar_solve_start(f->plan, NULL, 0, NULL, NULL, &request)); /* nothing to solve */
+  CHECK_OK(tristar_solve_start(f->plan, NULL, 0, NULL, NULL, &request)); /* nrhs = 0 */
   CHECK_OK(tristar_test(request, &done));
   CHECK(done == 1);
   CHECK_OK(tristar_wait(&request, NULL));
@@ -441,7 +444,7 @@ int main(int argc, char **argv) {
   RUN(check_threads(&f));
   RUN(check_occupied(&f));
   if (!tristar_plan_get_subtree(f.plan, 0, NULL))
-    RUN(check_in_task(&f)); /* where it has, a task cannot solve */
+    RUN(check_in_task(&f)); /* a task cannot solve with a plan that has subtrees */
   flow_destroy(&f);
   close_context(&ts);
   starpu_shutdown();

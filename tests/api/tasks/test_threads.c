@@ -45,8 +45,7 @@ int main(void) {
   pthread_t threads[THREADS];
   CHECK(starpu_init(NULL) == 0);
   tristar_t *ts = open_with_starpu(0, false);
-  struct starpu_task *foreign =
-      submit(&foreign_codelet, NULL); /* runs all the time: must not be waited for */
+  struct starpu_task *foreign = submit(&foreign_codelet, NULL); /* never ends: no call may wait for it */
   flow_create(ts, "poisson3d7", 12, TRISTAR_ENGINE_TASKS, 20000, &f);
   const size_t n = (size_t)f.view.rows;
   double *b = xmalloc(n * sizeof *b), *expected = xmalloc(n * sizeof *expected);
@@ -69,7 +68,7 @@ int main(void) {
   CHECK(memcmp(jobs[0].x, expected, n * sizeof *expected) == 0);
   flow_destroy(&f);
   close_context(&ts);
-  CHECK(starpu_is_initialized()); /* borrowed, so still there */
+  CHECK(starpu_is_initialized()); /* the program started StarPU, so it still runs */
   set_flag(&release_foreign, 1);
   CHECK(starpu_task_wait(foreign) == 0);
   for (int t = 0; t < THREADS; t++) free(jobs[t].x);

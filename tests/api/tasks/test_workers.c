@@ -12,7 +12,7 @@ int main(void) {
   CLEANUP(tristar_plan_destroy) tristar_plan_t *p;
   tristar_view v = generated_view(ts, "s2d9pt", 5, &m);
   CLEANUP(tristar_analysis_destroy) tristar_analysis_t *an = NEW_ANALYSIS(ts, &v, NULL);
-  CHECK_OK(tristar_factor(an, v.values, &f)); /* one task: needs no worker */
+  CHECK_OK(tristar_factor(an, v.values, &f)); /* a single task needs no worker */
   options.engine = TRISTAR_ENGINE_TASKS;
   CHECK_STATUS(tristar_plan(f, &options, &p), TRISTAR_ERR_NO_WORKER);
   CHECK(p == NULL);

@@ -7,13 +7,13 @@
 
 enum { NRHS = 5, MOST = 64 };
 
-/* A triangle T, dense and as a view, and how A has it. */
+/* A triangle T, dense and as a view, and its permutations and scalings in A. */
 typedef struct problem {
   const typed *t;
   int32_t n;
-  bool upper, unit, by_rows, permuted, clean; /* clean: nothing stands in the other triangle */
+  bool upper, unit, by_rows, permuted, clean; /* clean: the other triangle is empty */
   tristar_op op;
-  number dense[MOST][MOST]; /* ones on the diagonal of a unit triangle */
+  number dense[MOST][MOST]; /* a unit triangle has ones on its diagonal */
   int64_t ptr[MOST + 1];
   int32_t index[MOST * MOST];
   char values[MOST * MOST * sizeof(number)];
@@ -49,8 +49,8 @@ static inline number value_of(const problem *p, int32_t i, int32_t j) {
   return get(p->t, rounded, 0);
 }
 
-/* T, and as a view: T as it stands, or with its rows and columns where A has them. What is not to be read is
- * there too. */
+/* Makes T and its view: in triangular order, or with the rows and columns of A. Unless it is clean, the
+ * other triangle has entries that must not be read. */
 static inline void fill_problem(problem *p, const triangle_pattern *lower) {
   number whole[MOST][MOST];
   bool stored[MOST][MOST];
@@ -101,7 +101,7 @@ static inline tristar_triangle_options options_of(const problem *p, tristar_part
   return o;
 }
 
-/* x := op(A)^-1 b in double, by substitution with T. */
+/* x := op(A)^-1 b in double, by a substitution with T. */
 static inline void solve_dense(const problem *p, const number *b, number *x) {
   const bool plain = p->op == TRISTAR_N, lower = p->upper != plain;
   const int64_t *in = plain ? p->row_order : p->column_order, *out = plain ? p->column_order : p->row_order;
@@ -128,7 +128,7 @@ typedef struct factors {
   char alpha_stored[sizeof(number)], beta_stored[sizeof(number)];
 } factors;
 
-/* 0: none; 1: 1 and 0; 2: beta 0; 3: both; 4: x += the solution. */
+/* 0: defaults; 1: alpha 1, beta 0; 2: beta 0; 3: both; 4: x += the solution. */
 static inline factors factors_of(const typed *t, int which) {
   factors f = {.alpha = 1, .beta = which == 4};
   if (which == 2 || which == 3) f.alpha = -0.75;
@@ -153,7 +153,7 @@ static inline void copy_apart(const typed *t, int64_t count, int64_t from_step, 
     memcpy(to + (size_t)(i * to_step) * t->bytes, from + (size_t)(i * from_step) * t->bytes, t->bytes);
 }
 
-/* One of the ways in which A has T. */
+/* Chooses one of the WAYS in which T is permuted and scaled in A. */
 static inline void place(problem *p, int way) {
   uint64_t seed = (uint64_t)way + 11;
   p->with_row_order = way == 1 || way >= 3;

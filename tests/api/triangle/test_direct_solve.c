@@ -17,7 +17,8 @@ typedef struct triangle {
   tristar_view view;
 } triangle;
 
-/* upper: the columns of a lower one are its rows. Values are far enough from the diagonal's. */
+/* upper: the columns of a lower triangle are taken as rows. Off-diagonal values are much smaller than the
+ * diagonal. */
 static triangle make_triangle(int kind, bool upper, tristar_scalar scalar) {
   triangle_pattern lower = triangle_create(kind, N, 7);
   triangle t = {.pattern = upper ? triangle_transpose(&lower) : lower};
@@ -48,7 +49,7 @@ static void make_plan(tristar_t *ts, const triangle *t, bool upper, tristar_part
   CHECK_OK(tristar_plan(*factor, NULL, plan));
 }
 
-/* The statistics of the latest solve are those of another one. */
+/* Compares the statistics of the latest solve with those of another one. */
 static void check_statistics(const tristar_plan_t *plan, const tristar_solve_stats *other) {
   tristar_plan_stats p;
   tristar_solve_stats s;
@@ -90,7 +91,7 @@ static void check_refused(tristar_plan_t *plan) {
 typedef struct job {
   tristar_plan_t *plan;
   const double *b;
-  double x[2][N]; /* op N, T */
+  double x[2][N]; /* for op N and T */
 } job;
 
 static void *run_job(void *arg) {
@@ -102,7 +103,7 @@ static void *run_job(void *arg) {
   return NULL;
 }
 
-/* The first of them make the stream of the transpose. */
+/* The first threads create the stream of the transpose. */
 static void check_threads(tristar_t *ts, const double *b) {
   CLEANUP(free_triangle) triangle t = make_triangle(TRIANGLE_GRID, false, TRISTAR_DOUBLE);
   CLEANUP(tristar_factor_destroy) tristar_factor_t *factor;

@@ -54,7 +54,8 @@ static tristar_view view_of(const matrix *m, bool by_rows, bool wide, int base, 
                         .base = base};
 }
 
-/* All views of a matrix have this shape; if it is one of a triangle, in these orders. */
+/* All views of the matrix have the shape `right`. If it is a triangle, the returned orders make it
+ * triangular. */
 static void check_shape(tristar_t *ts, const matrix *m, tristar_shape right, const char *what) {
   static arrays a;
   for (int k = 0; k < 16; k++) {
@@ -93,7 +94,8 @@ static void shuffle(int64_t n, uint64_t *seed, int64_t *order) {
   }
 }
 
-/* Lower or upper triangle; how 0: as it stands, 1: rows permuted, 2: columns, 3: both, 4: both alike. */
+/* Fills in a lower or upper triangle. how 0: not permuted, 1: rows permuted, 2: columns, 3: both, 4: both
+ * alike. */
 static void fill(matrix *m, const triangle_pattern *lower, bool upper, int how, uint64_t seed) {
   int64_t row[MOST], column[MOST];
   *m = (matrix){.n = lower->n};
@@ -147,7 +149,7 @@ static void check_triangles(tristar_t *ts) {
     }
 }
 
-/* Whatever is done to a triangle so that it is none. */
+/* Changes that make a triangle no triangle. */
 static void check_others(tristar_t *ts) {
   static matrix m;
   static arrays a;
@@ -168,15 +170,14 @@ static void check_others(tristar_t *ts) {
           row[k] = row[m.n - 1 - k], column[k] = column[m.n - 1 - k];
           row[m.n - 1 - k] = r, column[m.n - 1 - k] = c;
         }
-      for (int64_t k = 0; k < m.n; k++)
-        add(&m, row[(k + 1) % m.n], column[k], 1); /* each waits for the next */
+      for (int64_t k = 0; k < m.n; k++) add(&m, row[(k + 1) % m.n], column[k], 1); /* a cycle */
       check_shape(ts, &m, TRISTAR_SHAPE_OTHER, "a circle");
       m.count = count;
-      add(&m, row[10], column[20], 1); /* two rows and columns that wait for each other */
+      add(&m, row[10], column[20], 1); /* a cycle of two rows and columns */
       add(&m, row[20], column[10], 1);
       check_shape(ts, &m, TRISTAR_SHAPE_OTHER, "a block of order 2");
       m.count = count;
-      for (int64_t e = 0; e < m.count; e++) /* a pivot is missing */
+      for (int64_t e = 0; e < m.count; e++) /* an entry of the diagonal is missing */
         if (m.row[e] != row[15] || m.column[e] != column[15])
           m.row[place] = m.row[e], m.column[place] = m.column[e], m.value[place++] = m.value[e];
       m.count = place;
@@ -202,7 +203,7 @@ static void check_zeros(tristar_t *ts) {
       view = view_of(&m, by_rows, false, 0, true, &a);
       CHECK_OK(tristar_find_triangle(ts, &view, &shape, row, column));
       CHECK(shape == TRISTAR_SHAPE_OTHER);
-      view.values = NULL; /* then it may be another value */
+      view.values = NULL; /* without values the entry may be nonzero */
       CHECK_OK(tristar_find_triangle(ts, &view, &shape, row, column));
       CHECK(shape != TRISTAR_SHAPE_OTHER);
       view.symmetry = TRISTAR_SYMMETRIC;

@@ -25,7 +25,7 @@ static void finish(forest *a) {
   free(a->value);
 }
 
-/* The next column. */
+/* Begins the next column. */
 static void begin_column(forest *a) {
   a->n++;
   a->ptr[a->n] = a->ptr[a->n - 1];
@@ -36,7 +36,7 @@ static void put(forest *a, int64_t row, double value) {
   a->value[at] = value;
 }
 
-/* Diagonal blocks of `size` rows: dense ones, or chains. */
+/* Adds diagonal blocks of `size` rows: dense, or chains. */
 static void add_blocks(forest *a, int64_t blocks, int64_t size, bool dense) {
   for (int64_t k = 0; k < blocks * size; k++) {
     const int64_t end = a->n + size - k % size;
@@ -46,7 +46,7 @@ static void add_blocks(forest *a, int64_t blocks, int64_t size, bool dense) {
   }
 }
 
-/* A chain with a leaf of its own for each link: leaf, link, leaf, link, ... */
+/* Adds a chain in which each link has a leaf: leaf, link, leaf, link, ... */
 static void add_caterpillar(forest *a, int64_t links) {
   for (int64_t k = 0; k < links; k++) {
     begin_column(a);
@@ -58,7 +58,7 @@ static void add_caterpillar(forest *a, int64_t links) {
   }
 }
 
-/* Rows that have nothing in common but the last one. */
+/* Adds rows that are coupled only with the last row. */
 static void add_arrow(forest *a, int64_t n) {
   const int64_t last = a->n + n - 1;
   for (int64_t k = 0; k + 1 < n; k++) {
@@ -70,7 +70,7 @@ static void add_arrow(forest *a, int64_t n) {
   put(a, last, 4);
 }
 
-/* A cube of m^3 points. */
+/* Adds a cube of m^3 points. */
 static void add_cube(forest *a, int64_t m) {
   for (int64_t k = 0; k < m * m * m; k++) {
     begin_column(a);
@@ -93,7 +93,7 @@ static const tristar_analysis_options *options_of(tristar_method method, tristar
   return &options;
 }
 
-static tristar_t *contexts[2]; /* without and with StarPU */
+static tristar_t *contexts[2]; /* without StarPU; with StarPU */
 
 static void solve(const forest *a, tristar_t *ts, tristar_method method, tristar_ordering ordering,
                   double peak, const double *b, double *x) {
@@ -115,7 +115,7 @@ static void solve(const forest *a, tristar_t *ts, tristar_method method, tristar
   CHECK_OK(tristar_solve(p, TRISTAR_N, 1, b, a->n, x, a->n));
 }
 
-/* peak: that much more memory than the factor has is enough. */
+/* peak: bound of the peak memory, as a multiple of the memory of the factor. */
 static void check(const forest *a, tristar_method method, tristar_ordering ordering, double peak) {
   OWNED double *b = xmalloc((size_t)a->n * sizeof *b), *x = xmalloc(2 * (size_t)a->n * sizeof *x);
   fill_random(b, a->n, 1);
@@ -154,7 +154,7 @@ int main(int argc, char **argv) {
     CHECK_OK(tristar_create(&config, &contexts[k]));
   }
 
-  start(&a, 50000, 50000); /* a diagonal matrix: each row is a tree */
+  start(&a, 50000, 50000); /* a diagonal matrix: each row is a tree of its own */
   add_blocks(&a, 50000, 1, true);
   RUN(check(&a, TRISTAR_METHOD_AUTO, TRISTAR_ORDERING_METIS, 3));
   RUN(check(&a, TRISTAR_METHOD_LU, TRISTAR_ORDERING_METIS, 3));
@@ -162,7 +162,7 @@ int main(int argc, char **argv) {
   RUN(check_bad_pivot(&a, 12345));
   finish(&a);
 
-  start(&a, 40000, 200000); /* trees of all sizes, and rows without neighbours among them */
+  start(&a, 40000, 200000); /* trees of all sizes, some of them single rows */
   add_blocks(&a, 1000, 7, true);
   add_cube(&a, 17);
   add_blocks(&a, 10000, 1, true);
@@ -179,7 +179,7 @@ int main(int argc, char **argv) {
   RUN(check(&a, TRISTAR_METHOD_AUTO, TRISTAR_ORDERING_NATURAL, 3.5));
   finish(&a);
 
-  start(&a, 30000, 60000); /* one parent of all */
+  start(&a, 30000, 60000); /* one node with many children */
   add_arrow(&a, 30000);
   RUN(check(&a, TRISTAR_METHOD_AUTO, TRISTAR_ORDERING_METIS, 6));
   finish(&a);

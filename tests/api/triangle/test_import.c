@@ -13,7 +13,7 @@ enum { N_MAX = 110, NRHS = 3 };
 
 /* ---- Solves -------------------------------------------------------------------------------------------- */
 
-/* y = op(M) x for NRHS columns; M by rows, NULL: diagonal d. */
+/* y = op(M) x for NRHS columns. M is stored by rows; NULL: the diagonal d. */
 static void apply(const dense *m, const number *matrix, tristar_op op, const number *x, number *y) {
   const int n = m->n;
   for (int c = 0; c < NRHS; c++)
@@ -45,7 +45,7 @@ static void compare(const dense *m, const void *x, const number *expected, const
             m->n, worst, largest);
 }
 
-/* op(A) as a whole, and each part in factor order. */
+/* Checks op(A), and each part in factor order. */
 static void check_parts(const dense *m, tristar_plan_t *plan) {
   static const tristar_op ops[] = {TRISTAR_N, TRISTAR_T, TRISTAR_C};
   static const char *const names[] = {"A", "L", "D", "U"};
@@ -69,7 +69,7 @@ static void check_parts(const dense *m, tristar_plan_t *plan) {
     }
 }
 
-/* The parts one after the other give what the whole gives. */
+/* The parts, one after the other, give the solution of the whole. */
 static void check_chain(const dense *m, tristar_plan_t *plan) {
   static const tristar_op ops[] = {TRISTAR_N, TRISTAR_T, TRISTAR_C};
   const size_t size = (size_t)m->n * NRHS + 1;
@@ -90,7 +90,7 @@ static void check_chain(const dense *m, tristar_plan_t *plan) {
   }
 }
 
-/* Some rows of b, some rows of x, strides: the same numbers as the dense solve. */
+/* Some rows of b, some rows of x, and strides give the numbers of the dense solve. */
 static void check_rows(const dense *m, tristar_plan_t *plan, tristar_part part) {
   static const tristar_op ops[] = {TRISTAR_N, TRISTAR_T, TRISTAR_C};
   const int n = m->n;
@@ -178,7 +178,7 @@ static void check_import(tristar_t *ts, dense *m, int format) {
     check_rows(m, plan, TRISTAR_PART_ALL);
     check_rows(m, plan, (tristar_part)(1 + below(3)));
     check_refined(m, plan, format != 1);
-    if (k == 3) { /* new values in the same plan */
+    if (k == 3) { /* new values, the same plan */
       for (int i = 0; i < m->n * m->n; i++) {
         m->l[i] *= i % (m->n + 1) ? 0.5 : 1;
         m->u[i] *= i % (m->n + 1) ? 0.5 : 1;
@@ -209,7 +209,7 @@ static void check_triangle(tristar_t *ts, bool is_complex, bool upper, bool unit
   OWNED void *b = xcalloc((size_t)n * NRHS, sizeof *x);
   for (int k = 0; k < n; k++) t[k * n + k] = unit ? 1 : 1.5 + 0.2 * uniform();
   memcpy(m.a, t, (size_t)(n * n) * sizeof *t);
-  for (int i = 0; i < n; i++) /* what is not to be read */
+  for (int i = 0; i < n; i++) /* entries that must not be read */
     for (int j = 0; j < n; j++)
       if (upper ? i > j : i < j) t[i * n + j] = below(9) == 0;
   make_view(&m, 0, false, &v);
@@ -260,7 +260,7 @@ static void expect(tristar_t *ts, const tristar_factors *factors, tristar_status
     (place) = keep;                                                                                          \
   } while (0)
 
-/* New values for rows, or columns, in another order are refused, whichever of the two it is. */
+/* New values with another order of rows, or of columns, are refused. */
 static void check_stale_order(tristar_t *ts, tristar_factor_t *factor, const tristar_factors *factors,
                               int64_t *order, const char *text) {
   const int64_t keep = order[0];
@@ -273,7 +273,7 @@ static void check_stale_order(tristar_t *ts, tristar_factor_t *factor, const tri
   CHECK_OK(tristar_reimport(factor, factors));
 }
 
-/* Dense factors: each entry of L + U, or L, is counted once; panels of LU are narrow, for accuracy. */
+/* Dense factors: each entry of L + U, or of L, is counted once. Panels of LU are narrow, for accuracy. */
 static void check_stats(tristar_t *ts) {
   enum { N = 40 };
   for (int lu = 0; lu < 2; lu++) {
@@ -341,7 +341,7 @@ static void check_bad_input(tristar_t *ts) {
   check_stale_order(ts, good, f, m.row_order, "row_order[0]");
   check_stale_order(ts, good, f, m.column_order, "column_order[0]");
   release_arrays(&v.lower);
-  m.l[39 * 40] = m.l[38 * 40] = m.l[37 * 40] = 1; /* more than was there */
+  m.l[39 * 40] = m.l[38 * 40] = m.l[37 * 40] = 1; /* more entries than before */
   m.l[36 * 40] = m.l[35 * 40] = m.l[34 * 40] = m.l[20 * 40] = 1;
   f->lower = compress(&m, m.l, false, true, &v.lower);
   CHECK_STATUS(tristar_reimport(good, f), TRISTAR_ERR_STALE);
@@ -349,8 +349,7 @@ static void check_bad_input(tristar_t *ts) {
   CHECK_STATUS(tristar_plan(good, NULL, &plan), TRISTAR_ERR_STALE);
 }
 
-/* Numbers of columns and rows of supernodes at the ends of their range: nothing overflows on the way to the
- * message. */
+/* Numbers of columns and rows of supernodes at the limits of their type: the checks do not overflow. */
 static void check_bad_supernodes(tristar_t *ts) {
   static const int64_t extremes[] = {INT64_MIN, INT64_MIN + 1, -1, INT64_MAX - 1, INT64_MAX};
   const double block[] = {2, 1, 1, 2}, last = 2, u[] = {2, 1, 3, 1, 4};

@@ -20,7 +20,7 @@ static const typed *const types[] = {&typed_single, &typed_double, &typed_comple
                                      &typed_complex_double};
 static const char *const names[] = {"diagonal", "none", "off"};
 
-/* What the first pass leaves for the second one, which has other workers. */
+/* Results of the first pass; the second pass has another number of workers. */
 static uint64_t hashes[HASHES];
 static int hash_count, sliced;
 
@@ -40,7 +40,7 @@ static tristar_factor_t *make_factor(tristar_t *ts, const problem *p, tristar_in
   options.method = p->method;
   options.single_factors = p->single_factors;
   options.inverse = inverse;
-  options.ordering = TRISTAR_ORDERING_METIS; /* separators are wide enough for slices */
+  options.ordering = TRISTAR_ORDERING_METIS; /* METIS makes separators that are wide enough for slices */
   CLEANUP(tristar_analysis_destroy) tristar_analysis_t *an = NEW_ANALYSIS(ts, &p->view, &options);
   tristar_factor_t *f = NEW_FACTOR(an, p->view.values);
   return f;
@@ -64,7 +64,7 @@ static uint64_t hash(const void *x, size_t count) {
   return h;
 }
 
-/* Tasks, serial in two orders (first pass), and the pass before. */
+/* Compares bits: of tasks, of two serial orders (in the first pass), and of the first pass. */
 static void check_bits(const problem *p, tristar_factor_t *f, const void *b, bool first_pass) {
   const int64_t n = p->view.rows;
   const size_t bytes = TYPED_COLUMNS * (size_t)n * p->t->bytes;
@@ -98,7 +98,7 @@ static void check_errors(const problem *p, tristar_plan_t *plan, const void *b) 
             worst.reported, worst.recomputed);
 }
 
-/* Every part and operation, not refined, against the default treatment of the same factors. */
+/* Compares every part and operation, without refinement, with the default plan of the same factors. */
 static void check_parts(const problem *p, tristar_plan_t *plan, tristar_plan_t *plain, const void *b) {
   const int64_t n = p->view.rows, nrhs = 3;
   const double bound = p->t->is_single || p->single_factors ? 1e-3 : 1e-11;
@@ -122,7 +122,7 @@ static void check_parts(const problem *p, tristar_plan_t *plan, tristar_plan_t *
       }
 }
 
-/* The sparse products of the same factors, not refined, against the default treatment. */
+/* Compares the sparse products, without refinement, with the default plan of the same factors. */
 static void check_products(const problem *p, tristar_factor_t *f, tristar_plan_t *plain, const void *b) {
   const int64_t n = p->view.rows, nrhs = 3;
   const double bound = p->t->is_single || p->single_factors ? 1e-3 : 1e-11;
@@ -144,7 +144,7 @@ static void check_products(const problem *p, tristar_factor_t *f, tristar_plan_t
   }
 }
 
-/* Two rows of b given, three of x wanted: the numbers of the dense solve. */
+/* Two rows of b and three rows of x: the numbers of the dense solve. */
 static void check_sparse(const problem *p, tristar_plan_t *plan) {
   const int64_t n = p->view.rows, given[] = {n / 3, 1}, wanted[] = {0, n - 1, n / 2};
   OWNED void *b = xcalloc((size_t)n, p->t->bytes), *x = xcalloc((size_t)n, p->t->bytes),
@@ -179,7 +179,7 @@ static void check_refactor(const problem *p, tristar_factor_t *f, tristar_plan_t
   CHECK_OK(tristar_solve(plan, TRISTAR_N, 1, b, n, x, n));
   CHECK_OK(tristar_refactor(f, values));
   CHECK_OK(tristar_solve(plan, TRISTAR_N, 1, b, n, y, n));
-  for (int64_t i = 0; i < n; i++) /* powers of two change no rounding */
+  for (int64_t i = 0; i < n; i++) /* powers of two cause no rounding errors */
     CHECK_MSG(4 * get(p->t, y, i) == get(p->t, x, i), "%s: row %d after new values", p->text, (int)i);
   CHECK_OK(tristar_refactor(f, p->view.values));
 }
@@ -210,7 +210,7 @@ static void check(tristar_t *ts, const char *kind, int64_t k, const typed *t, tr
   problem p = {.kind = kind, .k = k, .t = t, .method = method};
   CLEANUP(tristar_matrix_destroy) tristar_matrix_t *m;
   OWNED void *values = typed_matrix(ts, kind, k, t, symmetry, &m, &p.view);
-  const bool large = strcmp(kind, "poisson3d7") == 0; /* these in the four types are enough */
+  const bool large = strcmp(kind, "poisson3d7") == 0; /* without an additional run with single factors */
   for (int single = 0; single < (t->is_single || large ? 1 : 2); single++) {
     p.single_factors = single;
     check_treatment(ts, &p, TRISTAR_INVERSE_NONE, first_pass);
@@ -225,18 +225,19 @@ static void check_type(tristar_t *ts, const typed *t, bool first_pass) {
     const tristar_symmetry symmetry = symmetric ? TRISTAR_SYMMETRIC : TRISTAR_HERMITIAN;
     for (int m = 0; m < 3; m++) {
       static const tristar_method methods[] = {TRISTAR_METHOD_LLT, TRISTAR_METHOD_LDLT, TRISTAR_METHOD_LU};
-      if (methods[m] == TRISTAR_METHOD_LLT && symmetric) continue; /* Cholesky: Hermitian matrices */
+      if (methods[m] == TRISTAR_METHOD_LLT && symmetric) continue; /* Cholesky needs Hermitian matrices */
       check(ts, "poisson3d7", cube, t, methods[m], symmetry, first_pass);
       if (methods[m] != TRISTAR_METHOD_LU) check(ts, "elasticity3d", 3, t, methods[m], symmetry, first_pass);
       if (methods[m] != TRISTAR_METHOD_LLT)
-        check(ts, "maxwell3d", 4, t, methods[m], symmetry, first_pass); /* indefinite: interchanges */
+        check(ts, "maxwell3d", 4, t, methods[m], symmetry,
+              first_pass); /* indefinite: rows are interchanged */
     }
   }
   check(ts, "convdiff3d", cube - 1, t, TRISTAR_METHOD_LU, TRISTAR_GENERAL, first_pass);
   check(ts, "circuit", 200, t, TRISTAR_METHOD_LU, TRISTAR_GENERAL, first_pass);
 }
 
-/* An option that is out of range, and n = 0 and 1. */
+/* An option out of range; n = 0 and n = 1. */
 static void check_small(tristar_t *ts) {
   static const int64_t ptr[] = {0, 1};
   static const int32_t index[] = {0};

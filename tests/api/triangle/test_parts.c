@@ -20,7 +20,7 @@ typedef struct problem {
   int64_t k;
   tristar_method method;
   bool is_complex, single;
-  tristar_symmetry symmetry; /* of the complex matrix; GENERAL: as generated */
+  tristar_symmetry symmetry; /* declared symmetry of the complex matrix; GENERAL: as generated */
 } problem;
 
 static const problem problems[] = {
@@ -31,7 +31,7 @@ static const problem problems[] = {
     {"kkt3d", 5, TRISTAR_METHOD_LDLT, true, false, TRISTAR_HERMITIAN},
     {"convdiff3d", 7, TRISTAR_METHOD_LU, false, false, TRISTAR_GENERAL},
     {"circuit", 400, TRISTAR_METHOD_LU, true, false, TRISTAR_GENERAL},
-    {"kkt3d", 5, TRISTAR_METHOD_LU, false, false, TRISTAR_GENERAL}, /* matched: rows permuted */
+    {"kkt3d", 5, TRISTAR_METHOD_LU, false, false, TRISTAR_GENERAL}, /* with a matching: rows are permuted */
     {"chem3d", 4, TRISTAR_METHOD_LU, false, true, TRISTAR_GENERAL}, /* single factors */
 };
 
@@ -68,7 +68,7 @@ static void *make(const state *s, int64_t count) {
   return xcalloc((size_t)count + 1, s->bytes);
 }
 
-/* Complex values with small imaginary parts off the diagonal. */
+/* Complex values; off the diagonal their imaginary parts are small. */
 static void complex_values(state *s) {
   const int64_t *ptr = s->view.ptr, entries = ptr[s->view.cols];
   const int32_t *index = s->view.index;
@@ -105,7 +105,7 @@ static void fill(state *s, void *b) {
   for (int64_t i = 0; i < s->n * NRHS; i++) put(s, b, i, draw(s));
 }
 
-/* Parts in turn. */
+/* Solves with the parts one after the other. */
 static void check_chain(state *s) {
   OWNED void *b = make(s, s->n * NRHS), *x = make(s, s->n * NRHS), *y = make(s, s->n * NRHS);
   for (int o = 0; o < 3; o++) {
@@ -123,7 +123,7 @@ static void check_chain(state *s) {
   }
 }
 
-/* Factor order: the whole, from tristar_factor_get_order. */
+/* Solves in factor order, with the orders of tristar_factor_get_order. */
 static void check_factor_order(state *s) {
   const int64_t n = s->n;
   OWNED int64_t *rows = xmalloc((size_t)n * sizeof *rows), *columns = xmalloc((size_t)n * sizeof *columns);
@@ -149,7 +149,7 @@ static void check_factor_order(state *s) {
   }
 }
 
-/* A unit vector solved with L has zeros before its one, with U behind it. */
+/* L^-1 of a unit vector has zeros before the one, U^-1 has zeros after it. */
 static void check_triangular(state *s) {
   const int64_t n = s->n;
   OWNED void *b = make(s, n), *x = make(s, n);
@@ -173,8 +173,8 @@ static void check_triangular(state *s) {
   }
 }
 
-/* Lists of rows and row-major arrays: the same numbers (== : signs of zeros may differ) as column-major, all
- * rows. */
+/* Lists of rows and row-major arrays give the same numbers as all rows in column-major order (compared by
+ * ==, as signs of zeros may differ). */
 static void check_rows(state *s, tristar_op op, tristar_part part, bool factor_order, int64_t given_rows,
                        int64_t wanted_rows) {
   const int64_t n = s->n, in = given_rows < 0 ? n : given_rows, out = wanted_rows < 0 ? n : wanted_rows;
@@ -182,7 +182,7 @@ static void check_rows(state *s, tristar_op op, tristar_part part, bool factor_o
   OWNED void *b = make(s, n * NRHS), *x = make(s, n * NRHS), *bs = make(s, n * NRHS), *xs = make(s, n * NRHS);
   tristar_solve_options options;
   tristar_solve_result whole = {.share = -1}, result = {.share = -1};
-  const int64_t step = 7, start = below(s, n), other = below(s, n); /* 7 does not divide n */
+  const int64_t step = 7, start = below(s, n), other = below(s, n); /* n is not a multiple of 7 */
   for (int64_t i = 0; i < n; i++) {
     given[i] = (start + i * step) % n;
     wanted[i] = (other + i * step) % n;
@@ -216,7 +216,7 @@ static void check_rows(state *s, tristar_op op, tristar_part part, bool factor_o
     CHECK(result.share < 0.9);
 }
 
-/* With L alone, the first row is wanted from the first one given: what that leads to is left out. */
+/* With L alone and only the first row given and wanted, all other rows are skipped. */
 static void check_useless(state *s) {
   int64_t first[] = {0};
   OWNED void *b = make(s, 1), *x = make(s, s->n);

@@ -14,7 +14,8 @@ static void start(problem *p, int way) {
   fill_problem(p, &lower);
 }
 
-/* Residual, refinement and condition are of A; a list of wanted rows leaves the others as they are. */
+/* Residual, refinement and condition are those of A. With a list of rows the other rows of x are
+ * unchanged. */
 static void check_services(tristar_t *ts, tristar_partition partition) {
   static problem p;
   static vectors v;
@@ -44,7 +45,7 @@ static void check_services(tristar_t *ts, tristar_partition partition) {
   o.beta = &beta;
   CHECK_OK(tristar_solve_with(plan, &o, 1, v.b, x, NULL));
   for (int k = 0; k < WANTED; k++) CHECK(fabs(x[k] - (2 * ((double *)v.x)[rows[k]] - (k + 1))) < 1e-12);
-  const int64_t given = 13; /* what no given row leads to is beta x */
+  const int64_t given = 13; /* rows that depend on no given row become beta x */
   const double one = 1;
   for (int i = 0; i < p.n; i++) ((double *)v.x)[i] = i;
   tristar_solve_options_init(&o);

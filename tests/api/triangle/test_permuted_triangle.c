@@ -8,7 +8,7 @@
 #include "tristar_machine.h"
 #include "tristar_solve.h"
 
-/* The same with the scalars of b and of x apart, started; and with x over b: same bits. */
+/* The same solve has the same bits with strides, when started as a request, and with x over b. */
 static void check_again(const problem *p, tristar_plan_t *plan, tristar_solve_options o, int64_t nrhs,
                         const vectors *v, const char *what) {
   enum { APART = 3 };
@@ -26,7 +26,7 @@ static void check_again(const problem *p, tristar_plan_t *plan, tristar_solve_op
   CHECK_OK(tristar_wait(&request, NULL));
   copy_apart(p->t, count, APART, x, 1, close);
   CHECK_MSG(memcmp(close, v->x, size) == 0, "%s: other bits with strides", what);
-  memcpy(close, v->b, size); /* what x has before */
+  memcpy(close, v->b, size); /* the previous content of x */
   CHECK_OK(tristar_solve_with(plan, &o, nrhs, v->b, close, NULL));
   memcpy(x, v->b, size);
   CHECK_OK(tristar_solve_with(plan, &o, nrhs, x, x, NULL));
@@ -77,7 +77,7 @@ static void check_plan(const problem *p, tristar_factor_t *factor, tristar_engin
     if (which == 0) memcpy(bits, v->x, size);
     CHECK_MSG(which != 1 || memcmp(bits, v->x, size) == 0, "%s: alpha 1, beta 0 change bits", what);
   }
-  tristar_plan_destroy(&plan); /* v->x and bits: of alpha 1, and of x += */
+  tristar_plan_destroy(&plan); /* v->x and bits remain: of x += the solution, and of alpha 1 */
 }
 
 static void check_order(const problem *p, const tristar_factor_t *factor) {
@@ -142,8 +142,8 @@ static void check_all(tristar_t *ts) {
       }
 }
 
-/* More rows than a stream moves at a time, in runs and out of them: the bits of a solve with strides, which
- * goes another way. */
+/* More rows than a stream moves at a time, consecutive ones and others. The bits are those of a solve with
+ * strides, which uses other code. */
 static void check_pieces(tristar_t *ts, int kind, tristar_partition partition) {
   enum { N = 1500 };
   static double values[N * 60], b[2 * N], x[N], apart[2 * N], scale[N];
@@ -190,7 +190,7 @@ static void check_pieces(tristar_t *ts, int kind, tristar_partition partition) {
 int main(int argc, char **argv) {
   subtests_begin(&argc, argv);
   CLEANUP(close_context)
-  tristar_t *ts = open_without_starpu(true); /* idle workers would take most of the time */
+  tristar_t *ts = open_without_starpu(true); /* idle StarPU workers would slow down the test */
   RUN(check_all(ts));
   for (int kind = 0; kind < TRIANGLES; kind += TSI_TESTS_SANITIZED ? 5 : 1)
     for (int partition = TRISTAR_PARTITION_LEVELS; partition <= TRISTAR_PARTITION_WHOLE; partition++)

@@ -7,8 +7,8 @@
 
 enum { N = 4, NRHS = 3 };
 
-/* A unit lower triangle whose last row has these entries before its diagonal one; or, transposed, an upper
- * one whose first row has them behind it, the farthest first in `entry` both times. */
+/* A unit lower triangle: the last row has the given entries before its diagonal. Or an upper one: the first
+ * row has them after its diagonal, in reverse order. */
 typedef struct triangle {
   int64_t ptr[N + 1];
   int32_t index[2 * N];
@@ -30,8 +30,8 @@ static triangle make_rows(bool upper, const double entry[N - 1]) {
   return t;
 }
 
-/* The value of the full row's x, where b is zero there and one elsewhere, must be `expected`. transposed: the
- * arrays are given as those of columns of the transposed triangle, and solved with op T. */
+/* b is zero in the full row and one elsewhere; x of the full row must be `expected`. transposed: the arrays
+ * are passed as columns of the transposed triangle, and solved with op T. */
 static void check_sum(tristar_t *ts, bool upper, bool transposed, tristar_partition partition,
                       const double entry[N - 1], double expected) {
   const triangle t = make_rows(upper, entry);
@@ -52,7 +52,7 @@ static void check_sum(tristar_t *ts, bool upper, bool transposed, tristar_partit
   }
 }
 
-/* What is lost beside 1e16 tells the order. */
+/* Rounding errors beside 1e16 show the order of the sum. */
 static void check_order(tristar_t *ts, tristar_partition partition) {
   static const double lost[N - 1] = {1, 1e16, -1e16}, kept[N - 1] = {1e16, -1e16, 1};
   for (int k = 0; k < 4; k++) {
@@ -61,7 +61,7 @@ static void check_order(tristar_t *ts, tristar_partition partition) {
   }
 }
 
-/* Row i of the sweep waits for its i - 1000th: halves, so that nothing is rounded differently. */
+/* Row i of the sweep depends on row i - 1000. The factors are 1/2, so there are no rounding errors. */
 static void check_long_vector(tristar_t *ts, bool upper) {
   enum { LONG = 270000, BACK = 1000 };
   OWNED int64_t *ptr = xmalloc((LONG + 1) * sizeof *ptr);

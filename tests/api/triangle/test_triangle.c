@@ -18,7 +18,7 @@ static double uniform(void) {
   return (double)next_random(&state) / 1073741824.0 - 1.0;
 }
 
-/* A dense matrix of one of the kinds, with room on the diagonal. */
+/* Draws a dense matrix of one of the kinds; its diagonal is near 2 (skew-symmetric: 0). */
 static void draw(tristar_symmetry symmetry, bool is_complex, number *a) {
   for (int i = 0; i < N; i++)
     for (int j = 0; j <= i; j++) {
@@ -75,7 +75,8 @@ static void store(const number *a, int what, tristar_symmetry symmetry, bool is_
                            .values = is_complex ? (void *)s->value : (void *)s->real};
 }
 
-/* levels: these are found from rows, which are made of columns where they lie if indices are short. */
+/* levels: partition by level sets. It needs the rows, which replace the columns in place if indices are
+ * short. */
 static void solve(tristar_t *ts, const stored *s, tristar_uplo uplo, tristar_diag diag, tristar_op op,
                   bool levels, number *x) {
   const bool is_complex = s->view.scalar == TRISTAR_COMPLEX_DOUBLE;
@@ -123,9 +124,8 @@ static void check_kind(tristar_t *ts, tristar_symmetry symmetry, bool is_complex
   }
 }
 
-/* What is declared Hermitian and has a diagonal that is not real is refused. A unit triangle reads no
- * diagonal.
- */
+/* A diagonal that is not real is refused if the matrix is declared Hermitian. A unit triangle ignores the
+ * diagonal. */
 static void check_diagonal(tristar_t *ts) {
   static number a[N * N], expected[N * NRHS], x[N * NRHS];
   static stored half, clean;

@@ -10,9 +10,9 @@
 enum { NRHS = 5 };
 
 typedef struct system_of {
-  triangle_pattern rows;    /* of the stored triangle's lower form */
+  triangle_pattern rows;    /* of the triangle in lower form, by rows */
   triangle_pattern columns; /* the same by columns */
-  char *values[2];          /* of both */
+  char *values[2];          /* of both patterns */
   const typed *t;
 } system_of;
 
@@ -21,7 +21,7 @@ static const tristar_partition partitions[] = {TRISTAR_PARTITION_SUPERNODES, TRI
                                                TRISTAR_PARTITION_AUTO,       TRISTAR_PARTITION_COLUMN,
                                                TRISTAR_PARTITION_ROW,        TRISTAR_PARTITION_RECURSIVE};
 
-/* A row is summed part by part: other bits, but the same of all engines. */
+/* Blocks sum a row in several parts: the bits differ from the other partitions, but not between engines. */
 static bool has_blocks(tristar_partition partition) {
   return partition >= TRISTAR_PARTITION_COLUMN;
 }
@@ -51,7 +51,7 @@ static void system_free(system_of *s) {
   free(s->values[1]);
 }
 
-/* The lower triangle T by rows or columns, or T transposed, which is upper. */
+/* The lower triangle T by rows or columns, or its transpose, which is upper. */
 static tristar_view view_of(const system_of *s, bool upper, bool by_rows) {
   const bool columns = upper == by_rows;
   const triangle_pattern *p = columns ? &s->columns : &s->rows;
@@ -63,7 +63,8 @@ static void fill_b(const typed *t, int64_t n, char *b) {
   for (int64_t i = 0; i < n * NRHS; i++) put(t, b, i, random_value((uint64_t)i + 5));
 }
 
-/* |b - op(M) x| <= (n + 4) eps (|op(M)| |x| + |b|) in every row; M: lower, or its transpose. */
+/* Checks |b - op(M) x| <= (n + 4) eps (|op(M)| |x| + |b|) in every row. M: the lower triangle or its
+ * transpose. */
 static void check_residual(const system_of *s, bool upper, bool unit, tristar_op op, const char *b,
                            const char *x, const char *what) {
   const int32_t n = s->rows.n;
@@ -106,7 +107,7 @@ static void make(tristar_t *ts, const system_of *s, const way *w, tristar_factor
   CHECK_OK(tristar_plan(*factor, &how, plan));
 }
 
-/* All right-hand sides at once, the first one alone, x over b. */
+/* Solves with all right-hand sides at once, with the first one alone, and with x over b. */
 static void solve(tristar_t *ts, const system_of *s, const way *w, const char *b, char *x) {
   const int64_t n = s->rows.n;
   const size_t column = (size_t)n * s->t->bytes;
@@ -163,7 +164,7 @@ static void check_triangle(tristar_t *ts, int kind, int32_t n, const typed *t, b
   free(blocks);
 }
 
-/* A few rows of b, a few rows of x: as with zeros for the others. */
+/* A few rows of b and of x give the numbers of a solve with zeros in the other rows of b. */
 static void check_chosen_rows(tristar_t *ts, tristar_partition partition) {
   enum { N = 3000, GIVEN = 3, WANTED = 40 };
   CLEANUP(system_free) system_of s = system_create(TRIANGLE_ERDOES_RENYI, N, &typed_double);
@@ -183,7 +184,8 @@ static void check_chosen_rows(tristar_t *ts, tristar_partition partition) {
     CLEANUP(tristar_plan_destroy) tristar_plan_t *plan;
     tristar_solve_options options;
     make(ts, &s, &w, &factor, &plan);
-    CHECK_OK(tristar_solve(plan, w.op, 1, b, N, x, N)); /* and what it leaves behind is not read */
+    CHECK_OK(
+        tristar_solve(plan, w.op, 1, b, N, x, N)); /* a later solve must not read leftovers of this one */
     for (int which = 1; which < 4; which++) {
       tristar_solve_options_init(&options);
       options.op = w.op;
@@ -265,8 +267,8 @@ static void check_bad(tristar_t *ts, tristar_partition partition) {
   CHECK_STATUS(tristar_import_triangle(ts, &view, &wrong, &factor), TRISTAR_ERR_ARGUMENT);
 }
 
-/* What the triangle has not is not read, in whatever order lines are: U = 3 I with NaN below, and a first
- * entry whose index is as far from all others as one can be. */
+/* Entries outside the triangle are not read, whatever the order of a line: U = 3 I with NaN below it. An
+ * extreme index of a first entry is refused. */
 static void check_unread(tristar_t *ts) {
   static const int64_t ptr[] = {1, 2, 4}, sorted[] = {1, 1, 2}, turned[] = {1, 2, 1},
                        extreme[] = {INT64_MIN, 1, 2};
@@ -305,7 +307,7 @@ static void check_unread(tristar_t *ts) {
   CHECK_STATUS(tristar_import_triangle(ts, &view, &options, &factor), TRISTAR_ERR_FORMAT);
 }
 
-/* An index inside a line is as far from all others as one can be; or below the one before. */
+/* An extreme index inside a line is refused; descending indices are accepted. */
 static void check_inside(tristar_t *ts) {
   static const int64_t ptr[] = {1, 4, 5, 6}, extreme[] = {1, INT64_MIN, 3, 2, 3}, turned[] = {1, 3, 3, 2, 3};
   static const double values[] = {1, 2, 3, 4, 5};
@@ -324,7 +326,7 @@ static void check_inside(tristar_t *ts) {
                                             .diag = TRISTAR_NON_UNIT,
                                             .partition = TRISTAR_PARTITION_WHOLE};
   CLEANUP(tristar_factor_destroy) tristar_factor_t *factor;
-  const double b[] = {26, 8, 15}; /* entries (0, 2) add up to 5 */
+  const double b[] = {26, 8, 15}; /* the two entries (0, 2) add up to 5 */
   double x[3];
   CHECK_STATUS(tristar_import_triangle(ts, &view, &options, &factor), TRISTAR_ERR_FORMAT);
   view.index = turned;
@@ -334,8 +336,8 @@ static void check_inside(tristar_t *ts) {
   CHECK(x[0] == 11 && x[1] == 2 && x[2] == 3);
 }
 
-/* Rows that wait for the first `count` of these, so many rows before. Rows are points of a grid: the first of
- * a line does not wait for the one before it. */
+/* Returns the partition that is chosen if row i depends on the rows i - before[k], k < count. Rows are
+ * points of a grid; the first row of a line does not depend on its predecessor. */
 static tristar_partition choice_of(tristar_t *ts, const int32_t *before, int32_t count) {
   enum { N = 3600, LINE = 60, MOST = 8 };
   static int64_t ptr[N + 1];
@@ -360,8 +362,7 @@ static tristar_partition choice_of(tristar_t *ts, const int32_t *before, int32_t
   return stats.partition;
 }
 
-/* One core: rows come by level sets, whether they wait for far ones or for their neighbours; two chains do
- * not. */
+/* One core: level sets are chosen for far and for near dependencies, but not for two chains. */
 static void check_choices(tristar_t *ts) {
   static const int32_t far[] = {777, 650, 540, 430, 310, 210, 100}, near[] = {360, 300, 240, 180, 120, 60, 1},
                        next[] = {2};
@@ -378,9 +379,9 @@ int main(int argc, char **argv) {
   CLEANUP(tristar_destroy) tristar_t *ts;
   tristar_config config = DEFAULTS(tristar_config);
   config.check = 1;
-  config.use_starpu = 0; /* else idle workers would take most of the time */
+  config.use_starpu = 0; /* idle StarPU workers would slow down the test */
   CHECK_OK(tristar_create(&config, &ts));
-  if (!TSI_TESTS_RACES) { /* one thread */
+  if (!TSI_TESTS_RACES) { /* these tests run in one thread */
     RUN(check_unread(ts));
     RUN(check_inside(ts));
     RUN(check_choices(ts));
@@ -396,7 +397,7 @@ int main(int argc, char **argv) {
   RUN(check_triangle(ts, TRIANGLE_GRID, 2500, &typed_double, false, true));
   RUN(check_triangle(ts, TRIANGLE_ONE_LEVEL, 2000, &typed_double, false, true));
   RUN(check_triangle(ts, TRIANGLE_RANDOM, 300, &typed_complex_single, false, true));
-  RUN(check_triangle(ts, TRIANGLE_DENSE, 320, &typed_double, false, true)); /* heavy enough for lanes */
+  RUN(check_triangle(ts, TRIANGLE_DENSE, 320, &typed_double, false, true)); /* large enough for lanes */
   for (size_t q = 0; q < sizeof partitions / sizeof *partitions; q++) {
     RUN(check_chosen_rows(ts, partitions[q]));
     RUN(check_services(ts, partitions[q]));
