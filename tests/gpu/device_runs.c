@@ -7,8 +7,8 @@
 #include "tools/gpu/board.h"
 #include "tools/gpu/inverse.h"
 
-/* Opens the board when it is first asked for. Where there is none the test ends as skipped, at once: what it
- * has allocated until then is no leak. */
+/* Opens the board at the first call. Without a board the test ends as skipped; memory allocated before is
+ * not reported as a leak. */
 static const gpu_board *the_board(void) {
   static gpu_board board;
   if (board.warp > 0) return &board;
@@ -30,13 +30,13 @@ bool run_has_faults(void) {
   return false;
 }
 
-/* Threads of a block in whole warps. */
+/* Rounds the threads of a block up to whole warps. */
 static unsigned threads_of(const run_grid *grid) {
   const unsigned warp = the_board()->warp;
   return (grid->threads + warp - 1) / warp * warp;
 }
 
-/* One scalar of padding in each row, which stays NaN, where the workspace is the board's own. */
+/* Adds a padding scalar to each row if the workspace belongs to the board. Padding stays NaN. */
 static tsi_device_call padded(const tsi_device_call *call) {
   tsi_device_call c = *call;
   if (c.workspace) return c;
@@ -120,7 +120,8 @@ run_outcome run_fsai_adjoint(const char *scalars, const tsi_gpu_fsai_adjoint *ad
   const unsigned threads = threads_of(grid);
   board_adjoint s;
   board_adjoint_open(scalars, adjoint, &s);
-  for (int k = 0; k < 2; k++) board_adjoint_run(&s, grid->blocks, threads); /* the first one leaves zeros */
+  for (int k = 0; k < 2; k++)
+    board_adjoint_run(&s, grid->blocks, threads); /* the second run must clear the results of the first one */
   board_adjoint_fetch(&s, adjoint);
   board_close(&s.arrays);
   return (run_outcome){.ended = true};

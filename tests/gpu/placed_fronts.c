@@ -29,7 +29,7 @@ tristar_status __wrap_tristar_factor(tristar_analysis_t *analysis, const void *v
   return status;
 }
 
-/* A test that has no such front tests nothing here. */
+/* A test without such a front would test nothing. */
 __attribute__((destructor)) static void check_placed(void) {
   if (atomic_load(&placed) > 0) return;
   fputs("no front was on a device\n", stderr);

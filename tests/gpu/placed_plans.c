@@ -7,7 +7,8 @@
 #include "tests/support/check.h"
 #include "tristar_device.h"
 
-/* Of what there would be on devices, for each of two: the cores have work as well. */
+/* Memory of each of two devices, as a fraction of what all subtrees need, so that the cores also have
+ * work. */
 #define SHARE 0.3
 
 tristar_status __real_tristar_plan(tristar_factor_t *factor, const tristar_plan_options *options,
@@ -17,7 +18,7 @@ tristar_status __wrap_tristar_plan(tristar_factor_t *factor, const tristar_plan_
 
 static atomic_int placed;
 
-/* Bytes that devices would have of a plan if they had room for all. */
+/* Computes the bytes that devices need if all subtrees fit. */
 static tristar_status needed(tristar_factor_t *factor, const tristar_plan_options *options, double *bytes) {
   tristar_plan_t *plan;
   tristar_device_stats d;
@@ -49,7 +50,7 @@ tristar_status __wrap_tristar_plan(tristar_factor_t *factor, const tristar_plan_
   return status;
 }
 
-/* A test that has no such plan tests nothing here. */
+/* A test without such a plan would test nothing. */
 __attribute__((destructor)) static void check_placed(void) {
   if (atomic_load(&placed) > 0) return;
   fputs("no plan had a subtree on a device\n", stderr);

@@ -7,7 +7,7 @@
 
 #include "tests/support/check.h"
 
-static constexpr int SEEDS = TSI_TESTS_RACES ? 4 : 40; /* where the thread sanitizer is slow, few */
+static constexpr int SEEDS = TSI_TESTS_RACES ? 4 : 40; /* few, because the thread sanitizer is slow */
 
 static bool contains(const std::string &text, const char *part) {
   return text.find(part) != std::string::npos;
@@ -26,8 +26,7 @@ static void check_ended(const emulator::outcome &got) {
   CHECK_MSG(got, "%s", got.problem.c_str());
 }
 
-/* Each thread takes what its neighbour has put into shared memory. Returns how many took what was not there.
- */
+/* Each thread reads what its neighbour wrote to shared memory. Returns how many threads read an old value. */
 static int count_missed(bool with_barrier, uint64_t seed) {
   std::vector<int> missed(128, 0);
   check_ended(emulator::run(shape_of(2, 64, 32, seed), [&] {
@@ -48,7 +47,7 @@ static int count_missed(bool with_barrier, uint64_t seed) {
   return sum;
 }
 
-/* The thread sanitizer would tell of the missing barrier, as it should. */
+/* The thread sanitizer would report the missing barrier, so it only runs the correct version. */
 static void test_barriers() {
   int without = 0;
   for (uint64_t seed = 0; seed < SEEDS; seed++) {
@@ -59,7 +58,7 @@ static void test_barriers() {
             without, SEEDS);
 }
 
-/* What one warp's lanes write, the others of it take; warps do not wait for each other. */
+/* Lanes read what other lanes of their warp wrote. Warps do not wait for each other. */
 static void test_warp_barriers() {
   std::vector<unsigned> taken(128);
   for (uint64_t seed = 0; seed < SEEDS / 2; seed++) {
@@ -100,7 +99,8 @@ static void test_shuffles(unsigned warp, unsigned width) {
   }
 }
 
-/* Blocks draw numbers; each waits for the flag of the number before. */
+/* Each block has a number, which it draws or which is its index. It waits for the flag of the previous
+ * number. */
 static emulator::outcome run_chain(unsigned resident, uint64_t seed, bool drawn, std::vector<int32_t> &flag) {
   int32_t ticket = 0;
   emulator::grid shape = shape_of(12, 32, 32, seed);
@@ -123,8 +123,8 @@ static emulator::outcome run_chain(unsigned resident, uint64_t seed, bool drawn,
   return got;
 }
 
-/* Numbers in the order of drawing need no more than one resident block; those of blocks can wait for one that
- * has not begun. */
+/* With drawn numbers one resident block is sufficient. With indices a block can wait for one that has not
+ * begun. */
 static void test_residency() {
   std::vector<int32_t> flag;
   int stuck = 0;
@@ -141,8 +141,7 @@ static void test_residency() {
   CHECK(stuck >= SEEDS / 4);
 }
 
-/* Every block is the last one for some seed, and waits until all others have ended; every thread the first.
- */
+/* For some seed each block is the last one to end, and each thread the first one to run. */
 static void test_starvation() {
   std::set<unsigned> last;
   std::set<int> first;
@@ -193,7 +192,7 @@ static void test_reports() {
 #endif
 }
 
-/* In shared memory, which blocks get one after the other. */
+/* In shared memory, which several blocks get one after the other. */
 static void test_shared_atomics() {
   auto shape = shape_of(6, 32, 32, 3);
   std::vector<int32_t> taken(6);
@@ -211,7 +210,7 @@ static void test_shared_atomics() {
   for (const int32_t count : taken) CHECK(count == 1);
 }
 
-/* A run after one that did not end is as good as any other. */
+/* A failed run does not affect later ones. */
 static void test_again() {
   CHECK(!emulator::run(shape_of(1, 32, 32, 1), [&] {
     if (gpu_thread() != 9) gpu_barrier();
@@ -247,7 +246,7 @@ static void test_sectors() {
   CHECK(contains(got.problem, "different numbers of panel loads"));
 }
 
-/* An 8 x 8 product of 12 columns, 4 at a time, by two warps; of whole numbers, so that sums are exact. */
+/* An 8 x 8 product with inner dimension 12, in steps of 4, by two warps. Integers make the sums exact. */
 static void test_matrix_unit(uint64_t seed) {
   constexpr int N = 8, K = 12;
   double a[2][N][K], b[2][K][N], d[2][N][N];
@@ -270,7 +269,7 @@ static void test_matrix_unit(uint64_t seed) {
       }
 }
 
-/* Of warps of 64 lanes there is none. */
+/* Warps of 64 lanes have no matrix unit. */
 static void test_no_matrix_unit() {
   const auto got = emulator::run(shape_of(1, 64, 64, 1), [] {
     double d[2] = {};

@@ -10,7 +10,7 @@
 #include "tristar_machine.h"
 #include "tristar_mpi.h"
 
-/* A machine whose cores read a megabyte a second: any device is faster, and small chunks are large enough. */
+/* A machine whose cores read one megabyte per second: any device is faster, also for small chunks. */
 static const char slow[] = "tristar-calibration 1\n"
                            "task_ns 2000\nbarrier_ns 9000\nread_one_core_mb_per_s 1\n"
                            "read_all_cores_mb_per_s 0\nworkers 2\ncores 2\nnuma_nodes 1\n"
@@ -22,13 +22,13 @@ typedef struct world {
   tristar_t *ts;
   int rank, ranks;
   tristar_layout layout;
-  tristar_matrix_t *matrix; /* rank 0, as all below */
+  tristar_matrix_t *matrix; /* on rank 0, as are the next fields */
   tristar_view view;
   tristar_analysis_t *analysis;
   tristar_factor_t *factor;
-  int64_t n; /* all ranks */
+  int64_t n; /* on all ranks */
   double b[N], x[N];
-  double expected[N]; /* of one process, on rank 0 */
+  double expected[N]; /* x computed by one process, on rank 0 */
   double first[N];    /* x under the first scheduler */
 } world;
 
@@ -41,7 +41,7 @@ static tristar_t *create(const char *scheduler, const char *calibration) {
   config.calibration = calibration;
   config.check = 1;
   CHECK_OK(tristar_mpi_share_cores(MPI_COMM_WORLD, &config));
-  CHECK(config.first_device >= 0 && config.devices >= 1); /* the emulator has two devices a node */
+  CHECK(config.first_device >= 0 && config.devices >= 1); /* the emulated node has two devices */
   CHECK_OK(tristar_create(&config, &ts));
   return ts;
 }
@@ -94,7 +94,7 @@ static void solve(tristar_distributed_t *d) {
   CHECK_OK(tristar_distributed_solve(d, TRISTAR_N, 1, w.b, w.n, w.x, w.n));
 }
 
-/* x is `times` what one process has found. */
+/* x must equal `times` the solution of one process. */
 static void check_x(double times) {
   double worst = 0, size = 0;
   for (int64_t i = 0; i < w.n && w.rank == 0; i++) {
@@ -104,7 +104,7 @@ static void check_x(double times) {
   CHECK_MSG(worst <= 1e-10 * size, "x differs by %g of %g", worst, size);
 }
 
-/* What all ranks tell of their devices. Returns how many of these have subtrees. */
+/* Checks the statistics of devices on all ranks. Returns how many devices have subtrees. */
 static int check_stats(const tristar_distributed_t *d) {
   tristar_distributed_stats stats;
   tristar_device_stats one;
@@ -124,17 +124,17 @@ static int check_stats(const tristar_distributed_t *d) {
   return all;
 }
 
-/* Parts of the time of the latest solve. */
+/* Checks the times of the latest solve. */
 static void check_times(const tristar_distributed_t *d) {
   tristar_distributed_stats s;
   tristar_distributed_get_stats(d, &s);
-  if (s.tasks == 0) return; /* all is on other ranks */
+  if (s.tasks == 0) return; /* all chunks are on other ranks */
   CHECK(s.forward_seconds > 0 && s.backward_seconds > 0 && s.between_seconds >= 0);
   CHECK(s.forward_seconds <= s.sweep_seconds && s.backward_seconds <= s.sweep_seconds);
   CHECK(s.forward_seconds + s.between_seconds <= s.sweep_seconds * (1 + 1e-9));
 }
 
-/* Half the matrix. */
+/* Returns the values of half the matrix. */
 static double *halved(void) {
   if (w.rank > 0) return NULL;
   const int64_t entries = ((const int64_t *)w.view.ptr)[w.view.cols];
@@ -173,7 +173,7 @@ static int check_distributed(bool first) {
   return stats.devices;
 }
 
-/* Factored together; solves of all kinds. */
+/* Factors on all ranks, then runs all kinds of solves. */
 static void check_factored(void) {
   const tristar_distributed_options options = placed(TRISTAR_PLACE_GPU);
   CLEANUP(tristar_distributed_destroy) tristar_distributed_t *d;
@@ -199,7 +199,7 @@ static void check_factored(void) {
   CHECK(on_device == (w.rank == 0));
 }
 
-/* All ranks have rows, and factor them; then come the values of a factor of rank 0. */
+/* All ranks have rows and factor them. Then a factor of rank 0 replaces the values. */
 static void check_rows(void) {
   tristar_distributed_options options = placed(TRISTAR_PLACE_GPU);
   tristar_analysis_options analysis = DEFAULTS(tristar_analysis_options);
@@ -245,7 +245,8 @@ static void check_refusals(void) {
   tristar_distributed_destroy(&d);
 }
 
-/* No room on the last rank's devices, but on the others'. devices: of this rank, where there is room. */
+/* Only the devices of the last rank have no memory. devices: number of this rank's devices with subtrees
+ * otherwise. */
 static void check_room(int devices) {
   tristar_distributed_options options = placed(TRISTAR_PLACE_GPU);
   CLEANUP(tristar_distributed_destroy) tristar_distributed_t *d;
@@ -260,14 +261,14 @@ static void check_room(int devices) {
   check_x(1);
 }
 
-/* Of the context, so far. */
+/* Returns the number of allocations of the context so far. */
 static int64_t allocations(void) {
   tristar_memory_stats memory;
   CHECK_OK(tristar_get_memory(w.ts, &memory));
   return memory.allocations;
 }
 
-/* Allocations of the last rank when all goes well. */
+/* Returns the number of allocations on the last rank without failures. */
 static int64_t count_allocations(const tristar_distributed_options *options) {
   const int64_t before = allocations();
   int64_t calls;
@@ -279,8 +280,8 @@ static int64_t count_allocations(const tristar_distributed_options *options) {
   return calls;
 }
 
-/* On the last rank allocations fail, one in each of some trials: AUTO gives a factor, with devices on none,
- * on some or on all ranks, or there is no memory without them either; the same status on all ranks. */
+/* In each trial one allocation fails on the last rank. AUTO returns a factor with devices on none, some or
+ * all ranks, or MEMORY if that also fails. The status is the same on all ranks. */
 static void check_fallback(void) {
   enum { TRIALS = 16 };
   const tristar_distributed_options options = placed(TRISTAR_PLACE_AUTO);

@@ -32,7 +32,7 @@ static system_of system_create(tristar_t *ts, const typed *type, tristar_place p
 
 /* ---- Tasks of the program on a device ------------------------------------------------------------------ */
 
-/* Work of the program; array: in main memory. */
+/* A task of the program; array: in main memory. */
 typedef struct work {
   const typed *type;
   uint64_t seed;
@@ -41,7 +41,8 @@ typedef struct work {
 
 static bool nodes;
 
-/* The entries of a matrix without gaps. In `nodes` it is not in main memory, if the device is not there. */
+/* Returns the number of entries of a matrix without gaps. If devices have memory `nodes`, the matrix of a
+ * device must not be in main memory. */
 static int64_t entries_of(void *buffer) {
   const unsigned node = starpu_worker_get_memory_node((unsigned)starpu_worker_get_id());
   CHECK(STARPU_MATRIX_GET_LD(buffer) == STARPU_MATRIX_GET_NX(buffer));
@@ -76,7 +77,7 @@ static void submit(struct starpu_codelet *codelet, int device, starpu_data_handl
 
 /* ---- Solves in flight ---------------------------------------------------------------------------------- */
 
-/* A solve with its vectors, and what the program reads of x. */
+/* A solve with its vectors, and the x that the program reads. */
 typedef struct flight {
   int64_t n, nrhs;
   tristar_op op;
@@ -85,7 +86,7 @@ typedef struct flight {
   work written, read;
 } flight;
 
-/* b: registered in main memory, x: nowhere. */
+/* b is registered in main memory, x is not allocated. */
 static flight open_flight(const system_of *s, int k) {
   flight f = {.n = s->n, .nrhs = k % 2 ? MANY : 1, .op = ops[k % 3]};
   const size_t bytes = (size_t)(f.n * f.nrhs) * s->type->bytes;
@@ -107,8 +108,7 @@ static void close_flight(flight *f) {
   free(f->read.array);
 }
 
-/* What the program has read is what tristar_solve gives for what it has written, `times` times one after the
- * other. */
+/* The program must read what `times` consecutive calls of tristar_solve give for its b. */
 static void check_flight(const system_of *s, const flight *f, int times) {
   const int64_t count = f->n * f->nrhs;
   const size_t bytes = (size_t)count * s->type->bytes;
@@ -122,14 +122,14 @@ static void check_flight(const system_of *s, const flight *f, int times) {
             (int)s->type->scalar, (int)f->op, (int)f->nrhs);
 }
 
-/* All of them at the same time; the program waits at the end. */
+/* Several solves at the same time; the program waits at the end. */
 static void check_solves(system_of *s) {
   flight f[SOLVES];
   for (int k = 0; k < SOLVES; k++) {
     f[k] = open_flight(s, k);
     submit(&write_codelet, k % DEVICES, f[k].b_handle, &f[k].written);
   }
-  for (int round = 0; round < 2; round++) { /* b of the second round is as it was */
+  for (int round = 0; round < 2; round++) { /* b is unchanged in the second round */
     for (int k = 0; k < SOLVES; k++) {
       CHECK_OK(tristar_solve_insert(s->plan, f[k].op, f[k].b_handle, f[k].x_handle));
       submit(&read_codelet, (k + round) % DEVICES, f[k].x_handle, &f[k].read);
@@ -137,12 +137,12 @@ static void check_solves(system_of *s) {
     CHECK(starpu_task_wait_for_all() == 0);
     CHECK_OK(tristar_plan_wait(s->plan));
     for (int k = 0; k < SOLVES; k++) check_flight(s, &f[k], 1);
-    if (round == 0) refactor(s); /* what the program has written is on devices meanwhile */
+    if (round == 0) refactor(s); /* b is still on the devices */
   }
   for (int k = 0; k < SOLVES; k++) close_flight(&f[k]);
 }
 
-/* x of a solve is b of the next one, which writes over the first b. */
+/* x of one solve is b of the next one, which overwrites the first b. */
 static void check_chain(const system_of *s) {
   flight f[2] = {open_flight(s, 1), open_flight(s, 3)};
   for (int k = 0; k < 2; k++) submit(&write_codelet, k, f[k].b_handle, &f[k].written);
@@ -157,7 +157,7 @@ static void check_chain(const system_of *s) {
 
 /* ---- Streams ------------------------------------------------------------------------------------------- */
 
-/* What a program puts into its stream: a copy on the device. */
+/* An operation in the program's stream: a copy on the device. */
 typedef struct copying {
   void *to;
   const void *from;
@@ -171,8 +171,8 @@ static void copy_late(void *arg) {
   c->calls++;
 }
 
-/* Before the first solve the stream writes b; between that and the second one it makes b of x. Inserted
- * solves with vectors on devices are in flight. */
+/* The stream writes b before the first solve, and copies x to b before the second one. Inserted solves with
+ * vectors on devices are in flight. */
 static void check_streams(const system_of *s) {
   const size_t bytes = (size_t)s->n * s->type->bytes;
   flight f = open_flight(s, 0);

@@ -9,7 +9,7 @@
 #include "tests/support/subtests.h"
 #include "tests/support/typed.h"
 
-/* Tiles of fronts so small that any matrix has some. */
+/* Limits so small that any matrix has fronts with tiles. */
 static const tsi_factorization_options small = {16, 2e4, 2e5, 0}, large = {64, 1e5, 1e6, 0};
 
 typedef struct wish {
@@ -17,8 +17,8 @@ typedef struct wish {
   int64_t size;
   const typed *type;
   tristar_method method;
-  tristar_symmetry symmetry; /* of a symmetric kind in a complex type */
-  tristar_merge merge;       /* MERGE_NONE: panels of 8 columns, many in a front */
+  tristar_symmetry symmetry; /* declared symmetry of a symmetric kind in a complex type */
+  tristar_merge merge;       /* MERGE_NONE: panels of 8 columns, so a front has many */
   const tsi_factorization_options *fronts;
 } wish;
 
@@ -92,8 +92,8 @@ static void check_solution(const wish *w, const problem *p, tristar_factor_t *fa
             w->type->scalar, (int)w->method, worst.recomputed);
 }
 
-/* How far the factors are from those of the cores, by the largest entry of L (and U): the operations are the
- * same but for their grouping. */
+/* Returns the largest difference from the factors of the cores, relative to the largest entry of L (and U).
+ * Both do the same operations, grouped differently. */
 static double distance(const tristar_factor_t *a, const tristar_factor_t *b, const typed *t) {
   const tristar_analysis_t *an = a->analysis;
   const tsi_count size = an->panel_values[an->panels->count];
@@ -107,7 +107,7 @@ static double distance(const tristar_factor_t *a, const tristar_factor_t *b, con
   return worst / largest;
 }
 
-/* The factor with fronts on devices, in a context of its own. */
+/* Returns the bits of a factor with fronts on devices, computed in a new context. */
 static char *factor_bits(const wish *w, bool verify, size_t *size) {
   problem p = begin(w, TRISTAR_PLACE_GPU, 0);
   tristar_factor_t *factor, *cores;
@@ -123,7 +123,7 @@ static char *factor_bits(const wish *w, bool verify, size_t *size) {
     CHECK(stats_of(cores).device_fronts == 0 && stats_of(cores).device_bus_bytes == 0);
     CHECK(stats_of(cores).perturbed_pivots == stats.perturbed_pivots);
     check_solution(w, &p, factor);
-    if (w->method != TRISTAR_METHOD_LDLT) { /* roundings may decide on the order of pivots there */
+    if (w->method != TRISTAR_METHOD_LDLT) { /* with LDLT rounding errors may change the order of pivots */
       const double far = distance(factor, cores, w->type);
       CHECK_MSG(far < 1e5 * w->type->roundoff, "%s %c: factors differ by %g", w->kind, w->type->scalar, far);
     }
@@ -164,7 +164,7 @@ static void check_type(const typed *t, tristar_symmetry symmetry) {
       {"kkt3d", 6, t, TRISTAR_METHOD_LDLT, symmetry, TRISTAR_MERGE_NONE, &small},
       {"maxwell3d", 6, t, TRISTAR_METHOD_LDLT, symmetry, TRISTAR_MERGE_RELAXED, &large},
   };
-  const bool plain = t->is_complex && symmetry == TRISTAR_SYMMETRIC; /* Cholesky is not for these */
+  const bool plain = t->is_complex && symmetry == TRISTAR_SYMMETRIC; /* Cholesky does not apply to these */
   for (int k = plain ? 4 : 0; k < 6; k++) {
     size_t size;
     free(factor_bits(&wishes[k], true, &size));
@@ -199,7 +199,7 @@ static void check_refactor(const wish *w) {
 
 /* ---- Pivots -------------------------------------------------------------------------------------------- */
 
-/* The status of a factorization of the values, its message, and what its pivots were like. */
+/* Returns the status of a factorization, its message, and the statistics of its pivots. */
 static tristar_status outcome_of(problem *p, const wish *w, tristar_place place, char text[512],
                                  tristar_factor_stats *stats) {
   CLEANUP(tristar_analysis_destroy) tristar_analysis_t *analysis = analyze(p->ts, &p->view, w, place, 0);
@@ -214,14 +214,14 @@ static tristar_status outcome_of(problem *p, const wish *w, tristar_place place,
   return status;
 }
 
-/* Of matrices whose diagonal entry of one row is what `change` makes of it. */
+/* Multiplies one diagonal entry by `change`, and compares the device with the cores. */
 static void check_pivots(const wish *w, double change, tristar_status expected, bool perturbs) {
   problem p = begin(w, TRISTAR_PLACE_GPU, 0);
   const int64_t *ptr = p.view.ptr, n = p.view.rows;
   const int32_t *index = p.view.index;
   tristar_factor_stats device, cores;
   char there[512], here[512];
-  /* the last column in the order of elimination is in the root, which a device has */
+  /* the last column in the elimination order is in the root front, which is on a device */
   const tsi_index row = p.analysis->out_row[n - 1];
   for (int64_t k = ptr[row]; k < ptr[row + 1]; k++)
     if (index[k] == row) put(w->type, p.values, k, change * get(w->type, p.values, k));
@@ -235,7 +235,7 @@ static void check_pivots(const wish *w, double change, tristar_status expected, 
   end(&p);
 }
 
-/* Rows and columns of tiny values. */
+/* Some rows and columns have tiny values. */
 static void check_perturbed(const wish *w) {
   problem p = begin(w, TRISTAR_PLACE_GPU, 0);
   const int64_t *ptr = p.view.ptr, n = p.view.cols;
@@ -302,7 +302,7 @@ static void check_failures(const wish *w) {
   end(&p);
 }
 
-/* PLACE_AUTO uses devices for fronts that are worth it; when these fail, the cores do it all. */
+/* PLACE_AUTO uses devices for fronts that are worth it. If a device fails, the cores compute all fronts. */
 static void check_fallback(const wish *w) {
   problem p = begin(w, TRISTAR_PLACE_CPU, 0);
   size_t size;
@@ -310,7 +310,7 @@ static void check_fallback(const wish *w) {
   char *bits = bits_of(factor, &size);
   tristar_factor_destroy(&factor);
   tristar_analysis_t *analysis = analyze(p.ts, &p.view, w, TRISTAR_PLACE_AUTO, 0);
-  emulated_dense_fail(0); /* calls are counted from here */
+  emulated_dense_fail(0); /* starts counting calls */
   CHECK_OK(tristar_factor(analysis, p.view.values, &factor));
   CHECK(stats_of(factor).device_fronts > 0);
   tristar_factor_destroy(&factor);
@@ -324,13 +324,13 @@ static void check_fallback(const wish *w) {
   end(&p);
 }
 
-/* Allocations fail in turn: an error of memory, and nothing is left. */
+/* Each allocation fails in turn: the status is MEMORY, and no memory is lost. */
 static void check_allocations(const wish *w) {
   problem p = begin(w, TRISTAR_PLACE_GPU, 0);
   tristar_factor_t *factor;
   allocation_failures failing = fail_allocations_of(p.ts);
-  failing.keeps_memory = true; /* StarPU's data */
-  failing.sparse = 16;         /* the later ones are like each other */
+  failing.keeps_memory = true; /* StarPU's data is kept */
+  failing.sparse = 16;         /* later allocations are alike, so they are sampled */
   while (next_failure(&failing)) {
     const tristar_status status = tristar_factor(p.analysis, p.view.values, &factor);
     end_failure(&failing, status);
@@ -378,7 +378,7 @@ static void check_schedule(const wish *w) {
         CHECK(placed == places.fronts && places.unfit == 0 && (placed > 0) == (places.flops > 0));
         if (devices == 0 || (speed == 0 && !first)) CHECK(placed == 0);
         if (devices > 0 && (first || speed == 2)) CHECK(placed == fronts);
-        if (devices == 2 && speed == 0 && first) CHECK(on[0] > 0 && on[1] > 0); /* they share a heavy load */
+        if (devices == 2 && speed == 0 && first) CHECK(on[0] > 0 && on[1] > 0); /* both share a heavy load */
       }
   CHECK(fronts > 2);
   free(device);
@@ -438,7 +438,8 @@ int main(int argc, char **argv) {
   RUN(check_schedulers(&lu));
   setenv("STARPU_SCHED", "lws", 1);
   setenv("STARPU_NCPU", "2", 1);
-  CLEANUP(tristar_destroy) tristar_t *keeps = create(&small, 1); /* StarPU, which takes its time to start */
+  CLEANUP(tristar_destroy)
+  tristar_t *keeps = create(&small, 1); /* keeps StarPU running, whose start is slow */
   tristar_starpu_info info;
   CHECK_OK(tristar_get_starpu(keeps, &info));
   RUN(check_table());
@@ -450,7 +451,7 @@ int main(int argc, char **argv) {
   RUN(check_perturbed(&lu));
   RUN(check_memory(&llt));
   RUN(check_memory(&lu));
-  if (!TSI_TESTS_RACES) { /* as before, until one fails */
+  if (!TSI_TESTS_RACES) { /* until a failure they do what the other tests do */
     RUN(check_failures(&llt));
     RUN(check_failures(&ldlt));
     RUN(check_allocations(&lu));

@@ -3,7 +3,7 @@
 #include "tests/support/gpu/device_problem.h"
 #include "tests/support/subtests.h"
 
-/* Solves that together do all that faults are planted in. */
+/* Solves that together run all code in which faults are planted. */
 typedef struct work {
   problem of;
   const char *scalars;
@@ -28,7 +28,7 @@ static const work works[] = {
      &typed_complex_double,
      TRISTAR_N,
      1},
-    /* by matrix units */
+    /* with matrix units */
     {{"poisson3d7", 5, TRISTAR_METHOD_LLT, TRISTAR_HERMITIAN, TRISTAR_INVERSE_DIAGONAL, 1500},
      "d",
      &typed_double,
@@ -37,7 +37,7 @@ static const work works[] = {
 };
 enum { WORKS = sizeof works / sizeof *works, SCHEDULES = 10 };
 
-/* Each fault, and which of the works has to show it. */
+/* The faults, and the solves that must detect them. */
 static const struct {
   gpu_fault_kind kind;
   const char *name;
@@ -63,7 +63,7 @@ static const struct {
 };
 enum { FAULTS = sizeof faults / sizeof *faults };
 
-/* How many schedules do not give `right`. */
+/* Returns in how many schedules x differs from `right`. */
 static int count_wrong(const solver *s, const work *w, device_sweeps *sweeps, int fault, const void *right) {
   const size_t bytes = (size_t)(s->n * w->nrhs) * s->bytes;
   OWNED void *x = xcalloc(bytes, 1);

@@ -49,7 +49,7 @@ static device_inverse device_of(const hermitian *a, const tristar_precond_option
   return device_inverse_create(a, &limits, o->power > 0 ? &a->lower : NULL);
 }
 
-/* Rows of g, by the cores, are those of the device. */
+/* Rows of g, computed by the cores, equal those of the device. */
 static void compare(const hermitian *a, const tsi_entries *g, const tsi_gpu_fsai_rows *rows) {
   for (tsi_index i = 0; i < a->n; i++) {
     const tsi_count begin = g->ptr[i], entries = g->ptr[i + 1] - begin;
@@ -85,7 +85,8 @@ static void check_like_cores(tristar_t *ts, const hermitian *a, const tristar_pr
   device_inverse_free(&other);
 }
 
-/* Patterns of every kind; more columns than a warp has lanes; static patterns; stops; filters. */
+/* Patterns of each kind, rows with more columns than a warp has lanes, static patterns, stopping criteria,
+ * filters. */
 static void check_patterns(tristar_t *ts) {
   static const int kinds[] = {TRIANGLE_RANDOM, TRIANGLE_ARROW,      TRIANGLE_DIAGONAL, TRIANGLE_DENSE,
                               TRIANGLE_GRID,   TRIANGLE_EMPTY_ROWS, TRIANGLE_BANDED};
@@ -116,7 +117,7 @@ static void check_small(tristar_t *ts) {
   }
 }
 
-/* Of equal entries of the gradient the smaller columns join. */
+/* If entries of the gradient are equal, the smaller columns join. */
 static void check_ties(tristar_t *ts) {
   const tristar_precond_options options = options_of(1, 2, 0);
   CLEANUP(hermitian_free)
@@ -128,7 +129,8 @@ static void check_ties(tristar_t *ts) {
 
 /* ---- G^H ----------------------------------------------------------------------------------------------- */
 
-/* Of the lower triangle of a matrix: rows of all lengths, each as its column is, conjugated. */
+/* The transpose of the lower triangle of a matrix, with rows of all lengths: each column becomes a row,
+ * conjugated. */
 static void check_adjoint(int kind, int n, const typed *t, unsigned variant) {
   CLEANUP(hermitian_free) hermitian a = hermitian_create(triangle_create(kind, n, 3), t, 0.9, 5);
   const size_t entries = (size_t)a.lower.ptr[n];
@@ -178,10 +180,10 @@ static void check_breakdowns(tristar_t *ts, const typed *t) {
   const number diagonal = hermitian_get(&a, 20, 20);
   hermitian_put(&a, 20, 20, -1);
   CHECK(kind_of(&a, &d, 20) == TSI_BREAKDOWN_NOT_POSITIVE);
-  /* Others have nothing of it, or find it out when the column joins, as the cores do. */
+  /* Other rows do not use this column, or detect the failure when it joins, as on the cores. */
   for (tsi_index i = 0; i < 20; i++) CHECK(d.rows.kind[i] == TSI_BREAKDOWN_NONE);
   CHECK_STATUS(tristar_precond(ts, &view, &options, &p), TRISTAR_ERR_NOT_POSITIVE_DEFINITE);
-  hermitian_put(&a, 20, 20, 1e-3); /* indefinite together with its neighbours */
+  hermitian_put(&a, 20, 20, 1e-3); /* not definite together with its neighbours */
   CHECK(kind_of(&a, &d, 20) == TSI_BREAKDOWN_NOT_POSITIVE);
   hermitian_put(&a, 20, 20, (double)INFINITY);
   CHECK(kind_of(&a, &d, 20) == TSI_BREAKDOWN_NOT_FINITE);
@@ -189,8 +191,8 @@ static void check_breakdowns(tristar_t *ts, const typed *t) {
   CHECK(kind_of(&a, &d, 20) == TSI_BREAKDOWN_NONE);
 }
 
-/* Less room than rows could need: those that fit are the same, the others are told, and can be computed by
- * themselves with more. */
+/* Less memory than all rows need. Rows that fit are the same; the others are reported, and can be computed
+ * separately with more memory. */
 static void check_room(void) {
   const tristar_precond_options options = options_of(3, 2, 0);
   CLEANUP(hermitian_free)
@@ -225,7 +227,7 @@ static void check_room(void) {
   device_inverse_free(&rest);
 }
 
-/* Spaces have room for all arrays, and blocks share as much memory as they may. */
+/* The workspace is large enough for all arrays, and blocks use at most the shared memory that is allowed. */
 static void check_spaces(void) {
   const tsi_fsai_limits few = {.steps = 5, .per_step = 3}, many = {.steps = 100, .per_step = 20};
   tsi_gpu_fsai s = {.limits = few};
@@ -251,7 +253,7 @@ static void check_spaces(void) {
 /* ---- Faults -------------------------------------------------------------------------------------------- */
 
 static void check_faults(void) {
-  /* A missing barrier in the gradient shows to the thread sanitizer only: test_gpu_fsai_races. */
+  /* Only the thread sanitizer detects a missing barrier in the gradient: test_gpu_fsai_races. */
   static const int faults[] = {GPU_NO_FAULT, GPU_FAULT_BARRIER, GPU_FAULT_LANE};
   const tristar_precond_options options = options_of(4, 3, 0);
   CLEANUP(hermitian_free)

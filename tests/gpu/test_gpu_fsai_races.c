@@ -9,7 +9,7 @@ static run_grid grid_number(unsigned seed, int fault) {
   return (run_grid){.blocks = 2, .resident = 2, .threads = 64, .warp = 32, .seed = seed, .fault = fault};
 }
 
-/* A fault may let lanes decide differently: then they do not all end. */
+/* With a fault lanes may take different branches, so some of them may not end. */
 static int count_races(const hermitian *a, const device_inverse *d, int fault) {
   reports = 0;
   for (unsigned seed = 0; seed < 2 && reports == 0; seed++) {
@@ -47,7 +47,7 @@ static int count_races_of_adjoint(const device_inverse *d) {
   return reports;
 }
 
-/* With G, which the lists have. */
+/* Counts the races of the product with the G of the lists. */
 static int count_races_of_product(const device_inverse *d) {
   const tsi_gpu_fsai_rows *g = &d->packed;
   const run_grid grid = grid_number(4, GPU_NO_FAULT);

@@ -13,7 +13,7 @@ enum { SOLVES = 2 };
 static const typed *const types[] = {&typed_double, &typed_complex_double, &typed_single,
                                      &typed_complex_single};
 
-/* Values of a view as the type has them, in an array that takes the place of the one of doubles. */
+/* Converts the values of a view to its type. The new array replaces the array of doubles. */
 static void *narrow(const typed *t, void *values, int64_t count) {
   const typed *wide = t->is_complex ? &typed_complex_double : &typed_double;
   void *narrowed = xcalloc((size_t)count + 1, t->bytes);
@@ -91,7 +91,7 @@ static void check_table(const placed_system *s) {
     }
 }
 
-/* Devices tell as much as there is, within the room that they have. Returns the subtrees. */
+/* Checks that devices report their subtrees and stay within their memory. Returns the number of subtrees. */
 static int64_t check_told(const tristar_plan_t *plan, double room) {
   tristar_device_stats d;
   tristar_subtree_stats s;

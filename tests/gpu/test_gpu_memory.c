@@ -17,11 +17,11 @@
 
 enum { SHARES = 5, SOLVES = 3 };
 
-static bool nodes; /* devices have a memory node of their own */
+static bool nodes; /* devices have their own memory nodes */
 
 /* ---- What StarPU tells --------------------------------------------------------------------------------- */
 
-/* Bytes that are taken of the memory of device 0, which is not main memory. */
+/* Returns the used bytes of the memory of device 0, which is not main memory. */
 static double taken(void) {
   const unsigned node = starpu_worker_get_memory_node((unsigned)tsi_device_describe(0).worker);
   const starpu_ssize_t all = starpu_memory_get_total(node);
@@ -29,7 +29,7 @@ static double taken(void) {
   return (double)(all - starpu_memory_get_available(node));
 }
 
-/* By a plan with so many solves in flight, since `before` was. */
+/* Checks the memory that a plan with this number of solves in flight has allocated. */
 static void check_taken(const tristar_plan_t *plan, double before, int solves) {
   tristar_device_stats d;
   double told = 0;
@@ -54,12 +54,12 @@ static double solve_differs(const flow *f, tristar_plan_t *plan, const double *e
   return worst;
 }
 
-/* Bytes of one device that a plan takes. */
+/* Returns the bytes of one device that a plan needs. */
 static double bytes_of(const tristar_device_stats *d, int solves) {
   return d->factor_bytes + d->table_bytes + solves * d->workspace_bytes;
 }
 
-/* Of all devices, where all that is to be there has room. */
+/* Returns the bytes of all devices if all subtrees fit. */
 static double needed_bytes(const flow *f, int64_t nrhs) {
   tristar_plan_options options = DEFAULTS(tristar_plan_options);
   tristar_device_stats device;
@@ -71,8 +71,8 @@ static double needed_bytes(const flow *f, int64_t nrhs) {
   return bytes;
 }
 
-/* Of the factor, what the subtrees on devices have; the devices tell the same, none of them has more than
- * `room`. */
+/* Returns the bytes of the factor in subtrees on devices. They equal the statistics of the devices, and no
+ * device uses more than `room`. */
 static double placed_bytes(const tristar_plan_t *plan, double room) {
   tristar_subtree_stats subtree;
   tristar_device_stats device;
@@ -95,7 +95,7 @@ static void check_shares(tristar_t *ts, const char *kind, int64_t size) {
   tristar_plan_t *plan;
   CLEANUP(flow_destroy) flow f;
   double before = INFINITY, unfit = 0;
-  /* In METIS's trees more memory takes more bytes of subtrees. The choice does not promise that for AMD's. */
+  /* With METIS's trees more memory means more bytes in subtrees. This need not hold for AMD's trees. */
   flow_create_ordered(ts, kind, size, TRISTAR_ORDERING_METIS, TRISTAR_ENGINE_SERIAL, 0, &f);
   const int64_t n = f.view.rows;
   OWNED double *b = xmalloc((size_t)n * sizeof *b), *expected = xmalloc((size_t)n * sizeof *expected);
@@ -126,8 +126,8 @@ static void check_shares(tristar_t *ts, const char *kind, int64_t size) {
 
 /* ---- Workspaces ---------------------------------------------------------------------------------------- */
 
-/* A plan for one right-hand side, and half of what one for 64 would need: more of them are solved in blocks.
- */
+/* A plan for one right-hand side whose memory is half of that for 64. More right-hand sides are solved in
+ * blocks. */
 static void check_blocks(tristar_t *ts) {
   enum { NRHS = 50 };
   tristar_plan_options options = DEFAULTS(tristar_plan_options);
@@ -155,7 +155,7 @@ static void check_blocks(tristar_t *ts) {
   free(expected);
 }
 
-/* Several solves in flight take a workspace each, for which a plan that knows of them leaves room. */
+/* Each solve in flight needs a workspace. The plan reserves memory for the given number of solves. */
 static void check_solves(tristar_t *ts) {
   tristar_plan_options options = DEFAULTS(tristar_plan_options);
   tristar_solve_options solve = DEFAULTS(tristar_solve_options);

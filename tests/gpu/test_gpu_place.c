@@ -10,7 +10,7 @@
 #include "tests/support/subtests.h"
 #include "tristar_starpu.h"
 
-/* A machine whose cores read a megabyte a second, so that any device is faster. */
+/* A machine whose cores read one megabyte per second, so any device is faster. */
 static const char slow[] = "tristar-calibration 1\n"
                            "task_ns 2000\nbarrier_ns 9000\nread_one_core_mb_per_s 1\n"
                            "read_all_cores_mb_per_s 0\nworkers 2\ncores 2\nnuma_nodes 1\n"
@@ -39,7 +39,7 @@ static tristar_plan_stats stats_of(const tristar_plan_t *plan) {
   return stats;
 }
 
-/* x of a plan. */
+/* Returns x computed by a plan. */
 static double *solve(const flow *f, tristar_plan_t *plan, int64_t nrhs) {
   const int64_t n = f->view.rows;
   double *b = xmalloc((size_t)(n * nrhs) * sizeof *b), *x = xmalloc((size_t)(n * nrhs) * sizeof *x);
@@ -49,7 +49,7 @@ static double *solve(const flow *f, tristar_plan_t *plan, int64_t nrhs) {
   return x;
 }
 
-/* A plan solves as the serial executor does: with the same bits where it is one of the cores alone. */
+/* Compares a plan with the serial executor. The bits are the same if the plan uses only the cores. */
 static void check_solution(const flow *f, tristar_plan_t *plan, int64_t nrhs) {
   tristar_plan_options options = placed(TRISTAR_PLACE_CPU, nrhs);
   double *x = solve(f, plan, nrhs), worst = 0;
@@ -61,7 +61,7 @@ static void check_solution(const flow *f, tristar_plan_t *plan, int64_t nrhs) {
   free(x);
 }
 
-/* What is told of devices is what the plan's chunks there make. Returns the chunks. */
+/* The statistics of devices must equal those of the plan's chunks on them. Returns the number of chunks. */
 static int64_t check_devices(const tristar_plan_t *plan, int64_t nrhs) {
   const double row = 8.0 * (double)(nrhs == 1 ? 1 : (nrhs + 7) / 8 * 8);
   const tsi_solve_chunk *chunk = plan->side[0].tables.chunk;
@@ -92,7 +92,7 @@ static int64_t check_devices(const tristar_plan_t *plan, int64_t nrhs) {
   CHECK_MSG(chunks == there && told == row * rows, "%g bytes up, not %g", told, row * rows);
   CHECK(chunks == 0 || (transfers >= 2 * chunks && transfers <= 4 * chunks));
   for (int64_t i = 0; tristar_plan_get_subtree(plan, i, &s);
-       i++) { /* what they add up to is told of devices */
+       i++) { /* subtrees add up to the figures of the devices */
     CHECK(s.first_supernode >= supernode && s.supernodes > 0 && s.columns > 0 && s.predicted_seconds > 0);
     CHECK(s.columns == chunk[s.chunk].columns && s.border == chunk[s.chunk].off_rows && s.device >= 0);
     supernode = s.first_supernode + s.supernodes;
@@ -120,7 +120,7 @@ static void check_auto(bool fast) {
   CLEANUP(tristar_destroy) tristar_t *ts = create(fast ? "off" : "slow", 1);
   CLEANUP(flow_destroy) flow f;
   flow_create(ts, "s2d9pt", 14, TRISTAR_ENGINE_AUTO, 0, &f);
-  CHECK(stats_of(f.plan).devices == 0); /* nobody asked for devices */
+  CHECK(stats_of(f.plan).devices == 0); /* no device was requested */
   const tristar_plan_options cores = placed(TRISTAR_PLACE_CPU, 1), any = placed(TRISTAR_PLACE_AUTO, 1),
                              several = placed(TRISTAR_PLACE_AUTO, 5);
   CLEANUP(tristar_plan_destroy) tristar_plan_t *plan = check_plan(&f, &cores);
@@ -132,8 +132,7 @@ static void check_auto(bool fast) {
   plan = check_plan(&f, &several);
 }
 
-/* Whatever allocation fails: AUTO gives a plan, of the cores where it was one for devices, or there is no
- * memory for that one either. */
+/* If an allocation fails, AUTO falls back to a plan for the cores, or returns MEMORY if that also fails. */
 static void check_fallback(void) {
   CLEANUP(tristar_destroy) tristar_t *ts = create("slow", 1);
   const tristar_plan_options any = placed(TRISTAR_PLACE_AUTO, 1);
@@ -160,7 +159,7 @@ static void check_fallback(void) {
   CHECK_MSG(fallbacks > 20 && refusals < fallbacks, "%d plans of the cores, %d refused", fallbacks, refusals);
 }
 
-/* Half of the factor has room, a little of it, nothing. */
+/* Memory for the whole factor, for a quarter, for a tenth, and for nothing. */
 static void check_room(void) {
   CLEANUP(tristar_destroy) tristar_t *ts = create("off", 1);
   CLEANUP(flow_destroy) flow f;
@@ -211,7 +210,7 @@ static void check_refusals(void) {
   tristar_view view = f.view;
   view.symmetry = TRISTAR_GENERAL;
   CHECK_OK(tristar_import_csr(ts, &view, TRISTAR_LOWER, TRISTAR_NON_UNIT, &triangle));
-  o = placed(TRISTAR_PLACE_GPU, 1); /* by rows it is on a device: test_gpu_triangles */
+  o = placed(TRISTAR_PLACE_GPU, 1); /* a partition by rows can be on a device: test_gpu_triangles */
   o.kernel = TRISTAR_KERNEL_SPMV;
   refuse(ts, triangle, &o, TRISTAR_ERR_UNSUPPORTED, "KERNEL_SPMV does not serve a triangular matrix alone");
   tristar_factor_destroy(&triangle);
@@ -222,7 +221,7 @@ static void check_refusals(void) {
 
 /* ---- Residents ----------------------------------------------------------------------------------------- */
 
-/* Do two plans work with the same data of the factor? */
+/* Do two plans share the factor's data on the device? */
 static bool shares(const tristar_plan_t *a, const tristar_plan_t *b) {
   bool same = a->subtrees->count == b->subtrees->count;
   for (tsi_index k = 0; same && k < a->subtrees->count; k++)
@@ -230,7 +229,7 @@ static bool shares(const tristar_plan_t *a, const tristar_plan_t *b) {
   return same;
 }
 
-/* Twice the matrix of before. */
+/* Refactors with twice the previous matrix. */
 static void refactor(flow *f) {
   OWNED double *values = xmalloc((size_t)((const int64_t *)f->view.ptr)[f->view.cols] * sizeof *values);
   for (int64_t e = 0; e < ((const int64_t *)f->view.ptr)[f->view.cols]; e++)
@@ -245,7 +244,7 @@ static void check_residents(void) {
   CLEANUP(flow_destroy) flow f;
   tristar_plan_t *first, *second, *third;
   flow_create(ts, "convdiff3d", 4, TRISTAR_ENGINE_AUTO, 0, &f);
-  cut.chunk_bytes_max = 3000; /* of what is on the cores */
+  cut.chunk_bytes_max = 3000; /* applies to chunks on the cores */
   CHECK_OK(tristar_plan(f.factor, &one, &first));
   CHECK_OK(tristar_plan(f.factor, &cut, &second));
   CHECK(shares(first, second) && first->subtrees->subtree[0].resident->plans == 2);
@@ -254,7 +253,7 @@ static void check_residents(void) {
   check_solution(&f, second, 1);
   check_solution(&f, first, 1);
   refactor(&f);
-  CHECK_OK(tristar_plan(f.factor, &one, &third)); /* before any solve with the new values */
+  CHECK_OK(tristar_plan(f.factor, &one, &third)); /* created before any solve with the new values */
   CHECK(shares(first, third));
   tristar_plan_destroy(&first);
   check_solution(&f, third, 1);
@@ -280,7 +279,7 @@ static void scale(void *buffers[], void *arg) {
 static struct starpu_codelet fill_codelet = {.cpu_funcs = {fill}, .nbuffers = 1, .modes = {STARPU_W}},
                              scale_codelet = {.cpu_funcs = {scale}, .nbuffers = 1, .modes = {STARPU_RW}};
 
-/* A task of the program's on the worker of device 0. */
+/* Submits a task of the program to the worker of device 0. */
 static void submit_on_device(struct starpu_codelet *codelet, starpu_data_handle_t handle, uint64_t arg) {
   struct starpu_task *task = starpu_task_create();
   task->cl = codelet;
@@ -291,7 +290,7 @@ static void submit_on_device(struct starpu_codelet *codelet, starpu_data_handle_
   CHECK(starpu_task_submit(task) == 0);
 }
 
-/* SOLVES of them, each with a b of its own; their x are twice those of tristar_solve. */
+/* Inserts SOLVES solves, each with its own b. Their x are twice those of tristar_solve. */
 static void check_inserted(tristar_plan_t *plan, int64_t n) {
   double *b[SOLVES], *x[SOLVES], *expected = xmalloc((size_t)n * sizeof *expected);
   starpu_data_handle_t b_handle[SOLVES], x_handle[SOLVES];
@@ -333,7 +332,7 @@ static void check_insertion(void) {
   check_inserted(plan, f.view.rows);
 }
 
-/* GPUs that are not there. */
+/* GPUs that do not exist. */
 static void check_choice(void) {
   static const int choice[][2] = {{1, 2}, {3, 0}, {0, -1}};
   for (size_t k = 0; k < sizeof choice / sizeof *choice; k++) {

@@ -14,14 +14,14 @@ static const problem problems[] = {
     {"poisson3d7", 5, TRISTAR_METHOD_LLT, TRISTAR_HERMITIAN, TRISTAR_INVERSE_PARTITIONED, 0},
     {"kkt3d", 3, TRISTAR_METHOD_LDLT, TRISTAR_SYMMETRIC, TRISTAR_INVERSE_DIAGONAL, 0},
     {"kkt3d", 3, TRISTAR_METHOD_LDLT, TRISTAR_HERMITIAN, TRISTAR_INVERSE_PARTITIONED, 0},
-    {"kkt3d", 3, TRISTAR_METHOD_LU, TRISTAR_SYMMETRIC, TRISTAR_INVERSE_DIAGONAL, 0}, /* matched */
+    {"kkt3d", 3, TRISTAR_METHOD_LU, TRISTAR_SYMMETRIC, TRISTAR_INVERSE_DIAGONAL, 0}, /* with a matching */
     {"convdiff3d", 4, TRISTAR_METHOD_LU, TRISTAR_GENERAL, TRISTAR_INVERSE_NONE, 0},
 };
 enum { PROBLEMS = sizeof problems / sizeof *problems, REQUESTS = 2 };
 
 static const tristar_op ops[] = {TRISTAR_N, TRISTAR_T, TRISTAR_C};
 
-/* A factor with plans on the calling thread alone, and on cores and devices. */
+/* A factor with a plan for the calling thread and one for cores and devices. */
 typedef struct placed_system {
   const typed *type;
   tristar_matrix_t *matrix;
@@ -33,7 +33,7 @@ typedef struct placed_system {
   tristar_plan_t *serial, *placed;
 } placed_system;
 
-/* Two devices that have room for a part of the factor. Returns how many subtrees they have. */
+/* Assigns subtrees to two devices with memory for a part of the factor. Returns the number of subtrees. */
 static tsi_index place(tsi_env *env, const tristar_factor_t *factor, tsi_index *device) {
   const tristar_analysis_t *an = factor->analysis;
   const double scalar = (double)factor->scalar_bytes,
@@ -63,7 +63,7 @@ static tsi_index place(tsi_env *env, const tristar_factor_t *factor, tsi_index *
   return placed;
 }
 
-/* Room for them. */
+/* Options in which each device has enough memory. */
 static tsi_device_split_options places_of(const tristar_factor_t *factor) {
   tsi_device_split_options places = {
       .device = xcalloc((size_t)factor->analysis->symbolic->count, sizeof(tsi_index))};
@@ -101,7 +101,7 @@ static void system_close(placed_system *s) {
   free(s->values);
 }
 
-/* x of both plans; that of the placed one, which the caller frees. */
+/* Solves with both plans. Returns x of the placed one, which the caller frees. */
 static void *solve(const placed_system *s, const tristar_solve_options *options, int64_t nrhs) {
   const int64_t rows = options->x_row ? options->x_rows : s->n;
   const size_t bytes = (size_t)(rows * nrhs) * s->type->bytes;
@@ -120,7 +120,7 @@ static void *solve(const placed_system *s, const tristar_solve_options *options,
   return x;
 }
 
-/* Several solves at a time give the bits of one. */
+/* Concurrent solves give the bits of a single one. */
 static void check_requests(const placed_system *s, const tristar_solve_options *options, int64_t nrhs,
                            const void *expected) {
   const size_t bytes = (size_t)(s->n * nrhs) * s->type->bytes;
@@ -148,7 +148,7 @@ static void check_sparse(const placed_system *s) {
   free(solve(s, &options, 2));
 }
 
-/* Twice the matrix, half the solution. */
+/* Twice the matrix gives half the solution. */
 static void check_refactor(placed_system *s) {
   const int64_t entries = ((const int64_t *)s->view.ptr)[s->view.cols];
   tristar_solve_options options = DEFAULTS(tristar_solve_options);
@@ -157,7 +157,7 @@ static void check_refactor(placed_system *s) {
   free(solve(s, &options, 1));
 }
 
-/* All that a system is tried with; the bits of the first solve are added to those before, in x. */
+/* Runs all checks of a system. Adds the bits of the first solve to *bits. */
 static void check_system(tristar_t *ts, const problem *p, const typed *t, unsigned variant, uint64_t *bits) {
   CLEANUP(system_close) placed_system s = system_open(ts, p, t);
   tristar_solve_options options = DEFAULTS(tristar_solve_options);

@@ -26,7 +26,7 @@ static tristar_t *create(int use_starpu) {
   return ts;
 }
 
-/* GPU: the rest of the factor is with the cores. */
+/* GPU: the cores have the rest of the factor. */
 static system_of system_create(tristar_t *ts, const typed *type, tristar_place place) {
   system_of s = system_factor(ts, type);
   tristar_factor_stats factor;
@@ -50,8 +50,8 @@ static tristar_device_vectors vectors_of(const void *b, int64_t ldb, void *x, in
 
 /* ---- Results ------------------------------------------------------------------------------------------- */
 
-/* With leading dimensions that are larger, and x beside b or in its place; all bytes of both arrays are as
- * tristar_solve leaves them in main memory. */
+/* Solves with larger leading dimensions, and with x beside b or in its place. All bytes of both arrays
+ * equal those of tristar_solve in main memory. */
 static void check_solve(const system_of *s, tristar_op op, int64_t nrhs, bool in_place) {
   const int64_t n = s->view.rows, ldb = n + BESIDE, ldx = in_place ? ldb : n + 2 * BESIDE;
   const size_t b_bytes = (size_t)(ldb * nrhs) * s->type->bytes,
@@ -102,8 +102,8 @@ static void fill_late(void *arg) {
   f->calls++;
 }
 
-/* b comes with the stream. A stream that tells an error, or belongs to another device, ends the solve before
- * x is touched. */
+/* The stream writes b. If a stream returns an error or belongs to another device, the solve ends before it
+ * writes x. */
 static void check_streams(const system_of *s) {
   const int64_t n = s->view.rows;
   const size_t bytes = (size_t)n * sizeof(double);
@@ -118,7 +118,7 @@ static void check_streams(const system_of *s) {
   CHECK_OK(tristar_solve(s->plan, TRISTAR_N, 1, b, n, x, n));
   CHECK_OK(tristar_solve_device(s->plan, TRISTAR_N, 1, &v));
   CHECK(late.calls == 1 && memcmp(x, x_there, bytes) == 0);
-  CHECK_OK(tristar_solve_device(s->plan, TRISTAR_T, 1, &v)); /* nothing is in the stream */
+  CHECK_OK(tristar_solve_device(s->plan, TRISTAR_T, 1, &v)); /* the stream is empty */
   CHECK(late.calls == 1 && memcmp(x, x_there, bytes) != 0);
   memcpy(x, x_there, bytes);
   stream.error = 719;
@@ -147,7 +147,7 @@ static void *call(void *arg) {
   return NULL;
 }
 
-/* Several with one b at the same time. */
+/* Concurrent solves with the same b. */
 static void check_threads(const system_of *s) {
   const int64_t n = s->view.rows;
   const size_t bytes = (size_t)n * sizeof(double);
@@ -234,7 +234,7 @@ static void check_refusals(tristar_t *ts, const system_of *s) {
   v.x = host;
   refuse(ts, s->plan, TRISTAR_N, 1, &v, TRISTAR_ERR_ARGUMENT, "x is not memory of a device");
   CHECK(starpu_task_insert(&codelet, STARPU_VALUE, &of, sizeof of, STARPU_TASK_SYNCHRONOUS, 1, 0) == 0);
-  v = vectors_of(NULL, n, NULL, n + 1); /* nothing to solve */
+  v = vectors_of(NULL, n, NULL, n + 1); /* no right-hand sides */
   CHECK_OK(tristar_solve_device(s->plan, TRISTAR_N, 0, &v));
   CHECK(memcmp(x, host, bytes) == 0);
   emulated_free(b);
@@ -265,7 +265,7 @@ static void check_memory(tristar_t *ts, const system_of *s) {
   free(before);
 }
 
-/* Without StarPU, and a factor without values. */
+/* A context without StarPU, and a factor without values. */
 static void check_unable(tristar_t *ts) {
   tristar_t *without = create(0);
   double *b = emulated_allocate(DEVICE, 1000 * sizeof *b), kept;

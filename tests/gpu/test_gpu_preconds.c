@@ -15,14 +15,14 @@ enum { MOST = 11 };
 
 typedef struct system_of {
   tristar_matrix_t *matrix;
-  tristar_view view; /* with values of its own */
+  tristar_view view; /* its values belong to this struct */
   void *values;
   int64_t n, entries;
   size_t part; /* bytes of a real number */
-  int parts;   /* of a scalar */
+  int parts;   /* reals in a scalar */
 } system_of;
 
-/* Entry number at of a scalar type. */
+/* Sets entry `at` of an array of scalars. */
 static void put(const system_of *s, int64_t at, double real, double imaginary) {
   for (int k = 0; k < s->parts; k++)
     if (s->part == 4)
@@ -31,7 +31,7 @@ static void put(const system_of *s, int64_t at, double real, double imaginary) {
       ((double *)s->values)[at * s->parts + k] = k ? imaginary : real;
 }
 
-/* A model problem; a symmetric one becomes Hermitian where the type is complex. */
+/* Generates a model problem. A symmetric one becomes Hermitian in a complex type. */
 static system_of generate(tristar_t *ts, const char *name, int64_t points, tristar_scalar scalar) {
   system_of s = {.part = scalar == TRISTAR_SINGLE || scalar == TRISTAR_COMPLEX_SINGLE ? 4 : 8,
                  .parts = scalar == TRISTAR_COMPLEX_SINGLE || scalar == TRISTAR_COMPLEX_DOUBLE ? 2 : 1};
@@ -53,7 +53,7 @@ static void release(system_of *s) {
   tristar_matrix_destroy(&s->matrix);
 }
 
-/* Numbers of right-hand sides. */
+/* Makes a right-hand side of MOST columns. */
 static void *fill(const system_of *s) {
   const int64_t count = s->n * MOST * s->parts;
   double *values = xmalloc((size_t)count * sizeof *values);
@@ -86,8 +86,8 @@ static tristar_precond_t *make(tristar_t *ts, const system_of *s, tristar_precon
   return m;
 }
 
-/* Both give the same x for one right-hand side and several, b in place or not; x of the device has its bits.
- */
+/* Cores and device give the same x for one and several right-hand sides, in place or not. Repeated
+ * applications on the device have the same bits. */
 static void compare(const system_of *s, tristar_precond_t *cores, tristar_precond_t *device, tristar_op op) {
   const int64_t nrhs[] = {1, 3, MOST};
   const size_t all = (size_t)(s->n * MOST * s->parts) * s->part;
@@ -206,7 +206,7 @@ static void check_refused(tristar_t *ts) {
   refuse(ts, &s, &o, TRISTAR_ERR_ARGUMENT, "place is 3");
   CLEANUP(tristar_precond_destroy)
   tristar_precond_t *m =
-      make(ts, &s, TRISTAR_PRECOND_FSAI, TRISTAR_PLACE_AUTO); /* too small to be worth it */
+      make(ts, &s, TRISTAR_PRECOND_FSAI, TRISTAR_PLACE_AUTO); /* a device is not worth its transfers */
   CHECK(m != NULL);
 }
 

@@ -37,8 +37,8 @@ static tsi_process_options options_of(int l) {
                                .workers = 2};
 }
 
-/* The choices of all processes, device: supernodes. part: of the factor that each device has room for, of
- * what an even share of it is. Returns how many supernodes are on devices. */
+/* Chooses supernodes for the devices of all processes. part: memory of each device, relative to an even
+ * share of the factor. Returns the number of supernodes on devices. */
 static tsi_index choose(tristar_t *ts, const tristar_factor_t *f, tsi_process_options *options, double part,
                         tsi_index *device) {
   const tsi_factor_kind kind = tsi_factor_kind_of(f);
@@ -46,7 +46,7 @@ static tsi_index choose(tristar_t *ts, const tristar_factor_t *f, tsi_process_op
   const tsi_layout_options *l = &options->layout;
   const tsi_index ranks = l->px * l->py * l->pz;
   const double factor = (double)an->panel_values[an->panels->count] * (double)f->scalar_bytes,
-               bytes = 3 * factor; /* with tables and workspace */
+               bytes = 3 * factor; /* more than enough for tables and workspace */
   const tsi_process_wishes wishes = {TRISTAR_PLACE_GPU, part * bytes / (ranks * DEVICES), 1, 1};
   tsi_index placed = 0;
   for (tsi_index s = 0; s < an->symbolic->count; s++) device[s] = TSI_NONE;
@@ -72,7 +72,7 @@ static void add_bits(const problem *q, tsi_index nrhs, uint64_t *bits) {
     *bits = *bits * 1099511628211u + ((unsigned char *)q->again)[i];
 }
 
-/* Twice the matrix, half the solution: on a world of its own. */
+/* Twice the matrix gives half the solution; in a new world. */
 static void check_values(tristar_t *ts, problem *q, const tsi_process_options *options, const void *values) {
   const int64_t entries = ((const int64_t *)q->view.ptr)[q->view.cols];
   OWNED void *twice = xmalloc((size_t)entries * q->type->bytes);
@@ -80,7 +80,7 @@ static void check_values(tristar_t *ts, problem *q, const tsi_process_options *o
   world w;
   for (int64_t e = 0; e < entries; e++) put(q->type, twice, e, 2 * get(q->type, values, e));
   world_create(tsi_context_env(ts), q->factor, options, 1, &w);
-  world_solve(&w, q->factor, &call, q->b, q->x); /* devices have the former values from here on */
+  world_solve(&w, q->factor, &call, q->b, q->x); /* devices have the old values */
   CHECK_OK(tristar_refactor(q->factor, twice));
   for (tsi_index r = 0; r < w.ranks; r++) {
     fill_values(q->factor, w.member[r].process);

@@ -50,7 +50,7 @@ static const problem real[] = {
 
 static int solves;
 
-/* All operations and numbers of right-hand sides: A, and the sweep forward or backward alone in turn. */
+/* All operations and numbers of right-hand sides, with A and with each sweep alone. */
 static void check(const solver *s, unsigned type, double tolerance) {
   static const tristar_op ops[] = {TRISTAR_N, TRISTAR_T, TRISTAR_C};
   static const tristar_part parts[] = {TRISTAR_PART_ALL, TRISTAR_PART_L, TRISTAR_PART_U};
@@ -77,7 +77,7 @@ static void check_generated(tristar_t *ts, const problem *p) {
   }
 }
 
-/* The backward error of a solution that is not refined, at least a unit of roundoff. */
+/* Returns the backward error of a solution without refinement, at least one roundoff. */
 static double unrefined_error(const solver *s, const typed *t) {
   tristar_refine_options options = DEFAULTS(tristar_refine_options);
   tristar_refine_result result;
@@ -90,7 +90,7 @@ static double unrefined_error(const solver *s, const typed *t) {
   return fmax(result.backward_error, t->roundoff);
 }
 
-/* reciprocal: of the condition in double, which real matrices have in their complex types, too. */
+/* reciprocal: of the condition in double, also for a real matrix in a complex type. */
 static void check_type(tristar_t *ts, const problem *p, const tristar_view *from, unsigned type,
                        double *reciprocal) {
   const typed *t = types[type].type;
@@ -108,7 +108,7 @@ static void check_type(tristar_t *ts, const problem *p, const tristar_view *from
 }
 
 static void check_real(tristar_t *ts, const problem *p) {
-  static const unsigned order[] = {1, 0, 3, 2}; /* double before single */
+  static const unsigned order[] = {1, 0, 3, 2}; /* double types before single ones */
   char path[1024];
   CLEANUP(tristar_matrix_destroy) tristar_matrix_t *matrix;
   double reciprocal = NAN;

@@ -12,7 +12,7 @@ enum { SCHEDULES = 12, N = 400 };
 static const row_run plain = {
     .grid = {.blocks = 1, .resident = 1, .threads = 32, .warp = 32}, .one_launch = true, .solves = 1};
 
-/* How many schedules do not give `right`. */
+/* Returns in how many schedules x differs from `right`. */
 static int count_wrong(const row_solver *r, int fault, const void *b, const void *right) {
   const size_t bytes = (size_t)r->plan.tables.n * r->s->t->bytes;
   OWNED void *x = xcalloc(bytes, 1);
@@ -26,7 +26,7 @@ static int count_wrong(const row_solver *r, int fault, const void *b, const void
   return wrong;
 }
 
-/* Rows of the second level set, a ticket of them, go to the first phase, which they read. */
+/* Moves a ticket of rows of the second level set to the first phase, whose rows they read. */
 static void misplace_level(const tsi_device_rows *t) {
   tsi_device_phase *phase = (tsi_device_phase *)t->phase;
   CHECK(t->phases > 1 && phase[1].tickets > 1);
@@ -53,7 +53,7 @@ static void check_faults(const system_of *s, tsi_device_row_way way) {
   row_compare(&r, 1, b, right);
   CHECK(count_wrong(&r, GPU_NO_FAULT, b, right) == 0);
   for (size_t k = 0; k < sizeof faults / sizeof *faults; k++) {
-    /* With flags there is one phase. */
+    /* With flags there is only one phase. */
     if (faults[k].fault == GPU_FAULT_BARRIER && way == TSI_DEVICE_ROWS_FREE) continue;
     CHECK_MSG(count_wrong(&r, faults[k].fault, b, right) > 0, "no schedule of %d shows the fault \"%s\"",
               SCHEDULES, faults[k].name);
@@ -65,8 +65,9 @@ static void check_faults(const system_of *s, tsi_device_row_way way) {
   row_solver_close(&r);
 }
 
-/* most: sectors, in bytes, for each byte that lanes take. Bundles begin anywhere: the sectors at their ends
- * are those of their neighbours, too, which show more where rows are short, or scalars. */
+/* most: maximum ratio of the bytes of sectors to the bytes that lanes read. Bundles begin anywhere, so
+ * their end sectors also contain bytes of neighbours. The ratio is larger for short rows and for small
+ * scalars. */
 static void check_loads(int kind, const typed *t, double most) {
   system_of s = system_create(triangle_create(kind, N, 3), t);
   const row_problem p = {.options = {TSI_DEVICE_ROWS_FREE, 32}};

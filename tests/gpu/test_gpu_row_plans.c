@@ -10,7 +10,7 @@
 #include "tests/support/gpu/run_rows.h"
 #include "tests/support/subtests.h"
 
-/* rows[j] of a plan's row j, by rows of the tables; NULL: j itself. */
+/* Maps the plan's row j to rows[j]; NULL: to j. The result is ordered by the rows of the tables. */
 static void renumber(const tsi_device_row_plan *plan, const tsi_row_cut *cut, const tsi_index *rows,
                      tsi_index *out) {
   tsi_index place[N];
@@ -21,7 +21,7 @@ static void renumber(const tsi_device_row_plan *plan, const tsi_row_cut *cut, co
   }
 }
 
-/* The solve of a request, whose sweep has tables of its own. x: in and out. */
+/* Emulates the solve of a request with the tables of its sweep. x: in and out. */
 static void solve_emulated(tsi_env *env, const system_of *s, const tristar_request_t *r,
                            const tsi_row_factor *rows, unsigned seed) {
   const bool backward = r->call.read_backward;

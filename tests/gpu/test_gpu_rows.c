@@ -10,7 +10,7 @@ static tsi_env env;
 static const typed *const types[] = {&typed_double, &typed_single, &typed_complex_single,
                                      &typed_complex_double};
 
-/* Small grids where there is a launch for each phase. */
+/* Grids are small if each phase has its own launch. */
 static row_run run_of(unsigned variant) {
   static const unsigned threads[] = {64, 64, 128, 64, 64, 64, 192, 64, 64, 256, 64};
   const bool one_launch = variant % 3 != 0;
@@ -24,7 +24,7 @@ static row_run run_of(unsigned variant) {
                    .solves = 1 + (variant % 4 == 3)};
 }
 
-/* The same system by several kernels, launches and schedules. */
+/* Solves one system with several kernels, launches and schedules. */
 static void check_case(const system_of *s, const row_problem *problem, bool unit, bool conjugate,
                        int64_t nrhs, unsigned variant) {
   static const tsi_device_row_way ways[] = {TSI_DEVICE_ROWS_LEVELS, TSI_DEVICE_ROWS_FREE};
@@ -48,8 +48,8 @@ static void check_case(const system_of *s, const row_problem *problem, bool unit
   }
 }
 
-/* All partitions and forms of lines with doubles, some of each with the others; the next pattern goes the
- * other direction. */
+/* All partitions and forms of lines in double, some of them in the other types. Directions alternate
+ * between patterns. */
 static void check_patterns(void) {
   unsigned variant = 0;
   for (int kind = 0; kind < TRIANGLES; kind++)

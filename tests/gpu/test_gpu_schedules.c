@@ -10,7 +10,7 @@ static const problem problems[] = {
     {"kkt3d", 3, TRISTAR_METHOD_LU, TRISTAR_SYMMETRIC, TRISTAR_INVERSE_NONE, 700},
 };
 
-/* Solves of one sweep: three forward, three backward. */
+/* Solves with one sweep: three forward, three backward. */
 static const struct {
   tristar_part part;
   tristar_op op;
@@ -19,7 +19,8 @@ static const struct {
     {{TRISTAR_PART_L, TRISTAR_T}, {TRISTAR_PART_L, TRISTAR_C}, {TRISTAR_PART_U, TRISTAR_N}},
 };
 
-/* Of each solve, number of right-hand sides and width of warps: six times as many of a sweep. */
+/* Schedules for each solve, number of right-hand sides and width of warps; so six times as many for each
+ * sweep. */
 #ifndef SCHEDULES
 #define SCHEDULES 5
 #endif
@@ -40,7 +41,7 @@ static void check(const solver *s, unsigned type, unsigned backward) {
     }
 }
 
-/* Bits of the kinds of nodes that a factor has. */
+/* Returns the kinds of nodes of a factor, as bits. */
 static unsigned kinds_of(const solver *s) {
   const tsi_device_tables *tables = &s->device.device->side[0].tables;
   unsigned kinds = 0;

@@ -21,11 +21,11 @@ static const scalar_pair pairs[] = {{"d", &typed_double, &typed_double},
                                     {"cz", &typed_complex_single, &typed_complex_double}};
 enum { PAIRS = sizeof pairs / sizeof *pairs };
 
-/* A product, of a lower triangle or of its transpose. */
+/* A product with a lower triangle or its transpose. */
 typedef struct problem {
   const scalar_pair *types;
   triangle_pattern pattern;
-  void *values, *x, *y; /* x, y: n + PADDING rows, or columns, of NRHS_MAX + PADDING */
+  void *values, *x, *y; /* x and y: n + PADDING rows or columns of length NRHS_MAX + PADDING */
   size_t bytes;         /* of y */
   tsi_gpu_spmv product;
 } problem;
@@ -64,7 +64,7 @@ static void problem_close(problem *p) {
   free(p->y);
 }
 
-/* Right-hand sides one behind the other, or the rows of all. */
+/* Stores right-hand sides one after the other, or by rows. */
 static void set_columns(problem *p, tsi_index nrhs, bool by_rows) {
   tsi_gpu_spmv *s = &p->product;
   s->nrhs = nrhs;
@@ -88,7 +88,7 @@ static run_grid grid_number(unsigned k) {
                     .seed = k};
 }
 
-/* y within the rounding errors of its sums; what is not of y is as it was. */
+/* y is right up to the rounding errors of its sums, and padding is unchanged. */
 static void compare(const problem *p, const void *y) {
   const tsi_gpu_spmv *s = &p->product;
   const typed *t = p->types->work;
@@ -120,7 +120,7 @@ static void compare(const problem *p, const void *y) {
   CHECK(memcmp(rest, p->y, p->bytes) == 0);
 }
 
-/* Mixed scalars have warps of 32 only. */
+/* Mixed types only support warps of 32 lanes. */
 static run_grid grid_for(const problem *p, unsigned k) {
   run_grid grid = grid_number(k);
   if (p->types->stored != p->types->work) grid.warp = run_warp(32);
@@ -138,7 +138,7 @@ static void check_case(problem *p, unsigned variant) {
   compare(p, first);
 }
 
-/* A column of many is what it is alone. */
+/* A column has the same bits alone and among others. */
 static void check_columns(problem *p) {
   const tsi_gpu_spmv *s = &p->product;
   const typed *t = p->types->work;
@@ -157,7 +157,7 @@ static void check_columns(problem *p) {
   }
 }
 
-/* Every pattern with every number of threads a row, those that it would have and others. */
+/* All patterns with the numbers of threads per row that the library would choose, and with others. */
 static void check_patterns(void) {
   unsigned variant = 0;
   for (int kind = 0; kind < TRIANGLES; kind++)
@@ -180,7 +180,7 @@ static void check_patterns(void) {
     }
 }
 
-/* most: sectors, in bytes, for each byte that lanes take. */
+/* most: maximum ratio of the bytes of sectors to the bytes that lanes read. */
 static void check_loads(int kind, const scalar_pair *types, double most) {
   CLEANUP(problem_close) problem p = problem_open(kind, 300, false, types);
   OWNED char *y = xmalloc(p.bytes);

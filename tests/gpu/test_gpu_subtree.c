@@ -11,16 +11,16 @@ static const problem problems[] = {
     {"poisson3d7", 5, TRISTAR_METHOD_LLT, TRISTAR_HERMITIAN, TRISTAR_INVERSE_PARTITIONED, 2000},
     {"kkt3d", 3, TRISTAR_METHOD_LDLT, TRISTAR_SYMMETRIC, TRISTAR_INVERSE_DIAGONAL, 1500},
     {"kkt3d", 3, TRISTAR_METHOD_LDLT, TRISTAR_HERMITIAN, TRISTAR_INVERSE_PARTITIONED, 1500},
-    {"kkt3d", 3, TRISTAR_METHOD_LU, TRISTAR_SYMMETRIC, TRISTAR_INVERSE_DIAGONAL, 1500}, /* matched */
+    {"kkt3d", 3, TRISTAR_METHOD_LU, TRISTAR_SYMMETRIC, TRISTAR_INVERSE_DIAGONAL, 1500}, /* with a matching */
     {"convdiff3d", 4, TRISTAR_METHOD_LU, TRISTAR_GENERAL, TRISTAR_INVERSE_NONE, 1000},
 };
 enum { PROBLEMS = sizeof problems / sizeof *problems };
 
-/* A solve by the CPU's kernels: workspaces after each of the two sweeps. */
+/* A solve by the CPU kernels, with the workspaces after both sweeps. */
 typedef struct host_solve {
   tristar_plan_t *plan;
   tristar_request_t request;
-  size_t bytes; /* of a row of a workspace */
+  size_t bytes; /* of a row of the workspace */
   char *forward, *backward;
 } host_solve;
 
@@ -40,7 +40,7 @@ static void run_host(const host_solve *h, tsi_solve_call *call) {
   }
 }
 
-/* What a device has of a subtree. */
+/* Returns the device's memory of a subtree. */
 static tsi_subtree_memory memory_of(const host_solve *h, const tsi_subtree_tables *subtree,
                                     const tsi_index *from) {
   const tsi_solve_call *call = &h->request.call;
@@ -52,7 +52,7 @@ static tsi_subtree_memory memory_of(const host_solve *h, const tsi_subtree_table
       .x = xcalloc((size_t)subtree->subtree->columns + 1, h->bytes),
       .workspace = xmalloc((size_t)subtree->tables.workspace_rows * h->bytes + 1)};
   CHECK(m.x && m.workspace);
-  memset(m.workspace, 255, (size_t)subtree->tables.workspace_rows * h->bytes); /* NaN */
+  memset(m.workspace, 255, (size_t)subtree->tables.workspace_rows * h->bytes); /* fills it with NaN */
   return m;
 }
 
@@ -73,7 +73,7 @@ static void check_rows(const typed *t, const host_solve *h, tsi_index rows, cons
   CHECK_MSG(differs <= (single ? 1e-3 : 1e-11), "chunk %d: %s differ by %g", chunk, what, differs);
 }
 
-/* Both sweeps of a subtree on the device. */
+/* Runs both sweeps of a subtree on the device. */
 static void check_subtree(unsigned type, const host_solve *h, tsi_solve_call *call,
                           const tsi_subtree_tables *subtree, const tsi_index *from, unsigned schedule,
                           char *result) {

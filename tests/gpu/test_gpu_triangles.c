@@ -31,7 +31,7 @@ static void check_close(const system_of *s, const char *expected, const char *x,
               "entry %d", (int)i);
 }
 
-/* Two solves over the same b have the same bits, and x of the cores within roundoff. */
+/* Two solves with the same b have the same bits, and equal x of the cores up to roundoff. */
 static void check(tristar_t *ts, const system_of *s, const way *w) {
   const size_t bytes = (size_t)(N * w->nrhs) * s->t->bytes;
   OWNED char *b = xmalloc(bytes), *x = xmalloc(bytes), *y = xmalloc(bytes), *z = xmalloc(bytes);
@@ -76,8 +76,8 @@ static system_of some_system(void) {
   return system_create(triangle_create(TRIANGLE_RANDOM, N, 5), &typed_double);
 }
 
-/* New values, as preconditioners have them, reach plans of both kinds in both directions; several solves are
- * in flight. */
+/* New values, as set for preconditioners, are used by plans of both kinds in both directions. Several
+ * solves are in flight. */
 static void check_values(tristar_t *ts) {
   CLEANUP(system_free) system_of s = some_system();
   CLEANUP(tristar_factor_destroy) tristar_factor_t *factor = way_import(ts, &s, &plain);
@@ -101,7 +101,7 @@ static void check_values(tristar_t *ts) {
   }
 }
 
-/* A sparse b, and some rows of x. */
+/* A sparse b, and a list of rows of x. */
 static void check_rows(tristar_t *ts) {
   CLEANUP(system_free) system_of s = some_system();
   CLEANUP(tristar_factor_destroy) tristar_factor_t *factor = way_import(ts, &s, &plain);
@@ -118,7 +118,7 @@ static void check_rows(tristar_t *ts) {
   for (int k = 0; k < 3; k++) CHECK(y[k] == x[wanted[k]]);
 }
 
-/* The figures of the plan, and its explanation. */
+/* Statistics of the plan, and its explanation. */
 static void check_figures(tristar_t *ts) {
   CLEANUP(system_free) system_of s = some_system();
   CLEANUP(tristar_factor_destroy) tristar_factor_t *factor = way_import(ts, &s, &plain);
@@ -127,7 +127,7 @@ static void check_figures(tristar_t *ts) {
   tristar_explanation why;
   const double entries = (double)s.pattern[0].ptr[N];
   CHECK(tristar_plan_get_device(device, 0, &d) && d.device == 0 && d.chunks == 1 && d.transfers == 2);
-  CHECK(d.factor_bytes == 8 * entries);                         /* the diagonal as its inverse */
+  CHECK(d.factor_bytes == 8 * entries);                         /* the diagonal is stored as its inverse */
   CHECK(d.up_bytes == 4 * 8 * N && d.down_bytes == d.up_bytes); /* 3 right-hand sides are padded to 4 */
   CHECK(d.workspace_bytes > 2 * d.up_bytes && d.table_bytes > 4 * N);
   CHECK_OK(tristar_plan_explain(device, NULL, 1, &why));
@@ -138,7 +138,7 @@ static void check_error(tristar_t *ts, const char *expected) {
   CHECK_ERROR(ts, expected);
 }
 
-/* Too little memory: for the triangle, which stays with the cores; for its transpose beside it. */
+/* Too little memory: for the triangle, so that the cores have it; or for its transpose. */
 static void check_memory(tristar_t *ts) {
   CLEANUP(system_free) system_of s = some_system();
   CLEANUP(tristar_factor_destroy) tristar_factor_t *factor = way_import(ts, &s, &plain);

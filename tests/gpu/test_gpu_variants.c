@@ -13,10 +13,10 @@ static const problem problems[] = {
     {"chem3d", 3, TRISTAR_METHOD_LU, TRISTAR_GENERAL, TRISTAR_INVERSE_DIAGONAL, 2000},
 };
 
-/* Warps of the scalar types: not all of each. */
+/* Widths of warps, one for each scalar type. */
 static const unsigned warps[] = {64, 32, 32, 64};
 
-/* Tables of a solver's sides. */
+/* Makes the tables of a solver's sides. */
 static void open_tables(const solver *s, tsi_variant_tables tables[2]) {
   const tsi_device_plan *plan = s->device.device;
   for (int k = 0; k < plan->sides; k++) {
@@ -25,13 +25,13 @@ static void open_tables(const solver *s, tsi_variant_tables tables[2]) {
   }
 }
 
-/* Of the device tables that a sweep would use. */
+/* Returns the variant tables that belong to these tables of a sweep. */
 static const tsi_variant_tables *tables_of(const solver *s, const tsi_variant_tables tables[2],
                                            const tsi_device_tables *sweep) {
   return &tables[sweep != &s->device.device->side[0].tables];
 }
 
-/* How many of some schedules of a variant give another x than the serial executor, or do not end. */
+/* Returns in how many schedules a variant does not end, or its x differs from the serial executor. */
 static int count_wrong(const solver *s, const tsi_variant_tables tables[2], run_variant_kind variant,
                        unsigned type, const trial *t, int fault) {
   const int64_t count = s->n * t->nrhs;
@@ -89,7 +89,7 @@ static void check_fault(const solver *s, const tsi_variant_tables tables[2]) {
   CHECK(count_wrong(s, tables, RUN_SC23, 1, &t, GPU_FAULT_COUNT) > 0);
 }
 
-/* The check sees what is broken. */
+/* The check detects damaged tables. */
 static void check_broken(tsi_env *env, tsi_variant_tables *t) {
   tsi_variant_segment *segment = (tsi_variant_segment *)t->segment;
   tsi_index *row = (tsi_index *)t->row, *into = (tsi_index *)t->into, *level = (tsi_index *)t->level;

@@ -11,7 +11,7 @@ const char *board_open(gpu_board *out) {
   snprintf(out->name, sizeof out->name, "the emulator");
   out->warp = 32;
   out->processors = 2;
-  out->threads = 64; /* each one takes time */
+  out->threads = 64; /* few threads, as the emulation of each one is slow */
   out->bytes = 1 << 24;
   out->measured = 16;
   return NULL;

@@ -24,7 +24,7 @@ int emulated_dense_open(void) {
   return atomic_load(&opened);
 }
 
-/* The error of this call, or 0. */
+/* Counts a call. Returns its error, or 0. */
 static int count_call(void) {
   return atomic_fetch_add(&made, 1) + 1 == atomic_load(&failing) ? EMULATED_DENSE_FAILED : 0;
 }
@@ -55,7 +55,7 @@ static CBLAS_TRANSPOSE form_of(tsi_dense_form form) {
   return form == TSI_DENSE_PLAIN ? CblasNoTrans : form == TSI_DENSE_TRANSPOSE ? CblasTrans : CblasConjTrans;
 }
 
-/* letter: of BLAS; scalar; REAL or COMPLEX: how factors are handed over; self: the Hermitian product. */
+/* name: letter of BLAS. PASS: how scalars are passed, REAL or COMPLEX. self: the Hermitian product. */
 #define REAL(scalar, value) (value)
 #define COMPLEX(scalar, value) (&(const scalar){value})
 #define DENSE(name, scalar, PASS, self)                                                                      \

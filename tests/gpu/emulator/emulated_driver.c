@@ -11,7 +11,7 @@
 #include "runtime/exec/starpu/service.h"
 #include "tests/gpu/emulator/emulated_dense.h"
 
-/* Of the node; which of them this process uses. */
+/* Devices of the node; number of devices that this process uses. */
 enum { NODE = 2 };
 static int chosen = STARPU_NMAXWORKERS;
 
@@ -42,7 +42,7 @@ static void use(struct starpu_codelet *codelet, void (*run)(void *buffers[], voi
 
 /* ---- Memory and streams of the program ----------------------------------------------------------------- */
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* guards the list */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* protects the list */
 static struct block {
   char *at;
   size_t bytes;
@@ -74,7 +74,7 @@ void emulated_free(void *at) {
   free(at);
 }
 
-/* Any byte of a block tells. */
+/* Returns the device that owns the memory at this address, which may be inside a block. */
 static int owner(const void *at) {
   int device = -1;
   pthread_mutex_lock(&lock);
@@ -116,7 +116,7 @@ static int clear(void *at, size_t bytes, void *on) {
   return 0;
 }
 
-/* Of fronts: calls that may be made to fail. */
+/* Transfers of fronts, which a test can make fail. */
 static int transfer(void *to, const void *from, size_t bytes, void *on) {
   (void)on;
   memcpy(to, from, bytes);
@@ -165,7 +165,7 @@ static void unmap(void *host) {
   (void)host;
 }
 
-/* Few threads: each one takes time. */
+/* Few threads, as the emulation of each one is slow. */
 #define LAUNCH(type)                                                                                         \
   static int launch_##type(const tsi_gpu_sweep *sweep, unsigned blocks, unsigned threads, void *on) {        \
     (void)threads;                                                                                           \
@@ -176,7 +176,7 @@ LAUNCH(d)
 LAUNCH(c)
 LAUNCH(z)
 
-#ifndef TSI_WALKED /* the walk has kernels of sweeps only */
+#ifndef TSI_WALKED /* the walk has only kernels of sweeps */
 #define LAUNCH_ROWS(type)                                                                                    \
   static int rows_##type(const tsi_gpu_rows *rows, unsigned blocks, unsigned threads, void *on) {            \
     (void)threads;                                                                                           \

@@ -6,16 +6,16 @@
 
 #include <stddef.h>
 
-void *emulated_allocate(int device, size_t bytes); /* ends the program where there is no memory */
-void emulated_free(void *at);                      /* from its beginning */
+void *emulated_allocate(int device, size_t bytes); /* ends the program if there is no memory */
+void emulated_free(void *at);                      /* at: begin of a block */
 
-/* What was put into it runs when it is waited for, once. */
+/* Its work runs once, when the stream is waited for. */
 typedef struct emulated_stream {
   int device;
-  void (*work)(void *arg); /* NULL: nothing */
+  void (*work)(void *arg); /* NULL: no work */
   void *arg;
-  int error; /* that it tells then; 0: none */
+  int error; /* returned by the wait; 0: none */
 } emulated_stream;
 
-/* Who waits for a stream of another device gets this error. */
+/* Error of a wait for a stream of another device. */
 #define EMULATED_NOT_ITS_STREAM 400

@@ -10,14 +10,14 @@
 #include "codelets/gpu/fsai_rows.gpu.h"
 #include "codelets/gpu/spmv.gpu.h"
 
-/* The function of a name in a table of them. */
+/* Returns the function with this name. */
 template <class F> static F find(const std::map<std::string, F> &all, const std::string &name) {
   const auto found = all.find(name);
   CHECK_MSG(found != all.end(), "no kernels for %s", name.c_str());
   return found->second;
 }
 
-/* A build that is slow takes one scalar type: accesses are the same. */
+/* Slow builds only test one scalar type. All types access memory alike. */
 #ifdef TSI_GPU_ONLY_DOUBLE
 #define ALL_OF(f)                                                                                            \
   {                                                                                                          \

@@ -16,7 +16,7 @@
 typedef gpu_complex<float> complex_single;
 typedef gpu_complex<double> complex_double;
 
-/* Adds what is counted to that of the launches before. */
+/* Adds the counts of this launch to those of earlier ones. */
 template <class F>
 static void emulated_launch(const run_grid &grid, unsigned warp, unsigned blocks, uint64_t seed,
                             run_outcome &result, F kernel) {
@@ -37,14 +37,14 @@ static void emulated_launch(const run_grid &grid, unsigned warp, unsigned blocks
   snprintf(result.problem, sizeof result.problem, "%s", got.problem.c_str());
 }
 
-/* Resident blocks of the device that the emulator stands in for. */
+/* Number of resident blocks of the emulated device. */
 enum { EMULATED_BLOCKS = 2 };
 
-inline std::mutex emulated_one_at_a_time; /* the emulator's */
+inline std::mutex emulated_one_at_a_time; /* serializes the launches */
 inline uint64_t emulated_launches;
 
-/* A launch in the place of a device's, by at most as many blocks at once: one launch at a time, each in a
- * schedule of its own. One that does not end as it should ends the program. */
+/* Emulates a launch with at most 8 resident blocks. Launches run one at a time, each in a different
+ * schedule. The program ends if a launch fails. */
 template <class F> static int emulated_device(unsigned blocks, unsigned threads, F kernel) {
   const std::lock_guard<std::mutex> guard(emulated_one_at_a_time);
   run_grid grid = {};

@@ -16,7 +16,7 @@ template <class T> static int rows(const tsi_gpu_rows *s, unsigned blocks, unsig
   });
 }
 
-/* A sweep of a published solver: its kernel for one right-hand side or several, by so many blocks. */
+/* A sweep of a published solver. It has one kernel for a single right-hand side, and one for several. */
 #define VARIANT(kernel, s, blocks)                                                                           \
   emulated_device(blocks, threads, [&] {                                                                     \
     constexpr int R = gpu_tile_max<T>();                                                                     \

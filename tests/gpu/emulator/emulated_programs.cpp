@@ -7,20 +7,20 @@
 
 enum { IDLE_POLLS = 200000 };
 
-/* What a PE has besides its tables. */
+/* Memory of a PE in addition to its tables. */
 template <class T> struct pe_memory {
   std::vector<int64_t> heap;
   std::vector<int32_t> flag;
   std::vector<T> workspace;
-  int32_t ticket = 0, ended = 0; /* ended: blocks, of all runs */
+  int32_t ticket = 0, ended = 0; /* ended: number of blocks that have ended, in all runs */
 };
 
 static int32_t *heap_flag(const tsi_gpu_program &s, int pe, int flag) {
   return gpu_heap_flag(s.heap, pe, flag);
 }
 
-/* The host's part: when all blocks of the PE have ended a run, the PEs that send to it may write its inbox
- * again. */
+/* Does the host's part. When all blocks of the PE have ended a run, it allows the PEs that send to it to
+ * write its inbox again. */
 static void end_run(const run_pe &pe, const tsi_gpu_program &s, int32_t *ended, int32_t runs) {
   gpu_barrier();
   if (gpu_thread() == 0) {
@@ -37,7 +37,7 @@ template <class T> struct programs {
   const run_pe *pe;
   unsigned runs;
   size_t inbox_bytes;
-  std::vector<tsi_gpu_program> program; /* of each PE, without what belongs to a run */
+  std::vector<tsi_gpu_program> program; /* one for each PE, without the fields of a run */
 
   tsi_gpu_program of_run(size_t k, unsigned r) const {
     tsi_gpu_program s = program[k];
@@ -72,7 +72,7 @@ static run_outcome typed_programs(int pes, const run_pe *pe, tsi_index messages,
   for (auto &m : memory) {
     m.heap.resize((tsi_heap_data(flags) + 2 * all.inbox_bytes) / sizeof(int64_t) + 1);
     base.push_back((char *)m.heap.data());
-    int32_t *flag = (int32_t *)(base.back() + TSI_HEAP_FLAGS); /* as after so many runs */
+    int32_t *flag = (int32_t *)(base.back() + TSI_HEAP_FLAGS); /* the state after RUN_EPOCHS_BEFORE runs */
     for (int32_t f = 0; f < flags; f++) flag[f] = RUN_EPOCHS_BEFORE;
   }
   for (size_t k = 0; k < (size_t)pes; k++) {
@@ -91,9 +91,9 @@ static run_outcome typed_programs(int pes, const run_pe *pe, tsi_index messages,
   shape.devices = (unsigned)pes;
   shape.threads = grid.threads;
   shape.seed = grid.seed;
-  shape.longest = 10 + (unsigned)grid.seed % 7; /* a PE may come to be whole runs ahead */
+  shape.longest = 10 + (unsigned)grid.seed % 7; /* so long that a PE may be several runs ahead */
   while (shape.blocks << shape.longest > IDLE_POLLS)
-    shape.longest--; /* all blocks but one may wait so long */
+    shape.longest--; /* all blocks but one may poll during this time */
   shape.polls = IDLE_POLLS;
   emulator::planted_fault = grid.fault;
   const emulator::outcome got = emulator::run(shape, [&] { all.run(memory); });

@@ -8,7 +8,7 @@
 #include "codelets/gpu/rows.gpu.h"
 #include "tests/support/check.h"
 
-/* What launches leave for those after them, as on a device. */
+/* State that remains between launches, as on a device. */
 struct counters {
   std::vector<int32_t> done, flag;
   int32_t ticket = 0;
@@ -35,7 +35,7 @@ static run_outcome typed_rows(tsi_gpu_rows s, bool one_launch, unsigned solves, 
   c.flag.resize((size_t)s.tables.n + 1);
   emulator::name_flags("row", c.flag.data(), c.flag.size());
   const bool own = s.call.workspace == nullptr;
-  if (own) s.call.stride = s.call.nrhs > 1 ? s.call.nrhs + 1 : 1; /* one of padding, which stays NaN */
+  if (own) s.call.stride = s.call.nrhs > 1 ? s.call.nrhs + 1 : 1; /* one padding scalar, which stays NaN */
   result.ended = true;
   for (s.epoch = 1; s.epoch <= (int32_t)solves && result.ended; s.epoch++) {
     std::vector<T> workspace = scalars_of_nan<T>(own ? (size_t)s.tables.n * (size_t)s.call.stride + 1 : 1);
@@ -50,7 +50,7 @@ run_outcome run_rows(const char *scalars, const tsi_gpu_rows *rows, bool one_lau
   const std::string name = scalars + std::to_string(grid->warp);
   const std::map<std::string, decltype(&typed_rows<double, 32>)> all = {
       {"d32", typed_rows<double, 32>},
-#ifndef TSI_GPU_ONLY_DOUBLE /* a build that is slow takes one of them: their accesses are the same */
+#ifndef TSI_GPU_ONLY_DOUBLE /* slow builds only test double; all types access memory alike */
       {"s32", typed_rows<float, 32>},          {"c32", typed_rows<complex_single, 32>},
       {"z32", typed_rows<complex_double, 32>}, {"s64", typed_rows<float, 64>},
       {"d64", typed_rows<double, 64>},         {"c64", typed_rows<complex_single, 64>},

@@ -9,7 +9,7 @@
 
 enum { IDLE_POLLS = 20000 };
 
-/* The heap and the counters of a PE. */
+/* Heap and counters of a PE. */
 struct pe_memory {
   std::vector<int64_t> heap;
   std::vector<int32_t> flag;

@@ -8,7 +8,7 @@
 #include "codelets/gpu/sweep.gpu.h"
 #include "tests/support/check.h"
 
-/* Flags and the counter are those of the launch before, as on a device. */
+/* Flags and counter keep their values between launches, as on a device. */
 struct launcher {
   std::vector<int32_t> flag;
   int32_t ticket = 0, epoch = 0;
@@ -48,7 +48,7 @@ static run_outcome typed_sweeps(const tsi_device_tables &forward, const tsi_devi
   const size_t rows = (size_t)tsi_index_max(forward.workspace_rows, backward.workspace_rows);
   std::vector<T> workspace;
   if (call.workspace == nullptr) {
-    call.stride = call.nrhs > 1 ? call.nrhs + 1 : 1; /* one of padding, which stays NaN */
+    call.stride = call.nrhs > 1 ? call.nrhs + 1 : 1; /* one padding scalar, which stays NaN */
     workspace = scalars_of_nan<T>(rows * (size_t)call.stride + 1);
     call.workspace = workspace.data();
   }
@@ -60,7 +60,7 @@ run_outcome run_sweeps(const char *scalars, const tsi_device_tables *forward,
   const std::string name = scalars + std::to_string(grid->warp);
   const std::map<std::string, decltype(&typed_sweeps<double, double, 32>)> all = {
       {"d32", typed_sweeps<double, double, 32>},
-#ifndef TSI_GPU_ONLY_DOUBLE /* a build that is slow takes one of them: their accesses are the same */
+#ifndef TSI_GPU_ONLY_DOUBLE /* slow builds only test double; all types access memory alike */
       {"d64", typed_sweeps<double, double, 64>},
       {"s32", typed_sweeps<float, float, 32>},
       {"s64", typed_sweeps<float, float, 64>},

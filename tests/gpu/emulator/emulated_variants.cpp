@@ -49,7 +49,7 @@ static run_outcome typed_sweeps(run_variant_kind variant, const tsi_variant_tabl
                                 const tsi_variant_tables &backward, tsi_device_call call,
                                 const run_grid &grid) {
   constexpr int R = gpu_tile_max<T>();
-  call.stride = call.nrhs > 1 ? call.nrhs + 1 : 1; /* one of padding, which stays NaN */
+  call.stride = call.nrhs > 1 ? call.nrhs + 1 : 1; /* one padding scalar, which stays NaN */
   const size_t half = (size_t)forward.n * (size_t)call.stride;
   std::vector<T> workspace = scalars_of_nan<T>(2 * half + 1);
   for (size_t i = half; i < 2 * half; i++) workspace[i] = T();

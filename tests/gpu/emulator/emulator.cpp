@@ -36,7 +36,7 @@ void make_ready(thread &t) {
   t.of->is_ready[t.index / BITS] |= (uint64_t)1 << t.index % BITS;
 }
 
-/* The calling thread waits, or has ended. */
+/* Removes the calling thread from the ready threads, because it waits or has ended. */
 void leave_ready(state is) {
   auto &ready = self->of->ready;
   ready[self->place] = ready.back();
@@ -75,7 +75,8 @@ void begin_block() {
 
 /* ---- Who goes on --------------------------------------------------------------------------------------- */
 
-/* For a while, one block only, or all but one, and a preference within a block. */
+/* A preference that holds for some switches: any block, only one block, or all but one; and an order of
+ * threads within a block. */
 struct mood {
   enum { ANY, ONLY, BUT } blocks = ANY;
   enum { RANDOM, FIRST, LAST, SAME } threads = RANDOM;
@@ -93,7 +94,7 @@ mood draw_mood() {
   return m;
 }
 
-/* Some thread of the block is ready. */
+/* Returns the first ready thread. The block must have one. */
 thread *first_ready(block &b) {
   size_t word = 0;
   while (b.is_ready[word] == 0) word++;
@@ -113,10 +114,10 @@ thread *pick_of(block &b, const mood &m) {
   return b.ready[now->random.below(b.ready.size())];
 }
 
-/* NULL: nobody can go on. */
+/* Returns the thread that continues; NULL: all threads wait. */
 thread *pick(const mood &m) {
   const size_t count = now->resident.size();
-  block *second = nullptr; /* against the mood: if there is no other */
+  block *second = nullptr; /* the excluded block, which runs if no other one can */
   if (m.blocks == mood::ONLY && m.block < count && !now->resident[m.block]->ready.empty())
     return pick_of(*now->resident[m.block], m);
   size_t k = count > 1 ? now->random.below(count) : 0;
@@ -139,7 +140,7 @@ void end_blocks() {
       continue;
     }
     close_books(*resident[i]);
-    /* Memory that others get orders nothing on a device: with the thread sanitizer none is given back. */
+    /* On a device reused memory implies no order. So with the thread sanitizer no memory is freed. */
     if (EMULATOR_TSAN) now->past.push_back(std::move(resident[i]));
     resident.erase(resident.begin() + (ptrdiff_t)i);
     if (!now->waiting.empty()) begin_block();
@@ -166,7 +167,7 @@ void run_grid() {
   }
 }
 
-/* Adds the threads whose stacks were too small to the text of a problem: they may be its cause. */
+/* Adds the threads whose stacks were too small to the text of a problem, because this may be its cause. */
 void add_small_stacks() {
   for (const auto &b : now->resident)
     for (const thread &t : b->threads)
@@ -225,8 +226,7 @@ void give_way() {
   self->runs->back();
 }
 
-/* All `count` threads from `first` on have come, who waits for the barrier or shuffle of a line: they go on.
- */
+/* All `count` threads from `first` on wait at the barrier or shuffle of this line. Makes them ready. */
 static void let_go(block &b, unsigned first, unsigned count, state waits, int line) {
   for (unsigned i = first; i < first + count; i++) {
     thread &t = b.threads[i];
@@ -237,8 +237,9 @@ static void let_go(block &b, unsigned first, unsigned count, state waits, int li
   }
 }
 
-/* The last one to come lets the others go. Even and odd barriers order apart from each other, so that who is
- * early at the next one gives nothing to who is late to leave this one. */
+/* Waits at a barrier; the last thread makes the others ready. Even and odd barriers have separate tags for
+ * the thread sanitizer. So a thread that is already at the next barrier is not ordered before threads that
+ * still leave this one. */
 static void meet(state waits, unsigned first, unsigned count, unsigned &arrived, char *order, int line) {
   thread *t = self;
   __tsan_release(order);
@@ -263,8 +264,9 @@ void warp_barrier(int line) {
   meet(AT_WARP_BARRIER, first, lanes, w.at_barrier, &w.order[self->warp_barriers++ % 2], line);
 }
 
-/* All lanes of a group bring their words, and go on when all are there; returns the slot that holds them. Two
- * slots in turn: nobody comes to the meeting after the next one before all have taken from this one. */
+/* Each lane of a group stores its words and waits until all lanes have stored theirs. Returns the slot that
+ * holds the words. Two slots alternate: no lane can reach the shuffle after the next one before all lanes
+ * have read this slot. */
 static unsigned meet(const uint64_t *mine, unsigned words, unsigned group, unsigned width, int line) {
   thread *t = self;
   const unsigned lane = group % now->shape.warp, parity = t->shuffles++ % 2;
@@ -333,7 +335,7 @@ void after_store(const void *address) {
 void poll() {
   size_t ready = 0;
   for (const auto &b : now->resident) ready += b->ready.size();
-  if (++now->polls >= ready) { /* as far as one can tell */
+  if (++now->polls >= ready) { /* roughly one round of all ready threads */
     now->polls = 0;
     sched_yield();
   }

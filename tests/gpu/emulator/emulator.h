@@ -35,20 +35,20 @@ namespace emulator {
 
 struct grid {
   unsigned blocks = 1;
-  unsigned threads = 32; /* a block's; a multiple of warp */
-  unsigned warp = 32;    /* lanes: 32 or 64 */
-  unsigned resident = 0; /* blocks at once; 0: all */
-  unsigned devices = 1;  /* the grid stands for launches on so many: gpu_blocks() counts those of one */
+  unsigned threads = 32; /* threads of a block; a multiple of warp */
+  unsigned warp = 32;    /* lanes of a warp: 32 or 64 */
+  unsigned resident = 0; /* maximum number of resident blocks; 0: all */
+  unsigned devices =
+      1; /* number of launches that the grid represents; gpu_blocks() returns the blocks of one launch */
   uint64_t seed = 0;
   unsigned longest = 10; /* one block runs alone, or is starved, for at most 2^longest switches */
   bool count_loads = false;
-  unsigned polls =
-      0; /* a grid that waits for others so often, one look after the other, has failed; 0: never */
+  unsigned polls = 0; /* the grid fails after this many consecutive polls without a store; 0: never */
 };
 
 struct outcome {
-  std::string problem; /* empty: the kernel ended as it should */
-  /* Panel loads of warps: the 32-byte sectors that they touch, the bytes that their lanes take. */
+  std::string problem; /* empty: the kernel ended without an error */
+  /* Panel loads of warps, the 32-byte sectors that they touch, and the bytes that their lanes read. */
   uint64_t loads = 0, sectors = 0, bytes = 0;
   uint64_t switches = 0;
   unsigned last_block = 0; /* the block that ended last */
@@ -60,10 +60,11 @@ constexpr unsigned SECTOR_BYTES = 32;
 /* Runs the kernel once in each thread of the grid. */
 outcome run(const grid &shape, const std::function<void()> &kernel);
 
-/* Reports call the `count` flags from `first` on name[0], name[1], ...; until the next call. */
+/* In reports the `count` flags from `first` on are named name[0], name[1], ... The next call replaces the
+ * names. */
 void name_flags(const char *name, const int32_t *first, size_t count);
 
-/* The fault that kernels have, of gpu_fault_kind in codelets/gpu/gpu.h; 0: none. */
+/* Fault that is planted in kernels, a gpu_fault_kind of codelets/gpu/gpu.h; 0: none. */
 extern int planted_fault;
 
 /* ---- For what follows here ----------------------------------------------------------------------------- */
@@ -77,21 +78,20 @@ unsigned grid_size();
 unsigned warp_size();
 void barrier(int line);
 void warp_barrier(int line);
-/* Gives a lane's value of `words` 64-bit words, and takes that of lane `from` of the same group of `width`.
- */
+/* Exchanges `words` 64-bit words. Each lane provides its words, and gets those of lane `from` in its group
+ * of `width` lanes. */
 void exchange(const uint64_t *mine, unsigned words, unsigned from, unsigned width, int line,
               uint64_t *theirs);
-/* D += A B by the warp's 32 lanes, as codelets/gpu/matrix_unit.gpu.h says. */
+/* D += A B, computed by the 32 lanes of a warp as described in codelets/gpu/matrix_unit.gpu.h. */
 void multiply_matrices(double d[2], double a, double b, int line);
 void give_way();
-/* Before an atomic access: other threads may go first. */
+/* Called before an atomic access. Other threads may run first. */
 void before_atomic(const void *address, scope reach);
-/* After a store: whoever waits for the address looks again. */
+/* Called after a store. Threads that wait for the address check it again. */
 void after_store(const void *address);
-/* The calling thread waits until someone stores to the address, where it saw a value and wants another one.
- */
+/* The calling thread waits for a store to the address. It has read `seen` there and waits for `wanted`. */
 void sleep(const int32_t *address, int32_t seen, int32_t wanted);
-/* The calling thread waits for something that other processes do. */
+/* The calling thread waits for another process. */
 void poll();
 void panel_load(const void *address, unsigned bytes, bool active);
 void *shared(const void *site, size_t bytes);
@@ -134,7 +134,7 @@ static inline void gpu_barrier(int line = __builtin_LINE()) {
 static inline void gpu_warp_barrier(int line = __builtin_LINE()) {
   emulator::warp_barrier(line);
 }
-/* The value of a lane in a group of `width` lanes. */
+/* Returns the value of a lane in a group of `width` lanes. */
 template <class T>
 static inline T gpu_shuffle(T value, unsigned lane, unsigned width, int line = __builtin_LINE()) {
   constexpr unsigned WORDS = (sizeof(T) + 7) / 8;
@@ -144,7 +144,7 @@ static inline T gpu_shuffle(T value, unsigned lane, unsigned width, int line = _
   __builtin_memcpy(&value, theirs, sizeof value);
   return value;
 }
-/* Of the lane whose number differs by the bits of mask. */
+/* Returns the value of the lane whose number differs by the bits of mask. */
 template <class T>
 static inline T gpu_shuffle_xor(T value, unsigned mask, unsigned width, int line = __builtin_LINE()) {
   return gpu_shuffle(value, gpu_thread() % width ^ mask, width, line);
@@ -201,8 +201,8 @@ static inline void gpu_await(const int32_t *address, int32_t value, emulator::sc
     emulator::sleep(address, seen, value);
   }
 }
-/* Flags that other processes may raise, too: a thread that waits stays awake, and its process gives its core
- * away when all of its threads wait. */
+/* Flags that other processes may set, too. A waiting thread polls. Its process yields the core when all of
+ * its threads wait. */
 static inline void gpu_store_system(int32_t *address, int32_t value) {
   gpu_store_release(address, value, GPU_DEVICE);
 }
@@ -212,7 +212,7 @@ static inline int32_t gpu_load_system(const int32_t *address) {
 static inline void gpu_pause() {
   emulator::poll();
 }
-/* Has no effect, but for the address sanitizer: a line that nobody has. */
+/* Has no effect, except that the address sanitizer reports an invalid address. */
 static inline void gpu_prefetch(const void *address) {
   (void)*(const volatile char *)address;
 }

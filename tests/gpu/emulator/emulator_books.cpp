@@ -27,8 +27,8 @@ struct flag_names {
   size_t count = 0;
 } flags;
 
-constexpr size_t GUARD_BYTES = EMULATOR_ASAN ? 0 : 64; /* the address sanitizer has guards of its own */
-constexpr unsigned char FILL = 0xff;                   /* all ones are a NaN in either precision */
+constexpr size_t GUARD_BYTES = EMULATOR_ASAN ? 0 : 64; /* the address sanitizer has its own guards */
+constexpr unsigned char FILL = 0xff;                   /* all bits set: NaN in single and double */
 
 } // namespace
 
@@ -69,12 +69,13 @@ std::string wait_of(const thread &t) {
   }
 }
 
-/* One line for all threads of a block that wait for the same. */
+/* Reports one line for all threads of a block that wait for the same event. */
 std::string deadlock() {
   std::string text = "deadlock";
   if (!now->waiting.empty()) text += ", " + std::to_string(now->waiting.size()) + " blocks have not begun";
   for (const auto &b : now->resident) {
-    std::map<std::string, std::pair<unsigned, unsigned>> groups; /* how many, and the first of them */
+    std::map<std::string, std::pair<unsigned, unsigned>>
+        groups; /* number of threads, and the index of the first one */
     for (const thread &t : b->threads) {
       auto &g = groups.insert({wait_of(t), {0, t.index}}).first->second;
       g.first++;
@@ -130,14 +131,14 @@ void panel_load(const void *address, unsigned bytes, bool active) {
   if (active) load.address[load.active++] = (uintptr_t)address;
   load.bytes = bytes;
   if (++load.come < now->shape.warp) return;
-  count_load(load); /* all lanes have come to it, and so to those before it */
+  count_load(load); /* all lanes have done this load, and so all earlier ones */
   w.load.pop_front();
   w.first++;
 }
 
 /* ---- Shared memory ------------------------------------------------------------------------------------- */
 
-/* Arrays have the place where they stand in the source as their name; the first thread to come makes them. */
+/* An array is identified by its place in the source. The first thread that uses it allocates it. */
 void *shared(const void *site, size_t bytes) {
   quiet books;
   shared_array &s = self->of->shared[site];
@@ -149,7 +150,7 @@ void *shared(const void *site, size_t bytes) {
   return s.memory.get();
 }
 
-/* Other blocks may get the memory. */
+/* Forgets the atomic accesses to an array, because other blocks may get its memory. */
 static void forget_atomics(const shared_array &s) {
   const char *const begin = s.memory.get(), *const end = begin + s.bytes;
   for (auto use = now->atomics.begin(); use != now->atomics.end();) {

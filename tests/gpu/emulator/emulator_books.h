@@ -21,7 +21,8 @@ static inline void AnnotateIgnoreWritesEnd(const char *, int) {}
 
 namespace emulator {
 
-/* What a fiber allocates for the emulator's books belongs to none of its threads. Not across a switch. */
+/* Hides accesses to the emulator's own data from the thread sanitizer. Must not exist across a switch of
+ * fibers. */
 struct quiet {
   quiet() { AnnotateIgnoreWritesBegin(__FILE__, __LINE__); }
   ~quiet() { AnnotateIgnoreWritesEnd(__FILE__, __LINE__); }
@@ -31,7 +32,7 @@ enum state { READY, AT_BARRIER, AT_WARP_BARRIER, AT_SHUFFLE, ASLEEP, ENDED };
 
 constexpr unsigned WARP_MAX = 64;
 constexpr unsigned EXCHANGE_WORDS = 4;
-constexpr unsigned BITS = 64; /* of a word of block.is_ready */
+constexpr unsigned BITS = 64; /* bits in a word of block.is_ready */
 
 struct block;
 
@@ -40,26 +41,26 @@ struct thread {
   block *of = nullptr;
   unsigned index = 0;
   state is = READY;
-  size_t place = 0;                 /* in the block's list of ready threads */
-  int line = 0;                     /* of the barrier or shuffle */
-  const int32_t *address = nullptr; /* ASLEEP: the flag, what it was, what is waited for */
+  size_t place = 0;                 /* position in the block's list of ready threads */
+  int line = 0;                     /* source line of the barrier or shuffle */
+  const int32_t *address = nullptr; /* if ASLEEP: the flag, the value read, the value awaited */
   int32_t seen = 0, wanted = 0;
-  unsigned barriers = 0, warp_barriers = 0, shuffles = 0, loads = 0; /* passed so far */
-  uint64_t slot[2][EXCHANGE_WORDS] = {}; /* what others take: of even, of odd shuffles */
+  unsigned barriers = 0, warp_barriers = 0, shuffles = 0, loads = 0; /* numbers of those passed so far */
+  uint64_t slot[2][EXCHANGE_WORDS] = {}; /* words for other lanes: of even and of odd shuffles */
 };
 
-/* One panel load of a warp, until all lanes have come. */
+/* A panel load of a warp that some lanes have not reached. */
 struct warp_load {
   unsigned come = 0, bytes = 0, active = 0;
   uintptr_t address[WARP_MAX];
 };
 
 struct warp {
-  unsigned arrived[WARP_MAX] = {}; /* at a shuffle: by group, which the first lane names */
-  std::deque<warp_load> load;      /* those that some lanes have not come to */
-  unsigned first = 0;              /* number of the first of them */
+  unsigned arrived[WARP_MAX] = {}; /* lanes at a shuffle, by the first lane of the group */
+  std::deque<warp_load> load;      /* loads that some lanes have not reached */
+  unsigned first = 0;              /* number of load[0] */
   unsigned at_barrier = 0;
-  char order[2]; /* what its even, odd barriers order */
+  char order[2]; /* tags of even and of odd barriers, for the thread sanitizer */
 };
 
 struct shared_array {
@@ -71,20 +72,20 @@ struct block {
   unsigned index = 0, arrived = 0, ended = 0;
   std::vector<thread> threads;
   std::vector<thread *> ready;
-  std::vector<uint64_t> is_ready; /* the same as bits, by index */
+  std::vector<uint64_t> is_ready; /* the ready threads as bits, by index */
   std::vector<warp> warps;
   std::map<const void *, shared_array> shared;
-  char order[2]; /* what even, odd barriers order, for the thread sanitizer */
+  char order[2]; /* tags of even and of odd barriers, for the thread sanitizer */
 };
 
-/* Where blocks use an address by atomics. */
+/* The blocks that access an address atomically. */
 struct use {
   unsigned block;
   bool many, narrow;
 };
 
-/* Random numbers of Steele, Lea and Flood's SplitMix64: a launch seeds them, and each switch takes one or
- * two. */
+/* The generator SplitMix64 of Steele, Lea and Flood. Each launch sets the state; each switch draws one or
+ * two numbers. */
 struct random_numbers {
   typedef uint64_t result_type;
   uint64_t state;
@@ -96,7 +97,7 @@ struct random_numbers {
     z = (z ^ z >> 27) * 0x94d049bb133111eb;
     return z ^ z >> 31;
   }
-  /* One of 0 .. n - 1; n < 2^32. */
+  /* Returns a number from 0 to n - 1; n < 2^32. */
   size_t below(size_t n) { return (size_t)(((*this)() >> 32) * n >> 32); }
 };
 
@@ -104,29 +105,29 @@ struct machine {
   grid shape;
   const std::function<void()> *kernel;
   std::vector<std::unique_ptr<block>> resident, past;
-  std::vector<unsigned> waiting; /* blocks that have not begun, the next one last */
+  std::vector<unsigned> waiting; /* blocks that have not begun; the last one begins next */
   std::vector<thread *> asleep;
   std::unordered_map<const void *, use> atomics;
   random_numbers random;
   outcome result;
-  size_t polls = 0; /* since the process last gave its core away */
+  size_t polls = 0; /* polls since the process last yielded its core */
   size_t idle = 0;  /* polls since the latest store */
-  char order;       /* all that the grid does, for the thread sanitizer */
+  char order;       /* tag of all operations of the grid, for the thread sanitizer */
 };
 
-/* The grid that runs, and the thread of it. */
+/* The current grid, and its current thread. */
 extern machine *now;
 extern thread *self;
 
 /* ---- The books ----------------------------------------------------------------------------------------- */
 
-/* The first problem is the outcome's. */
+/* Reports a problem; only the first one becomes the outcome. */
 void tell(const std::string &text);
 std::string place_of(const thread &t);
-/* What a thread waits for; who waits for what, when nobody can go on. */
+/* Describe what a thread waits for, and what all threads wait for after a deadlock. */
 std::string wait_of(const thread &t);
 std::string deadlock();
-/* What can be seen only when a block has ended. */
+/* Checks a block that has ended. */
 void close_books(const block &b);
 
 } // namespace emulator

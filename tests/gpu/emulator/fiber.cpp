@@ -9,7 +9,8 @@
 
 static constexpr size_t STACK_BYTES = (FIBER_ASAN || FIBER_TSAN ? 192 : 48) << 10;
 static constexpr uint64_t CANARY = 0x5ca1ab1e0ddba11;
-/* Stacks begin at different lines of a page: the same lines of a cache would hold the tops of all of them. */
+/* Stacks begin at different offsets in a page. Otherwise the tops of all stacks would share the same cache
+ * lines. */
 static constexpr size_t COLOURS = 10, COLOUR_BYTES = 320;
 
 #if !defined TSI_FIBER_UCONTEXT && !defined __x86_64__
@@ -63,7 +64,7 @@ void fiber::begin() {
   __sanitizer_finish_switch_fiber(nullptr, &self->caller_stack, &self->caller_size);
 #endif
   self->entry(self->arg);
-  __builtin_trap(); /* entry ends by leave() */
+  __builtin_trap(); /* entry must end with leave() */
 }
 
 fiber::fiber(void (*run)(void *), void *of) : entry(run), arg(of) {
@@ -88,15 +89,15 @@ fiber::fiber(void (*run)(void *), void *of) : entry(run), arg(of) {
   here.uc_link = nullptr;
   makecontext(&here, begin, 0);
 #else
-  /* As if begin had been called by nobody and had switched away before its first instruction. */
+  /* Makes a stack as if `begin` had switched away before its first instruction. */
   uint64_t *top = (uint64_t *)((uintptr_t)(own.stack.get() + own.size) / 16 * 16);
 #ifdef __x86_64__
-  *--top = 0; /* who called: the stack is aligned as after a call */
+  *--top = 0; /* the return address, so that the stack is aligned as after a call */
   *--top = (uint64_t)(uintptr_t)begin;
 #else
   top -= SAVED_WORDS;
   for (size_t i = 0; i < SAVED_WORDS; i++) top[i] = 0;
-  top[11] = (uint64_t)(uintptr_t)begin; /* x30 */
+  top[11] = (uint64_t)(uintptr_t)begin; /* register x30 */
 #endif
   here = top;
 #endif
@@ -107,7 +108,7 @@ fiber::~fiber() {
   __asan_unpoison_memory_region(own.stack.get(), STACK_BYTES);
 #endif
 #if FIBER_TSAN
-  if (!left) { /* what it did before it was given up is past */
+  if (!left) { /* all that the fiber did happened before its destruction */
     void *current = __tsan_get_current_fiber();
     __tsan_switch_to_fiber(own.tsan, 0);
     __tsan_switch_to_fiber(current, 0);

@@ -18,8 +18,8 @@
 #else
 #define FIBER_ASAN 0
 #endif
-/* Files that include this one are compiled without the thread sanitizer, whose runtime is linked where
- * TSI_FIBER_TSAN says so. */
+/* Files that include this one are compiled without the thread sanitizer. TSI_FIBER_TSAN is defined if its
+ * runtime is linked. */
 #ifdef TSI_FIBER_TSAN
 #include <sanitizer/tsan_interface.h>
 #define FIBER_TSAN 1
@@ -37,8 +37,9 @@ static inline void switch_context(machine_context *from, machine_context *to) {
   swapcontext(from, to);
 }
 #elif defined __x86_64__
-/* Where the top of the stack is, which holds the address to go on at. No call and no return: the processor
- * would foresee the place of the fiber before. Below the stack pointer the caller may have 128 bytes. */
+/* A context is the top of the stack, which holds the address to continue at. The code jumps instead of
+ * returning, because the processor would predict the return address of the previous fiber. The caller may
+ * use 128 bytes below its stack pointer. */
 typedef void *machine_context;
 __attribute__((always_inline)) static inline void switch_context(machine_context *from, machine_context *to) {
   void *next = *to;
@@ -67,7 +68,7 @@ __attribute__((always_inline)) static inline void switch_context(machine_context
                  "st(4)", "st(5)", "st(6)", "st(7)", "memory", "cc");
 }
 #else
-/* The registers that a call keeps are on the stack; the context is where its top is. */
+/* A context is the top of the stack, which holds the registers that a call preserves. */
 typedef void *machine_context;
 extern "C" void tsi_fiber_switch(void **from, void *to);
 static inline void switch_context(machine_context *from, machine_context *to) {
@@ -75,31 +76,31 @@ static inline void switch_context(machine_context *from, machine_context *to) {
 }
 #endif
 
-/* What a fiber that ended leaves to the next one: most blocks of a grid come after others, and the thread
- * sanitizer is slow to make a thread. */
+/* What a fiber that has ended leaves for reuse. Most blocks of a grid begin after others have ended, and
+ * the thread sanitizer creates fibers slowly. */
 struct fiber_remains {
   std::unique_ptr<char[]> stack;
-  size_t size = 0;      /* bytes of the stack that are used */
-  void *tsan = nullptr; /* the thread sanitizer's name of the fiber */
+  size_t size = 0;      /* used bytes of the stack */
+  void *tsan = nullptr; /* handle of the fiber in the thread sanitizer */
 };
 
 class fiber {
 public:
-  /* A fiber that runs entry(arg) when it is first switched to. entry ends by leave(). */
+  /* Makes a fiber that runs entry(arg) at its first switch. entry must end with leave(). */
   fiber(void (*entry)(void *arg), void *arg);
   ~fiber();
   fiber(const fiber &) = delete;
   fiber &operator=(const fiber &) = delete;
 
-  void enter();                /* from the thread that made the fiber: runs it until it comes back */
-  void back();                 /* from the fiber: to where enter was called */
-  void leave();                /* the same forever */
-  bool stack_is_whole() const; /* the stack pointer is inside; after leave, also end_is_whole */
-  bool end_is_whole() const;   /* nothing was written at the far end of the stack */
+  void enter();                /* called by the owner: runs the fiber until it switches back */
+  void back();                 /* called by the fiber: returns from enter() */
+  void leave();                /* called by the fiber: returns from enter() for the last time */
+  bool stack_is_whole() const; /* the stack pointer is within the stack; after leave(), also end_is_whole() */
+  bool end_is_whole() const;   /* the far end of the stack was not overwritten */
 
 private:
   static void begin();
-  static fiber *starting; /* the one that enter switches to: a new one has no other way to know itself */
+  static fiber *starting;               /* the fiber that enter() starts; begin() reads it */
   static constexpr size_t CANARIES = 8; /* words at the far end of the stack */
   machine_context here{}, caller{};
   fiber_remains own;
@@ -108,8 +109,8 @@ private:
   void *tsan_caller = nullptr;
 #endif
 #if FIBER_ASAN
-  void *fake = nullptr, *fake_caller = nullptr; /* the address sanitizer's stacks of locals */
-  const void *caller_stack = nullptr;           /* the caller of enter has this stack */
+  void *fake = nullptr, *fake_caller = nullptr; /* the address sanitizer's stacks of local variables */
+  const void *caller_stack = nullptr;           /* stack of the caller of enter() */
   size_t caller_size = 0;
 #endif
   void (*entry)(void *);
@@ -144,7 +145,7 @@ inline void fiber::back() {
 #endif
 }
 
-/* While it runs only the stack pointer is looked at: the far end is in no cache. */
+/* While the fiber runs only the stack pointer is checked, because the far end is not in the cache. */
 inline bool fiber::stack_is_whole() const {
 #ifndef TSI_FIBER_UCONTEXT
   if (!left) return (uintptr_t)here >= (uintptr_t)(own.stack.get() + CANARIES * sizeof(uint64_t));

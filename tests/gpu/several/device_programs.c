@@ -17,12 +17,12 @@
 typedef struct board_pe {
   const run_pe *pe;
   board_arrays arrays;
-  tsi_gpu_program program; /* with addresses of its GPU; without what belongs to a run */
-  char *b, *x;             /* of all runs */
-  size_t bytes;            /* of b, and of x, of one run */
-  char *heap;              /* of the host */
+  tsi_gpu_program program; /* with addresses on its GPU; without the fields of a run */
+  char *b, *x;             /* for all runs */
+  size_t bytes;            /* of b, and of x, in one run */
+  char *heap;              /* on the host */
   void *stream;
-  unsigned run; /* begun */
+  unsigned run; /* number of runs that have begun */
   bool works;
 } board_pe;
 
@@ -68,12 +68,12 @@ static int32_t *heap_flag(const board_runs *all, int pe, int32_t flag) {
   return (int32_t *)(void *)(all->pe[pe].heap + TSI_HEAP_FLAGS) + flag;
 }
 
-/* The epoch of the latest run that has begun. */
+/* Returns the epoch of the latest run that has begun. */
 static int32_t epoch_of(const board_pe *p) {
   return tsi_heap_epoch(RUN_EPOCHS_BEFORE, (int32_t)p->run);
 }
 
-/* On the GPU that is selected. */
+/* Allocates on the selected GPU. */
 static void open_pe(board_runs *all, int k, const run_pe *pe) {
   board_pe *p = &all->pe[k];
   board_arrays *a = &p->arrays;
@@ -112,7 +112,7 @@ static void begin_run(board_runs *all, int k) {
   p->works = true;
 }
 
-/* A PE whose launch has ended may get messages of later runs. */
+/* After its launch has ended, a PE may receive messages of later runs. */
 static void end_run(board_runs *all, int k) {
   board_pe *p = &all->pe[k];
   for (tsi_index m = 0; m < p->pe->sources; m++)
@@ -120,7 +120,7 @@ static void end_run(board_runs *all, int k) {
   p->works = false;
 }
 
-/* false: a message did not come in time. */
+/* Returns false if a message did not arrive in time. */
 static bool run_all(board_runs *all) {
   const double begin = tsi_clock();
   bool any = true, late = false;

@@ -97,7 +97,8 @@ static void check_count(const char *what, const int64_t found[2], const tristar_
             (long long)found[1], counted->sent_bytes.total);
 }
 
-/* Messages of the latest solve, of both sweeps and one right-hand side. an: on rank 0. */
+/* Compares the messages of the latest solve with those of the layout: both sweeps, one right-hand side. an:
+ * on rank 0. */
 static void check_messages(const world *w, const tristar_distributed_t *device,
                            const tristar_analysis_t *an) {
   tristar_distributed_stats own;
@@ -115,7 +116,7 @@ static void check_messages(const world *w, const tristar_distributed_t *device,
   check_count("grids", all[2], &traffic.grids);
 }
 
-/* Right-hand sides times a power of two: so is x, to the bit. */
+/* If right-hand sides are multiplied by a power of two, so is x, exactly. */
 static void check_many(const example *p, tristar_distributed_t *device, int64_t n) {
   static const int64_t counts[] = {1, MOST, 2};
   OWNED char *b = make_b(p->type, n * MOST), *x = xcalloc((size_t)(n * MOST) + 1, p->type->bytes),
@@ -133,8 +134,8 @@ static void check_many(const example *p, tristar_distributed_t *device, int64_t 
   }
 }
 
-/* The last rank begins no solve. A rank that waits for it returns an error in time: every other rank in a
- * whole solve, at least one in a sweep. */
+/* The last rank does not start its solve. Ranks that wait for it return an error in time: all other ranks
+ * in a whole solve, at least one in a sweep. */
 static void check_lost(const world *w, tristar_factor_t *factor, tristar_part part) {
   tristar_distributed_t *d = distribute(w, factor, true, 0.2);
   const tsi_process_call call = {
@@ -152,7 +153,7 @@ static void check_lost(const world *w, tristar_factor_t *factor, tristar_part pa
   tristar_distributed_destroy(&d);
 }
 
-/* Lists of rows are refused. */
+/* Lists of rows and traces are refused. */
 static void check_errors(const world *w, tristar_factor_t *factor) {
   tristar_distributed_t *d = distribute(w, factor, true, 1);
   const int64_t row = 0;
@@ -168,7 +169,7 @@ static void check_errors(const world *w, tristar_factor_t *factor) {
     if (part != TRISTAR_PART_D) check_lost(w, factor, part);
 }
 
-/* The layout of the library's choice: the fastest one by the simulation of GPUs. */
+/* The library chooses the layout that is fastest in the simulation of GPUs. */
 static void check_choice(const world *w, tristar_factor_t *factor, const tristar_analysis_t *an) {
   world chosen = *w;
   tristar_distributed_stats stats;
@@ -189,8 +190,8 @@ static void check_choice(const world *w, tristar_factor_t *factor, const tristar
   tristar_distributed_destroy(&d);
 }
 
-/* Sums by atomic additions: right up to rounding in solves one after the other, of 1 and of many right-hand
- * sides; inboxes are no larger. */
+/* With atomic additions consecutive solves with one and with many right-hand sides are right up to
+ * rounding. Inboxes are not larger than without. */
 static void check_atomic(const world *w, const example *p, tristar_distributed_t *cores,
                          tristar_distributed_t *device, tristar_factor_t *factor, int64_t n) {
   tristar_distributed_options options = options_of(w, true, 100);
@@ -212,7 +213,8 @@ static void check_atomic(const world *w, const example *p, tristar_distributed_t
     const double differs = count > 0 ? difference(p->type, count, x, y) : 0;
     CHECK_MSG(differs <= (p->type->is_single ? 1e-3 : 1e-11), "%s, atomic sums, solve %d: %g", p->kind, k,
               differs);
-    if (k == 0) CHECK_OK(tristar_distributed_get_stats(d, &stats)); /* of one right-hand side */
+    if (k == 0)
+      CHECK_OK(tristar_distributed_get_stats(d, &stats)); /* after a solve with one right-hand side */
   }
   CHECK_OK(tristar_distributed_get_stats(device, &slots));
   CHECK_MSG(0 < stats.inbox_bytes && stats.inbox_bytes <= slots.inbox_bytes, "inboxes: %g bytes, else %g",

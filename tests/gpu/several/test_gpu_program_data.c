@@ -23,7 +23,7 @@
 #include "tests/support/subtests.h"
 #include "runtime/process/layout_words.h"
 
-#ifdef TSI_FEW /* where what copies is tested, not the kernel */
+#ifdef TSI_FEW /* for builds that test copies, not the kernel */
 enum { MANY = 8, REPEATS = 2, TESTED = 2 };
 #else
 enum { MANY = 200, REPEATS = 2, TESTED = 10 };
@@ -50,8 +50,8 @@ static tsi_process_options options_of(const typed *t, int turn) {
 
 /* ---- Many solves in a row ------------------------------------------------------------------------------ */
 
-/* Solve k has the first nrhs[k] columns of the problem's b, times a power of two: so has x, to the bit. One
- * right-hand side has a kernel of its own, with bits of its own. */
+/* Solve k has the first nrhs[k] columns of the problem's b, times a power of two. So x is multiplied by the
+ * same power, exactly. One right-hand side has its own kernel and bits. */
 static void check_many(tsi_env *env, const problem *q, int turn) {
   static const tsi_index counts[] = {1, 17, 3, 8, 1, 9};
   static const number factors[] = {1, 2, 0.5, 8, -1};
@@ -112,7 +112,7 @@ _Static_assert(sizeof sources / sizeof *sources >= TESTED, "");
 
 static int solves;
 
-/* x of a part, with the same bits in several schedules and solves one after the other. */
+/* Solves with one part. x has the same bits in several schedules and in consecutive solves. */
 static void solve_part(const problem *q, program_solver *v, tristar_op op, tristar_part part, const char *b,
                        char *x) {
   const size_t block = (size_t)q->view.rows * (size_t)v->nrhs * q->type->bytes;
@@ -140,7 +140,7 @@ static void check_error(const problem *q, tristar_op op, tsi_index nrhs, const c
   }
 }
 
-/* A whole solve, and one of its sweeps after the other, D between them. */
+/* A whole solve, and its sweeps one after the other, with D in between. */
 static void check_solve(tsi_env *env, const problem *q, tristar_op op, tsi_index nrhs, int turn) {
   const tsi_process_options options = options_of(q->type, turn);
   const int64_t n = q->view.rows;
@@ -197,10 +197,11 @@ static void check_source(tristar_t *ts, int source) {
 typedef struct measured {
   tristar_layout layout;
   tsi_index nrhs;
-  double seconds, error; /* of a solve; from the x of the cores */
+  double seconds, error; /* seconds of a solve; error relative to the x of the cores */
 } measured;
 
-/* Measures solves of m->nrhs right-hand sides with a layout. The chunks are those of the library on GPUs. */
+/* Measures solves of m->nrhs right-hand sides with a layout. The chunks are those that the library chooses
+ * for GPUs. */
 static void measure_layout(tristar_t *ts, problem *q, measured *m) {
   enum { SOLVES = 20 };
   const int64_t n = q->view.rows;
@@ -228,7 +229,7 @@ static void measure_layout(tristar_t *ts, problem *q, measured *m) {
   release_factor(q);
 }
 
-/* Opens a file of JSON, and goes to the end of the last member of its object. */
+/* Opens a JSON file and moves to the end of the last member of its object. */
 static FILE *reopen_object(const char *path) {
   static const char end[] = "\n}\n";
   char found[sizeof end] = "";
@@ -263,7 +264,7 @@ static void write_measured(const char *path, const measured *m, int count) {
   CHECK_MSG(fclose(file) == 0 && !wrong, "cannot write %s", path);
 }
 
-/* The file is written before results are tested, so that it also has wrong results. */
+/* The file is written before the results are checked, so it also contains wrong results. */
 static void measure(tristar_t *ts, const char *kind, int64_t k, const char *path) {
   CLEANUP(close_problem) problem q = open_problem(ts, kind, k, &typed_double, TRISTAR_SYMMETRIC);
   printf("distributed solves, %s:%d, double precision; GPUs run 20 solves in a row\n", kind, (int)k);

@@ -9,8 +9,8 @@
 
 enum { SCHEDULES = 16, RUNS = 3, MOST_RHS = 9 };
 
-/* Works, as bits. SUMS and SPREADS: forward, with sums up a tree, or x down a tree; AHEAD: a PE that needs no
- * other one, and may be runs ahead of it. */
+/* Kinds of solves, as bits. SUMS and SPREADS: forward, sums up a tree, x down a tree. AHEAD: one PE depends
+ * on no other one and may be several runs ahead. */
 enum {
   SUMS = 1,
   SPREADS = 2,
@@ -43,7 +43,7 @@ static const work works[] = {
     {AHEAD, "forward, from grid to grid", 1, 1, 2, false, TSI_TREE_BINARY, TRISTAR_PART_L, 1},
 };
 
-/* Each fault, and which of the works have to show it. */
+/* The faults, and the solves that must detect them. */
 static const struct {
   gpu_fault_kind kind;
   const char *name;
@@ -73,11 +73,11 @@ enum { FAULTS = sizeof faults / sizeof *faults };
 
 typedef struct trial {
   program_solver *v;
-  size_t bytes; /* of x of all runs */
+  size_t bytes; /* of x in all runs */
   char *b, *x, *right;
 } trial;
 
-/* In how many schedules, at most `enough`, x is not what is right. */
+/* Returns in how many schedules x is wrong, at most `enough`. */
 static int count_wrong(trial *t, int fault, int enough) {
   int wrong = 0;
   for (unsigned k = 0; k < SCHEDULES && wrong < enough; k++) {
@@ -89,7 +89,7 @@ static int count_wrong(trial *t, int fault, int enough) {
   return wrong;
 }
 
-/* The first run's x is that of a plan; run k solves with 1 + k times its b. */
+/* x of the first run is that of a plan. Run k solves with 1 + k times this b. */
 static void check_right(const problem *q, const work *w, trial *t) {
   const int64_t n = q->view.rows, count = n * w->nrhs;
   tristar_solve_options options = DEFAULTS(tristar_solve_options);
@@ -111,7 +111,7 @@ static void swap(tsi_gpu_message *a, tsi_gpu_message *b, bool flags) {
     a->row = b->row, b->row = first.row;
 }
 
-/* Two messages of the sweep, from one PE to another one. */
+/* Finds two messages of the sweep from one PE to another one. */
 static bool find_two(const trial *t, int when, tsi_gpu_message **a, tsi_gpu_message **b) {
   for (tsi_index r = 0; r < t->v->w.ranks; r++) {
     tsi_gpu_message *send = (tsi_gpu_message *)t->v->tables[r].program.send;
@@ -127,7 +127,8 @@ static bool find_two(const trial *t, int when, tsi_gpu_message **a, tsi_gpu_mess
   return false;
 }
 
-/* They change places in the inbox; or flags, where x is needed at once. */
+/* Two messages exchange their places in the inbox, or their flags if x is needed at once. The check must
+ * detect it. */
 static void check_places(trial *t, const work *w) {
   for (int flags = 0; flags < 1 + (w->bit == SPREADS); flags++) {
     tsi_gpu_message *a, *b;
@@ -152,7 +153,7 @@ static tsi_process_options options_of(const problem *q, const work *w) {
                                .tree = w->tree};
 }
 
-/* Run k has 1 + k times the right-hand sides of the problem; t->right is what the plain grid gives. */
+/* Run k has 1 + k times the right-hand sides of the problem. t->right: result of the plain grid. */
 static trial open_trial(tsi_env *env, const problem *q, const work *w, bool adds) {
   const tsi_process_options options = options_of(q, w);
   const run_grid plain = {.blocks = 1, .threads = 32, .seed = 99};
@@ -186,9 +187,9 @@ static void check_work(tsi_env *env, problem *q, const work *w) {
   if (w->bit & (SPREADS | BACKWARD | SQUARE)) check_places(&t, w);
 }
 
-/* Parts of sums that are added atomically: x is right in each schedule, up to rounding, also where many runs
- * use the same places; fewer rows of inboxes, where a PE has several children in a tree. A place that is not
- * cleared shows. */
+/* Atomic additions to sums: x is right up to rounding in each schedule, also if many runs use the same rows
+ * of inboxes. Inboxes have fewer rows if a PE has several children in a tree. A row that is not cleared is
+ * detected. */
 static void check_adds(tsi_env *env, problem *q, const work *w) {
   CLEANUP(close_trial) trial t = open_trial(env, q, w, true);
   CLEANUP(close_trial) trial slots = open_trial(env, q, w, false);

@@ -43,7 +43,7 @@ static void check_kind(int kind, const typed *t, int pes) {
   system_free(&s);
 }
 
-/* Flags of other PEs that are read with the skip and without, in several schedules. */
+/* Counts the flags of other PEs that are read with and without the skip, in several schedules. */
 static void check_polls(int kind, int pes) {
   system_of s = system_create(triangle_create(kind, N, 5), &typed_double);
   OWNED char *b = xcalloc(N, s.t->bytes), *x = xcalloc(N, s.t->bytes), *y = xcalloc(N, s.t->bytes);
@@ -67,8 +67,8 @@ static void check_polls(int kind, int pes) {
   system_free(&s);
 }
 
-/* Left sums that are got, of at most one for each row and other PE; near each other, fewer than by many
- * tasks. */
+/* Counts the left sums that are read, at most one for each row and other PE. A partition into neighbouring
+ * rows reads fewer than one into many tasks. */
 static void check_gets(int kind, int pes) {
   system_of s = system_create(triangle_create(kind, 4000, 5), &typed_double);
   tsi_count gets[3];

@@ -8,7 +8,7 @@ static tsi_env env;
 
 enum { SCHEDULES = 12, N = 150, PES = 3, NRHS = 5, SOLVES = 2 };
 
-/* How many schedules do not give `right`. */
+/* Returns in how many schedules x differs from `right`. */
 static int count_wrong(const spread_solver *v, int fault, const char *b, const char *right) {
   const size_t bytes = (size_t)N * NRHS * v->s->t->bytes;
   OWNED char *x = xcalloc(bytes, 1);

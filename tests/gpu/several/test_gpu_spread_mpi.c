@@ -26,7 +26,7 @@ typedef struct example {
   int tasks;
 } example;
 
-/* Rank 0: the factor of a triangle; the pattern by rows of a lower one is that of an upper one by columns. */
+/* Rank 0 imports a triangle. The rows of a lower triangle have the pattern of the columns of an upper one. */
 static tristar_factor_t *import(const world *w, const system_of *s, tristar_uplo uplo) {
   const triangle_pattern *p = &s->pattern[0];
   tristar_factor_t *factor = NULL;
@@ -48,7 +48,7 @@ static tristar_factor_t *import(const world *w, const system_of *s, tristar_uplo
   return factor;
 }
 
-/* A system, on rank 0 its factor, and its triangle on the devices of all ranks. */
+/* A system, its factor on rank 0, and its triangle on the devices of all ranks. */
 typedef struct problem {
   system_of s;
   tristar_factor_t *factor;
@@ -77,12 +77,12 @@ static tristar_spread_options options_of(const example *e, double seconds) {
   tristar_spread_options_init(&options);
   options.op = e->op;
   options.tasks = e->tasks;
-  options.nrhs = 4; /* 17 are solved in blocks */
+  options.nrhs = 4; /* so 17 right-hand sides are solved in blocks */
   options.peer_seconds = seconds;
   return options;
 }
 
-/* Rank 0: x of a plan. */
+/* Computes x by a plan on rank 0. */
 static void solve_by_plan(tristar_factor_t *factor, tristar_op op, int64_t nrhs, const void *b, void *x) {
   tristar_plan_t *plan;
   CHECK_OK(tristar_plan(factor, NULL, &plan));
@@ -129,7 +129,7 @@ static void check_example(const world *w, const example *e) {
   problem_close(&p);
 }
 
-/* Solves in a row, whose ranks meet nowhere else. */
+/* Consecutive solves without any other synchronization of the ranks. */
 static void check_many(const world *w) {
   const example e = {TRIANGLE_ROAD, &typed_double, TRISTAR_LOWER, TRISTAR_N, 4};
   problem p = problem_open(w, &e, 3);
@@ -159,12 +159,13 @@ static void check_errors(const world *w) {
   CHECK_STATUS(tristar_spread_triangle(w->ts, MPI_COMM_WORLD, NULL, &options, &p.t), TRISTAR_ERR_ARGUMENT);
   CHECK_OK(spread(w, &p, &options));
   MPI_Barrier(MPI_COMM_WORLD);
-  CHECK_STATUS(tristar_spread_solve(p.t, 1, NULL, N, x, N), TRISTAR_ERR_ARGUMENT); /* of rank 0 */
+  CHECK_STATUS(tristar_spread_solve(p.t, 1, NULL, N, x, N),
+               TRISTAR_ERR_ARGUMENT); /* b of rank 0 is missing */
   MPI_Barrier(MPI_COMM_WORLD);
   CHECK_STATUS(tristar_spread_solve(p.t, 1 + (w->rank > 0), b, N, x, N), TRISTAR_ERR_ARGUMENT);
   MPI_Barrier(MPI_COMM_WORLD);
   CHECK_OK(tristar_spread_solve(p.t, 1, b, N, x, N));
-  /* The last rank does not come. */
+  /* the last rank does not take part */
   if (w->rank < w->ranks - 1) CHECK_STATUS(tristar_spread_solve(p.t, 1, b, N, x, N), TRISTAR_ERR_RUNTIME);
   MPI_Barrier(MPI_COMM_WORLD);
   CHECK_STATUS(tristar_spread_solve(p.t, 1, b, N, x, N), TRISTAR_ERR_RUNTIME);
