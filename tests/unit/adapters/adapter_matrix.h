@@ -9,18 +9,18 @@
 #include "tests/support/random.h"
 
 typedef struct adapter_matrix {
-  int n, parts; /* parts: 1 real, 2 complex */
+  int n, parts; /* parts: numbers in a scalar, 1 real, 2 complex */
   int *ptr, *row;
-  int64_t *long_ptr, *long_row; /* the same */
-  double *values;               /* parts each */
-  tristar_view view;            /* of all this */
+  int64_t *long_ptr, *long_row; /* the same arrays with 64-bit integers */
+  double *values;               /* `parts` numbers each */
+  tristar_view view;            /* a view of these arrays */
 } adapter_matrix;
 
 typedef enum adapter_kind {
-  ADAPTER_UNSYMMETRIC, /* with a weak diagonal: partial pivoting exchanges rows */
-  ADAPTER_BLOCKS,      /* the same, reducible into several blocks, rows and columns permuted */
+  ADAPTER_UNSYMMETRIC, /* with a weak diagonal, so partial pivoting exchanges rows */
+  ADAPTER_BLOCKS,      /* the same, reducible to several blocks, with rows and columns permuted */
   ADAPTER_DEFINITE,    /* Hermitian positive definite */
-  ADAPTER_INDEFINITE   /* Hermitian, diagonally dominant with both signs: L D L^T needs no pivoting */
+  ADAPTER_INDEFINITE   /* Hermitian, diagonally dominant, with both signs: L D L^T needs no pivoting */
 } adapter_kind;
 
 static inline void random_permutation(int *p, int n, uint64_t *state) {
@@ -38,18 +38,18 @@ static inline double complex random_scalar(int parts, uint64_t *state) {
   return parts == 2 ? re + im * I : re;
 }
 
-/* The dense matrix (column-major); the pattern is that of the entries that are not zero. */
+/* Makes a dense matrix, column-major. Its nonzero entries define the pattern. */
 static inline void fill_unsymmetric(double complex *a, int n, int blocks, int parts, uint64_t *state) {
   OWNED int *rows = malloc((size_t)n * sizeof *rows), *cols = malloc((size_t)n * sizeof *cols);
   random_permutation(rows, n, state);
   random_permutation(cols, n, state);
   for (int j = 0; j < n; j++) {
-    const int block = j * blocks / n; /* columns begin .. end - 1 */
+    const int block = j * blocks / n; /* column j is in the block of columns begin .. end - 1 */
     const int begin = (block * n + blocks - 1) / blocks, end = ((block + 1) * n + blocks - 1) / blocks;
     double complex *column = a + cols[j] * n;
     for (int k = 0; k < 4; k++)
       column[rows[next_random(state) % (uint64_t)end]] += random_scalar(parts, state);
-    /* A cycle of large entries next to the diagonal makes each block irreducible and nonsingular. */
+    /* Large entries in a cycle next to the diagonal make each block irreducible and nonsingular. */
     column[rows[j + 1 < end ? j + 1 : begin]] += 3 + random_scalar(parts, state);
     column[rows[j]] += 0.01 * random_scalar(parts, state);
   }
@@ -111,8 +111,8 @@ static inline void adapter_matrix_create(adapter_kind kind, int n, int parts, ui
                            .index_bits = 32};
 }
 
-/* New values in the same pattern, Hermitian again if they were: D A D with random positive D, and a few
- * percent on the diagonal. */
+/* Makes new values with the same pattern: D A D with a random positive D, and a change of a few percent on
+ * the diagonal. A Hermitian matrix stays Hermitian. */
 static inline void adapter_matrix_change(adapter_matrix *m, uint64_t seed) {
   OWNED double *d = malloc((size_t)m->n * sizeof *d);
   fill_random(d, m->n, seed);
@@ -131,7 +131,7 @@ static inline void adapter_matrix_destroy(adapter_matrix *m) {
   free(m->values);
 }
 
-/* x = op(A)^-1 b for one right-hand side, by the other solver. */
+/* Computes x = op(A)^-1 b for one right-hand side with the other solver. */
 typedef void (*adapter_solve)(void *arg, tristar_op op, const double *b, double *x);
 
 static inline void check_close(const double *x, const double *y, int64_t count, const char *what) {
@@ -143,7 +143,7 @@ static inline void check_close(const double *x, const double *y, int64_t count, 
   CHECK_MSG(apart <= 1e-11 * largest, "%s: the solutions are %.1e of %.1e apart", what, apart, largest);
 }
 
-/* A plan solves as the other solver does: N, T, C, 1 and 3 right-hand sides. */
+/* A plan gives the solutions of the other solver: for N, T, C, and 1 and 3 right-hand sides. */
 static inline void check_plan(tristar_plan_t *plan, const adapter_matrix *m, adapter_solve solve, void *arg) {
   enum { NRHS = 3 };
   static const tristar_op ops[] = {TRISTAR_N, TRISTAR_T, TRISTAR_C};
@@ -163,7 +163,7 @@ static inline void check_plan(tristar_plan_t *plan, const adapter_matrix *m, ada
     }
 }
 
-/* Refinement with the matrix that was handed on: the backward error falls to roundoff. */
+/* With the imported matrix refinement reduces the backward error to roundoff. */
 static inline void check_refined(tristar_plan_t *plan, const adapter_matrix *m) {
   const int64_t size = (int64_t)m->n * m->parts;
   OWNED double *b = malloc((size_t)size * sizeof *b), *x = malloc((size_t)size * sizeof *x);
@@ -176,7 +176,7 @@ static inline void check_refined(tristar_plan_t *plan, const adapter_matrix *m) 
   CHECK(reciprocal > 1e-12 && reciprocal <= 1);
 }
 
-/* Plans of every engine, in big and in small chunks. */
+/* Checks plans of every engine, with large and small chunks. */
 static inline void check_factor(tristar_factor_t *factor, const adapter_matrix *m, adapter_solve solve,
                                 void *arg) {
   for (int engine = TRISTAR_ENGINE_SERIAL; engine <= TRISTAR_ENGINE_TASKS; engine++)
@@ -191,23 +191,24 @@ static inline void check_factor(tristar_factor_t *factor, const adapter_matrix *
     }
 }
 
-/* Exponents of rows that make the reciprocals of their sums infinite, subnormal, or neither. */
+/* Exponents that make the reciprocals of some row sums infinite and of others subnormal. */
 static inline int extreme_exponent(int row) {
   return row % 5 == 2 ? -1027 : row % 7 == 3 ? 1021 : 0;
 }
 
-/* Values become multiples of 2^-10, so that sums of a few are exact. */
+/* Rounds values to multiples of 2^-10, so that sums of a few values are exact. */
 static inline void adapter_matrix_round(adapter_matrix *m) {
   for (int p = 0; p < m->ptr[m->n] * m->parts; p++) m->values[p] = rint(m->values[p] * 512) / 1024;
 }
 
-/* Multiplies rows by 2^extreme_exponent: exactly, after adapter_matrix_round. */
+/* Multiplies rows by 2^extreme_exponent, exactly if adapter_matrix_round was called before. */
 static inline void adapter_matrix_make_extreme(adapter_matrix *m) {
   for (int p = 0; p < m->ptr[m->n] * m->parts; p++)
     m->values[p] = ldexp(m->values[p], extreme_exponent(m->row[p / m->parts]));
 }
 
-/* b = op(A) x, exactly, for an extreme matrix and x_i = z_i 2^exponent[i], z a multiple of 1/16. */
+/* Computes b = op(A) x exactly, for an extreme matrix and x_i = z_i 2^exponent[i]; z is a multiple of
+ * 1/16. */
 static inline void extreme_product(const adapter_matrix *m, tristar_op op, const double *z,
                                    const int *exponent, double *b) {
   const int parts = m->parts;
@@ -221,8 +222,8 @@ static inline void extreme_product(const adapter_matrix *m, tristar_op op, const
       }
 }
 
-/* Solves with extreme rows give the known solution, of which each entry counts by its own size. The estimate
- * of the condition is that of a regular matrix. */
+/* Solves with extreme rows give the known solution; each entry is compared relative to its own size. The
+ * estimated condition is that of a regular matrix. */
 static inline void check_extreme_plan(tristar_plan_t *plan, const adapter_matrix *m) {
   static const tristar_op ops[] = {TRISTAR_N, TRISTAR_T, TRISTAR_C};
   const int n = m->n, parts = m->parts;
@@ -252,7 +253,7 @@ static inline void check_extreme_plan(tristar_plan_t *plan, const adapter_matrix
     }
 }
 
-/* The latest message of the context has this in it. */
+/* The latest message of the context must contain this text. */
 static inline void check_message(tristar_t *ts, const char *text) {
   CHECK_ERROR(ts, text);
 }

@@ -10,7 +10,7 @@
 #include "tristar_matrix.h"
 #include "tristar_update.h"
 
-/* The functions for int and for long have the same types. */
+/* CHOLMOD's functions for int and for long indices; both have the same types. */
 typedef struct api {
   int itype;
   int (*start)(cholmod_common *);
@@ -46,7 +46,7 @@ static const form forms[] = {
 };
 enum { FORMS = sizeof forms / sizeof *forms };
 
-/* CHOLMOD's side of a test. */
+/* A matrix and its factor by CHOLMOD. */
 typedef struct side {
   const api *api;
   const adapter_matrix *m;
@@ -55,7 +55,7 @@ typedef struct side {
   cholmod_factor *l;
 } side;
 
-/* A without copying; CHOLMOD reads the lower triangle. */
+/* Makes A refer to the arrays of m. CHOLMOD reads the lower triangle. */
 static void side_start(const api *functions, const adapter_matrix *m, side *s) {
   *s = (side){.api = functions, .m = m};
   CHECK(functions->start(&s->common));
@@ -74,7 +74,7 @@ static void side_start(const api *functions, const adapter_matrix *m, side *s) {
                           .packed = 1};
 }
 
-/* The factors in the given form: as CHOLMOD makes them, then changed; "moved": two columns lie at the end. */
+/* Factors A and converts the factor to the given form. "moved": two columns are stored at the end. */
 static void side_factor(side *s, const form *f) {
   s->common.supernodal = f->super ? CHOLMOD_SUPERNODAL : CHOLMOD_SIMPLICIAL;
   s->common.final_ll = f->ll;
@@ -98,7 +98,7 @@ static void side_finish(side *s) {
   s->api->finish(&s->common);
 }
 
-/* A^T = conj(A) and A^H = A. */
+/* A^T is conj(A), and A^H is A. */
 static void solve(void *arg, tristar_op op, const double *b, double *x) {
   side *s = arg;
   const int n = (int)s->a.nrow, parts = s->a.xtype == CHOLMOD_COMPLEX ? 2 : 1;
@@ -128,11 +128,11 @@ static void check_view(tristar_t *ts, const cholmod_factor *l, const tristar_vie
   tristar_factors factors;
   CHECK_OK(tsi_cholmod_factors(ts, l, matrix, &work, &factors));
   CHECK(factors.matrix == matrix);
-  if (l->is_super) CHECK(factors.lower.blocks[0] == l->x); /* not a copy */
+  if (l->is_super) CHECK(factors.lower.blocks[0] == l->x); /* the values are not copied */
   check_factors_product(&factors, matrix);
 }
 
-/* The view, the solves, and the same again with new values in the same plan. */
+/* Checks the view and the solves, and the same with new values in the same plan. */
 static void check_form(tristar_t *ts, const api *functions, const form *f, int parts) {
   adapter_matrix m;
   side s;
@@ -162,7 +162,7 @@ static float *to_single(const double *x, size_t count) {
   return y;
 }
 
-/* Not every CHOLMOD makes factors in single precision, so here one is made of double ones. */
+/* Not every CHOLMOD computes factors in single precision. So the test converts factors from double. */
 static void check_single(tristar_t *ts, const form *f, int parts) {
   adapter_matrix m;
   side s;
@@ -201,7 +201,7 @@ static void check_single(tristar_t *ts, const form *f, int parts) {
   adapter_matrix_destroy(&m);
 }
 
-/* What cannot be imported gives its error and no factor, and does no harm to a factor that there is. */
+/* A factor that cannot be imported gives an error and no factor. An existing factor stays unchanged. */
 static void refuse(tristar_t *ts, tristar_factor_t *good, const cholmod_factor *l, tristar_status status,
                    const char *message) {
   tristar_factor_t *factor = good;
@@ -237,14 +237,14 @@ static void check_refused(tristar_t *ts) {
   CHECK_OK(tristar_plan(good, NULL, &plan));
   check_plan(plan, &m, solve, &s);
   tristar_plan_destroy(&plan);
-  /* Symbolic ones, supernodal and simplicial. */
+  /* symbolic factors, supernodal and simplicial */
   for (int super = 0; super < 2; super++) {
     s.common.supernodal = super ? CHOLMOD_SUPERNODAL : CHOLMOD_SIMPLICIAL;
     cholmod_factor *symbolic = cholmod_analyze(&s.a, &s.common);
     refuse(ts, good, symbolic, TRISTAR_ERR_ARGUMENT, "symbolic");
     cholmod_free_factor(&symbolic, &s.common);
   }
-  /* A pivot that is not positive. */
+  /* a pivot that is not positive */
   for (int j = 0; j < m.n; j++)
     for (int p = m.ptr[j]; p < m.ptr[j + 1]; p++)
       if (m.row[p] == j && j == 20) m.values[p] = -1;
@@ -252,7 +252,7 @@ static void check_refused(tristar_t *ts) {
   CHECK(s.common.status == CHOLMOD_NOT_POSDEF);
   refuse(ts, good, s.l, TRISTAR_ERR_NOT_POSITIVE_DEFINITE, "column");
   side_finish(&s);
-  /* A zero in D: the matrix [0 1; 1 0]. */
+  /* a zero in D: the matrix [0 1; 1 0] */
   int ptr[] = {0, 2, 3}, row[] = {0, 1, 1};
   double values[] = {0, 1, 0};
   const adapter_matrix swap = {.n = 2, .parts = 1, .ptr = ptr, .row = row, .values = values};
@@ -281,8 +281,7 @@ static void check_allocations(void) {
 
 /* ---- Terms of low rank -------------------------------------------------------------------------------- */
 
-/* Solutions after cholmod_updown and after tristar_update_low_rank, which adds the same terms, or subtracts
- * them. */
+/* Compares solutions after cholmod_updown and after tristar_update_low_rank with the same terms. */
 static void compare_updown(tristar_t *ts) {
   enum { K = 20, N = K * K, ENTRIES = 5 * N, TERMS = 3 };
   static int ptr[N + 1], wptr[] = {0, 2, 4, 5}, wrow[] = {41, 42, 200, 220, 399};

@@ -7,7 +7,7 @@
 #include "tests/support/failing_import.h"
 #include "tests/support/subtests.h"
 
-/* KLU's side of a test. */
+/* A matrix and its factors by KLU. */
 typedef struct side {
   tristar_klu family;
   adapter_matrix *m;
@@ -32,7 +32,8 @@ static void side_start(side *s) {
   s->common.btf = s->btf, s->long_common.btf = s->btf;
   s->common.scale = s->scale, s->long_common.scale = s->scale;
   s->common.tol = 1,
-  s->long_common.tol = 1; /* the default prefers small pivots on the diagonal: element growth */
+  s->long_common.tol =
+      1; /* by default KLU accepts small pivots on the diagonal, which causes element growth */
   s->common.halt_if_singular = 0, s->long_common.halt_if_singular = 0;
   s->symbolic = is_long(s->family) ? (void *)klu_l_analyze(m->n, m->long_ptr, m->long_row, &s->long_common)
                                    : (void *)klu_analyze(m->n, m->ptr, m->row, &s->common);
@@ -133,7 +134,7 @@ static void check_view(tristar_t *ts, const side *s, adapter_kind kind) {
   CHECK(exchanged > 10);
 }
 
-/* The view and the solves; the same again with new values in the same plan. */
+/* Checks the view and the solves, and the same with new values in the same plan. */
 static void check_family(tristar_t *ts, tristar_klu family, adapter_kind kind, int btf, int scale) {
   CLEANUP(adapter_matrix_destroy) adapter_matrix m;
   side s = {.family = family, .m = &m, .btf = btf, .scale = scale};
@@ -155,7 +156,7 @@ static void check_family(tristar_t *ts, tristar_klu family, adapter_kind kind, i
   side_finish(&s);
 }
 
-/* Rows whose divisors have no normal reciprocal: as new values, and at the first import. */
+/* Rows whose scale has no normal reciprocal: in new values, and in the first import. */
 static void check_extreme_rows(tristar_t *ts, tristar_klu family, int btf, int scale) {
   CLEANUP(adapter_matrix_destroy) adapter_matrix m;
   side s = {.family = family, .m = &m, .btf = btf, .scale = scale};
@@ -179,7 +180,7 @@ static void check_extreme_rows(tristar_t *ts, tristar_klu family, int btf, int s
   side_finish(&s);
 }
 
-/* What cannot be imported gives its error and no factor. */
+/* A factor that cannot be imported gives an error and no factor. */
 static void refuse(tristar_t *ts, const side *s, const void *symbolic, const void *numeric,
                    tristar_status status, const char *message) {
   tristar_factor_t *factor = (tristar_factor_t *)ts;
@@ -206,7 +207,7 @@ static void check_refused(tristar_t *ts, tristar_klu family) {
   CHECK_STATUS(tristar_import_klu(NULL, family, s.symbolic, s.numeric, NULL, NULL), TRISTAR_ERR_ARGUMENT);
   CHECK_STATUS(tristar_import_klu(ts, family, s.symbolic, s.numeric, NULL, NULL), TRISTAR_ERR_ARGUMENT);
   CHECK_STATUS(tristar_reimport_klu(NULL, family, s.symbolic, s.numeric, NULL), TRISTAR_ERR_ARGUMENT);
-  /* A factor stays as it was when the new ones cannot be read. */
+  /* a factor is unchanged if the new one cannot be imported */
   CHECK_OK(tristar_import_klu(ts, family, s.symbolic, s.numeric, &m.view, &factor));
   CHECK_STATUS(tristar_reimport_klu(factor, family, other.symbolic, s.numeric, &m.view),
                TRISTAR_ERR_ARGUMENT);
@@ -216,7 +217,7 @@ static void check_refused(tristar_t *ts, tristar_klu family) {
   tristar_factor_destroy(&factor);
   side_finish(&s);
   side_finish(&other);
-  /* A column of zeros: KLU goes on if asked to, and leaves a zero on the diagonal of U. */
+  /* a column of zeros: KLU continues if requested, and leaves a zero on the diagonal of U */
   for (int p = m.ptr[4] * m.parts; p < m.ptr[5] * m.parts; p++) m.values[p] = 0;
   s.scale = -1;
   side_start(&s);
@@ -244,7 +245,8 @@ int main(int argc, char **argv) {
   subtests_begin(&argc, argv);
   tristar_t *ts = open_with_starpu(0, true);
   for (int family = TRISTAR_KLU; family <= TRISTAR_KLU_ZL; family++) {
-    for (int scale = -1; scale <= 2; scale++) { /* no scaling and no check, none, by sum, by maximum */
+    for (int scale = -1; scale <= 2;
+         scale++) { /* no scaling and no checks; no scaling; by the sum; by the maximum */
       RUN(check_family(ts, (tristar_klu)family, ADAPTER_UNSYMMETRIC, 1, scale));
       RUN(check_family(ts, (tristar_klu)family, ADAPTER_BLOCKS, 1, scale));
       RUN(check_family(ts, (tristar_klu)family, ADAPTER_BLOCKS, 0, scale));

@@ -13,7 +13,7 @@ typedef float slu_scalar;
 #define SLU_TYPE SLU_D
 typedef double slu_scalar;
 #elif defined TSI_SCALAR_C
-#include <slu_cdefs.h> /* before complex.h: both have a meaning for the word complex */
+#include <slu_cdefs.h> /* must precede complex.h: both define the word complex */
 #define SLU(name) c##name
 #define SLU_TYPE SLU_C
 typedef complex slu_scalar;
@@ -48,7 +48,7 @@ typedef struct system {
   bool incomplete;
   superlu_options_t options;
   SuperMatrix A, L, U;
-  slu_scalar *values; /* of A; gssvx scales them */
+  slu_scalar *values; /* values of A, which gssvx scales */
   int perm_c[N], perm_r[N], etree[N];
   char equed[1];
   tsi_real R[N], C[N];
@@ -58,7 +58,7 @@ typedef struct system {
   tristar_superlu factors;
 } system_t;
 
-/* The expert driver with options.Fact; b is overwritten. */
+/* Calls the expert driver with options.Fact. Overwrites b. */
 static void drive(system_t *s, trans_t trans, int nrhs) {
   SuperMatrix B, X;
   tsi_real growth, rcond, ferr[RHS], berr[RHS];
@@ -73,7 +73,7 @@ static void drive(system_t *s, trans_t trans, int nrhs) {
   else
     gssvx(&s->options, &s->A, s->perm_c, s->perm_r, s->etree, s->equed, s->R, s->C, &s->L, &s->U, NULL, 0, &B,
           &X, &growth, &rcond, ferr, berr, &s->glu, &memory, &s->stat, &info);
-  /* gsisx counts the pivots that it perturbed. */
+  /* gsisx returns the number of perturbed pivots */
   CHECK_MSG(info == 0 || (s->incomplete && info < N), "info %d", info);
   Destroy_SuperMatrix_Store(&B);
   Destroy_SuperMatrix_Store(&X);
@@ -109,7 +109,7 @@ static void create(system_t *s, Stype_t storage, bool incomplete, bool equilibra
     ilu_set_default_options(&s->options);
   else
     set_default_options(&s->options);
-  s->options.RowPerm = NOROWPERM; /* a library may come without MC64, which dgsisx would call */
+  s->options.RowPerm = NOROWPERM; /* some builds have no MC64, which dgsisx would call */
   s->options.Equil = equilibrate ? YES : NO;
   StatInit(&s->stat);
   factor(s, DOFACT);
@@ -128,24 +128,24 @@ static void destroy(system_t *s) {
   unsymmetric_destroy(&s->matrix);
 }
 
-/* The view that the adapter makes, multiplied out. */
+/* Checks the adapter's view by multiplying the factors. */
 static void check_view(tristar_t *ts, const system_t *s) {
   CLEANUP(tsi_superlu_release) tsi_superlu work = {0};
   tristar_factors factors;
   tristar_view matrix = s->matrix.view;
-  if (s->storage == SLU_NR) matrix.format = TRISTAR_CSC; /* the transpose */
+  if (s->storage == SLU_NR) matrix.format = TRISTAR_CSC; /* a matrix by rows is factored as its transpose */
   CHECK_OK(tsi_superlu_factors(ts, &s->factors, &work, &factors));
   check_factors_product(&factors, &matrix);
 }
 
-/* Solves with the plan as SuperLU does. */
+/* Compares the plan's solves with those of SuperLU. */
 static void check_solves(tristar_plan_t *plan, system_t *s) {
   static const struct {
     trans_t theirs;
     tristar_op ours, of_transpose;
   } ops[] = {{NOTRANS, TRISTAR_N, TRISTAR_T}, {TRANS, TRISTAR_T, TRISTAR_N}, {CONJ, TRISTAR_C, TRISTAR_C}};
   static tsi_scalar y[RHS * N];
-  /* Of a matrix in rows A^T is factored; A^H is its conjugate, which no plan solves with. */
+  /* for a matrix by rows SuperLU factors A^T; A^H is its conjugate, for which no plan solves */
   for (int o = 0; o < (s->storage == SLU_NC ? 3 : 2); o++)
     for (int nrhs = 1; nrhs <= RHS; nrhs += RHS - 1) {
       const tristar_op op = s->storage == SLU_NC ? ops[o].ours : ops[o].of_transpose;
@@ -168,11 +168,12 @@ static void check_kind(tristar_t *ts, Stype_t storage, bool incomplete, bool equ
   options.chunk_bytes_max = 20000;
   tristar_plan_t *plan = NEW_PLAN(f, &options);
   check_solves(plan, &s);
-  if (!incomplete) { /* the same pivots, hence the same structure */
+  if (!incomplete) { /* the same pivots, so the same structure */
     int before[N];
     memcpy(before, s.perm_r, sizeof before);
     for (int p = 0; p < PER_LINE * N; p++) s.matrix.value[p] *= (tsi_real)(3 + 1e-2 * (p % 5));
-    s.options.DiagPivotThresh = 0.1; /* pivots may stay that are no longer the largest */
+    s.options.DiagPivotThresh =
+        0.1; /* old pivots are accepted although they are no longer the largest entries */
     factor(&s, SamePattern_SameRowPerm);
     CHECK(memcmp(before, s.perm_r, sizeof before) == 0);
     CHECK_OK(tristar_reimport_superlu(f, &s.factors));
@@ -204,7 +205,7 @@ static void check_refined(tristar_t *ts) {
   destroy(&s);
 }
 
-/* Factors with other pivots make the factor stale, until there are values that fit. */
+/* Factors with other pivots make the factor stale until suitable values follow. */
 static void check_stale(tristar_t *ts) {
   static system_t s, other;
   static tsi_scalar x[N];
@@ -222,7 +223,7 @@ static void check_stale(tristar_t *ts) {
   random_vectors(s.b, N, 9);
   CHECK_STATUS(tristar_solve(plan, TRISTAR_N, 1, s.b, N, x, N), TRISTAR_ERR_STALE);
   CHECK_OK(tristar_reimport_superlu(f, &s.factors));
-  CHECK_STATUS(tristar_reimport_superlu(f, NULL), TRISTAR_ERR_ARGUMENT); /* the values stay */
+  CHECK_STATUS(tristar_reimport_superlu(f, NULL), TRISTAR_ERR_ARGUMENT); /* the values are kept */
   check_solves(plan, &s);
   tristar_plan_destroy(&plan);
   tristar_factor_destroy(&f);
@@ -230,7 +231,7 @@ static void check_stale(tristar_t *ts) {
   destroy(&other);
 }
 
-/* The import fails with this status, and the message has `cause` in it. */
+/* The import must fail with this status, and the message must contain `cause`. */
 static void check_refused(tristar_t *ts, const tristar_superlu *from, tristar_status status,
                           const char *cause) {
   char message[512] = "";
@@ -266,7 +267,7 @@ static void check_bad_arguments(tristar_t *ts, const tristar_superlu *good) {
   check_refused(ts, &from, TRISTAR_ERR_ARGUMENT, "types");
 }
 
-/* *place = value, an import that fails, and the old value again. */
+/* The import must fail after *place = value. Restores the old value. */
 static void check_broken(tristar_t *ts, const tristar_superlu *from, int *place, int value,
                          const char *cause) {
   const int old = *place;

@@ -46,7 +46,7 @@ typedef struct system {
   superlu_dist_options_t options;
   gridinfo_t grid;
   SuperMatrix A;
-  int_t *ptr, *index; /* of A; gssvx renumbers the columns ... */
+  int_t *ptr, *index; /* of A; gssvx permutes the columns ... */
   slu_scalar *value;  /* ... and scales the values */
   SLU(ScalePermstruct_t) scale_perm;
   SLU(LUstruct_t) lu;
@@ -55,7 +55,7 @@ typedef struct system {
   tsi_scalar x[RHS * N]; /* right-hand sides, then solutions */
 } system_t;
 
-/* The expert driver with options.Fact: x is overwritten with the solutions. */
+/* Calls the expert driver with options.Fact. Overwrites x with the solutions. */
 static void drive(system_t *s, int nrhs) {
   tsi_real berr[RHS];
   int info;
@@ -89,7 +89,7 @@ static void create(system_t *s, bool equilibrate, colperm_t ordering) {
   s->options.IterRefine = NOREFINE;
   s->options.Equil = equilibrate ? YES : NO;
   s->options.ColPerm = ordering;
-  s->options.RowPerm = MY_PERMR; /* the far entries come to the diagonal */
+  s->options.RowPerm = MY_PERMR; /* moves the large entries to the diagonal */
   for (int i = 0; i < N; i++) s->scale_perm.perm_r[i] = far_entry(N, i);
   factor(s, DOFACT);
   CHECK_MSG(s->scale_perm.DiagScale == (equilibrate ? BOTH : NOEQUIL), "%d", (int)s->scale_perm.DiagScale);
@@ -111,7 +111,7 @@ static tristar_status import(tristar_t *ts, const void *from, tristar_factor_t *
   return IMPORT(ts, N, &s->lu, &s->scale_perm, &s->grid, NULL, f);
 }
 
-/* The view that the adapter makes, multiplied out. */
+/* Checks the adapter's view by multiplying the factors. */
 static void check_view(tristar_t *ts, const system_t *s) {
   tsi_superlu_dist_parts parts = {
       .n = N,
@@ -139,13 +139,14 @@ static void check_view(tristar_t *ts, const system_t *s) {
   check_factors_product(&factors, &s->matrix.view);
 }
 
-/* Solves with the plan as SuperLU_DIST does, or, where it cannot, with a small backward error. */
+/* Compares the plan's solves with those of SuperLU_DIST; where it has none, checks the backward error. */
 static void check_solves(tristar_plan_t *plan, system_t *s) {
   static tsi_scalar b[RHS * N], y[RHS * N];
   for (int nrhs = 1; nrhs <= RHS; nrhs += RHS - 1) {
     random_vectors(b, nrhs * N, (uint64_t)nrhs);
     memcpy(s->x, b, sizeof b);
-    SLU(SolveFinalize)(&s->options, &s->solve); /* it was set up for another number of right-hand sides */
+    SLU(SolveFinalize)
+    (&s->options, &s->solve); /* SuperLU_DIST set it up for another number of right-hand sides */
     s->options.SolveInitialized = NO;
     drive(s, nrhs);
     CHECK_OK(tristar_solve(plan, TRISTAR_N, nrhs, b, N, y, N));
@@ -191,7 +192,7 @@ static void check_refined(tristar_t *ts, system_t *s) {
   CHECK_MSG(result.backward_error < 10 * ROUNDOFF, "%g", result.backward_error);
 }
 
-/* The import fails with this status, and the message has `cause` in it. */
+/* The import must fail with this status, and the message must contain `cause`. */
 static void check_refused(tristar_t *ts, const system_t *s, tristar_status status, const char *cause) {
   char message[512] = "";
   tristar_factor_t *f = (tristar_factor_t *)&message;
@@ -223,7 +224,7 @@ static void check_bad_arguments(tristar_t *ts, system_t *s) {
   s->scale_perm.R = r;
 }
 
-/* *place = value, an import that fails, and the old value again. */
+/* The import must fail after *place = value. Restores the old value. */
 static void check_broken(tristar_t *ts, const system_t *s, int_t *place, int_t value, const char *cause) {
   const int_t old = *place;
   *place = value;

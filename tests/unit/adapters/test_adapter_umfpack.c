@@ -7,12 +7,12 @@
 #include "tests/support/failing_import.h"
 #include "tests/support/subtests.h"
 
-/* UMFPACK's side of a test. */
+/* A matrix and its factors by UMFPACK. */
 typedef struct side {
   tristar_umfpack family;
   const adapter_matrix *m;
   void *numeric;
-  double scale; /* UMFPACK_SCALE_... */
+  double scale; /* a constant UMFPACK_SCALE_... */
 } side;
 
 static int parts_of(tristar_umfpack family) {
@@ -35,7 +35,7 @@ static void free_numeric(side *s) {
   }
 }
 
-/* UMFPACK's status. The matrix may be rectangular: `rows` rows. */
+/* Returns UMFPACK's status. `rows` rows make the matrix rectangular. */
 static int factor_rows(side *s, int rows) {
   const adapter_matrix *m = s->m;
   const int *ip = m->ptr, *ii = m->row, n = m->n;
@@ -75,7 +75,7 @@ static void side_factor(side *s) {
   CHECK(factor_rows(s, s->m->n) == UMFPACK_OK);
 }
 
-/* Without UMFPACK's own refinement. */
+/* Solves without UMFPACK's own refinement. */
 static void solve(void *arg, tristar_op op, const double *b, double *x) {
   const side *s = arg;
   const adapter_matrix *m = s->m;
@@ -102,7 +102,7 @@ static void solve(void *arg, tristar_op op, const double *b, double *x) {
   CHECK(status == UMFPACK_OK);
 }
 
-/* Returns how many rows were exchanged. */
+/* Returns the number of exchanged rows. */
 static int check_view(tristar_t *ts, const side *s) {
   CLEANUP(tsi_umfpack_release) tsi_umfpack work = {0};
   tristar_factors factors;
@@ -114,9 +114,9 @@ static int check_view(tristar_t *ts, const side *s) {
   return exchanged;
 }
 
-/* The view and the solves; the same again with new values in the same plan. Pivots in a matrix that is
- * diagonally dominant by a wide margin do not depend on its values; in others they may: then reimport says
- * STALE. */
+/* Checks the view and the solves, and the same with new values in the same plan. If the diagonal is
+ * strongly dominant, the pivots do not depend on the values. Otherwise they may, and then the reimport
+ * returns STALE. */
 static void check_family(tristar_t *ts, tristar_umfpack family, adapter_kind kind, double scale) {
   CLEANUP(adapter_matrix_destroy) adapter_matrix m;
   CLEANUP(free_numeric) side s = {.family = family, .m = &m, .scale = scale};
@@ -139,8 +139,8 @@ static void check_family(tristar_t *ts, tristar_umfpack family, adapter_kind kin
   }
 }
 
-/* Rows whose divisors have no normal reciprocal: at the first import, and as new values. UMFPACK finds the
- * same pivots, since its scaling makes up for powers of two. */
+/* Rows whose scale has no normal reciprocal: in the first import, and in new values. UMFPACK's scaling
+ * compensates for powers of two, so the pivots stay the same. */
 static void check_extreme_rows(tristar_t *ts, tristar_umfpack family, double scale) {
   CLEANUP(adapter_matrix_destroy) adapter_matrix m;
   CLEANUP(free_numeric) side s = {.family = family, .m = &m, .scale = scale};
@@ -161,7 +161,7 @@ static void check_extreme_rows(tristar_t *ts, tristar_umfpack family, double sca
   check_extreme_plan(plan, &m);
 }
 
-/* What cannot be imported gives its error and no factor. */
+/* A factor that cannot be imported gives an error and no factor. */
 static void refuse(tristar_t *ts, tristar_umfpack family, const void *numeric, tristar_status status,
                    const char *message) {
   tristar_factor_t *factor = (tristar_factor_t *)ts;
@@ -183,7 +183,7 @@ static void check_refused(tristar_t *ts, tristar_umfpack family) {
   CHECK_STATUS(tristar_import_umfpack(NULL, family, s.numeric, NULL, NULL), TRISTAR_ERR_ARGUMENT);
   CHECK_STATUS(tristar_import_umfpack(ts, family, s.numeric, NULL, NULL), TRISTAR_ERR_ARGUMENT);
   CHECK_STATUS(tristar_reimport_umfpack(NULL, family, s.numeric, NULL), TRISTAR_ERR_ARGUMENT);
-  /* A factor stays as it was when the new ones cannot be read. */
+  /* a factor is unchanged if the new one cannot be imported */
   CHECK_OK(tristar_import_umfpack(ts, family, s.numeric, &m.view, &factor));
   CHECK_STATUS(tristar_reimport_umfpack(factor, family, nothing, &m.view), TRISTAR_ERR_ARGUMENT);
   tristar_plan_t *plan = NEW_PLAN(factor, NULL);

@@ -14,7 +14,7 @@ typedef struct array {
   char mark;
 } array;
 
-/* The first and the last byte of each page: to write all would take long. */
+/* Writes the first and the last byte of each page, as writing all bytes would take long. */
 static void write_marks(const array *a) {
   for (size_t at = 0; at < a->bytes; at += 4096) {
     a->block[at] = a->mark;
@@ -74,7 +74,7 @@ static void check_threads(void) {
   for (int k = 0; k < THREADS; k++) CHECK(pthread_join(thread[k], NULL) == 0);
 }
 
-/* What is left when all arrays are back: one region at most, which goes when it is asked to. */
+/* After all arrays were freed at most one region remains, and tsi_arena_trim() frees it. */
 static void check_return(void) {
   size_t regions, bytes;
   tsi_arena_count(&regions, &bytes);
@@ -85,7 +85,7 @@ static void check_return(void) {
   CHECK(regions == 0);
 }
 
-/* Arrays share a region, and one takes the place of another: no address is new. */
+/* Arrays share a region. A new array reuses the place of a freed one. */
 static void check_sharing(void) {
   enum { COUNT = 8 };
   array a[COUNT];
@@ -103,14 +103,14 @@ static void check_sharing(void) {
   tsi_arena_free(a[3].block, a[3].bytes, a[3].region);
   a[3].block = tsi_arena_allocate(a[3].bytes, &a[3].region);
   CHECK(a[3].block == given || !shares);
-  tsi_arena_trim(); /* takes nothing that is in use */
+  tsi_arena_trim(); /* keeps regions in use */
   for (int k = 0; k < COUNT; k++) {
     memset(a[k].block, k, a[k].bytes);
     tsi_arena_free(a[k].block, a[k].bytes, a[k].region);
   }
 }
 
-/* Parts of arrays go back, for others to take, and the rest stays what it is. */
+/* Parts of arrays are freed and may be reused. The remaining bytes are unchanged. */
 static void check_parts(void) {
   enum { COUNT = 40, PART = 24 };
   const size_t granule = TSI_ARENA_GRANULE;
@@ -124,7 +124,7 @@ static void check_parts(void) {
   }
   const bool shares = a[0].region != NULL;
   tsi_arena_count(&regions, &all);
-  for (int k = 0; k < COUNT; k++) /* one after the other, so that spans grow */
+  for (int k = 0; k < COUNT; k++) /* adjacent parts, so that free spans grow */
     for (size_t at = 1; at < 1 + PART; at += PART / 2)
       tsi_arena_free_part(a[k].block, at * granule, (at + PART / 2) * granule, a[k].region);
   tsi_arena_count(&regions, &bytes);

@@ -13,7 +13,7 @@ static void wait_for(tsi_child *child) {
   CHECK(tsi_child_has_ended(child));
 }
 
-/* order_part refuses what no library has written: its memory stays as it is. */
+/* order_part refuses input that the library has not written, and does not change its memory. */
 static void check_shared(tsi_env *env) {
   char path[4096];
   tsi_child child = {0};
@@ -27,10 +27,10 @@ static void check_shared(tsi_env *env) {
   for (int k = 0; k < 4096; k++) CHECK(bytes[k] == 7);
   tsi_child_finish(&child);
   CHECK(child.memory == NULL);
-  tsi_child_finish(&child); /* nothing to do */
+  tsi_child_finish(&child); /* has no effect */
 }
 
-/* A child that waits for input which never comes. */
+/* Ends a child that waits for input forever. */
 static void check_killed(tsi_env *env) {
   tsi_child child = {0};
   CHECK_OK(tsi_child_prepare(env, 100, &child));
@@ -55,14 +55,14 @@ static void check_missing(tsi_env *env) {
   CHECK_STATUS(tsi_child_start(env, "/nowhere/program", &child), TRISTAR_ERR_RUNTIME);
   CHECK(strstr(tsi_error_text(env), "/nowhere/program cannot be started") != NULL);
   tsi_child_finish(&child);
-  CHECK_STATUS(tsi_child_prepare(env, SIZE_MAX, &child), TRISTAR_ERR_MEMORY); /* no file is that large */
+  CHECK_STATUS(tsi_child_prepare(env, SIZE_MAX, &child), TRISTAR_ERR_MEMORY); /* larger than any file */
   tsi_child_finish(&child);
 }
 
 int test_child(int argc, char **argv) {
   subtests_begin(&argc, argv);
   tsi_env env;
-  int ends[2]; /* a standard input that has no end */
+  int ends[2]; /* a standard input without an end */
   tsi_env_init(&env);
   CHECK(pipe(ends) == 0 && dup2(ends[0], 0) == 0);
   RUN(check_shared(&env));

@@ -51,7 +51,7 @@ static void check_memory(void) {
   CHECK(atomic_load(&env.memory.peak) == 1200);
   CHECK(atomic_load(&env.memory.recent) == 1200);
   TSI_FREE(&env, b);
-  TSI_FREE(&env, b); /* NULL is fine */
+  TSI_FREE(&env, b); /* freeing NULL has no effect */
   CHECK_OK(TSI_ALLOC(&env, a, 0));
   CHECK(a != NULL);
   TSI_FREE(&env, a);
@@ -67,7 +67,7 @@ static void check_memory(void) {
   CHECK(atomic_load(&env.memory.current) == 0);
 }
 
-/* What is used up counts no more, whatever the size; the rest keeps its contents. */
+/* Bytes that are used up no longer count as memory. The others keep their contents. */
 static void check_used_up(void) {
   enum { STEP = 100000 };
   static const size_t size[] = {1000, TSI_ARENA_LEAST, 3000001, TSI_ARENA_MOST + 5};
@@ -84,7 +84,7 @@ static void check_used_up(void) {
     }
     const size_t given = before - atomic_load(&env.memory.current);
     CHECK(given <= size[k] && (size[k] < 2 * STEP || given + 2 * STEP > size[k]));
-    CHECK_OK(TSI_ALLOC_ZERO(&env, other, size[k])); /* may lie in what was given back */
+    CHECK_OK(TSI_ALLOC_ZERO(&env, other, size[k])); /* may reuse the memory that was used up */
     CHECK(array[size[k] - 1] == 7);
     TSI_FREE(&env, array);
     for (size_t at = 0; at < size[k]; at += 4096) CHECK(other[at] == 0);

@@ -34,7 +34,7 @@ static void check_list(int kind, tsi_index count) {
   uint64_t seed = (uint64_t)(kind + 1);
   const size_t bytes = ((size_t)count + 1) * sizeof(tsi_index);
   OWNED tsi_index *list = xmalloc(bytes), *expected = xmalloc(bytes);
-  list[count] = expected[count] = -7; /* nothing is written behind a list */
+  list[count] = expected[count] = -7; /* must stay unchanged */
   for (tsi_index k = 0; k < count; k++) list[k] = expected[k] = entry(kind, count, k, &seed);
   qsort(expected, (size_t)count, sizeof *expected, compare);
   tsi_sort_indices(list, count);

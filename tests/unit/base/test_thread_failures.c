@@ -9,7 +9,7 @@
 #include "tests/support/flow.h"
 #include "tristar_machine.h"
 
-static _Atomic(int) fail_at; /* counted down; at 0 the call fails; negative: none does */
+static _Atomic(int) fail_at; /* number of calls until one fails; negative: none fails */
 
 static int fails(void) {
   return atomic_fetch_sub(&fail_at, 1) == 0;
@@ -40,7 +40,7 @@ static void count_line(void *arg, tristar_log_level level, const char *text) {
   if (level <= TRISTAR_LOG_WARNING && strstr(text, "Resource temporarily unavailable") != NULL) ++*(int *)arg;
 }
 
-/* One context and one solve by the partitioned inverse; how many calls there were. */
+/* Creates a context and solves once with the partitioned inverse. Returns the number of calls. */
 static int run(int call, tristar_status *status, int *lines) {
   tristar_config config;
   CLEANUP(tristar_destroy) tristar_t *ts = NULL;
@@ -103,16 +103,17 @@ int main(void) {
   for (; run(call, &status, &lines) > call; call++, lines = 0) {
     CHECK_MSG(status == TRISTAR_OK || status == TRISTAR_ERR_RUNTIME, "call %d: %s", call,
               tristar_status_name(status));
-    CHECK_MSG(lines == 1, "call %d: %d lines", call, lines); /* an error, or that idle workers will poll */
+    CHECK_MSG(lines == 1, "call %d: %d lines", call,
+              lines); /* an error, or a warning that idle workers poll */
   }
   CHECK(status == TRISTAR_OK && lines == 0); /* none failed */
   CHECK_MSG(call >= 6, "%d calls",
-            call); /* three of the context, one of the plan, one of SPMV, the idle thread */
+            call); /* three for the context, one for the plan, one for SPMV, one for the idle thread */
   tsi_env_init(&env);
   atomic_store(&fail_at, -1);
   CHECK_OK(tsi_thread_start(&env, &thread, look_at_mask, &open));
   CHECK(pthread_join(thread, NULL) == 0 && open == 0);
   look_at_mask(&open);
-  CHECK(open > 0); /* the caller's mask is as before */
+  CHECK(open > 0); /* the signal mask of the caller is unchanged */
   return 0;
 }

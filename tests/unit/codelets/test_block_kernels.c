@@ -28,10 +28,10 @@ static void fill(tsi_scalar *x, int64_t count, uint64_t seed) {
   }
 }
 
-/* A rectangle of `rows` rows and `columns` columns, those in the workspace from first_column on, and, behind
- * them and some others, the rows; in each format. */
+/* A sparse rectangle in all formats. In the workspace its columns begin at first_column; its rows follow
+ * after a margin. */
 typedef struct rectangle_case {
-  tsi_index rows, columns, filled, first_row, n; /* n: rows of the workspace */
+  tsi_index rows, columns, filled, first_row, n; /* n: number of rows of the workspace */
   tsi_count *ptr, *listed_ptr;
   tsi_index *row, *column;
   uint16_t *short_column;
@@ -39,7 +39,7 @@ typedef struct rectangle_case {
   tsi_index first_column;
 } rectangle_case;
 
-/* longest: entries of a row, at most; empty: in 1 / 8 of the rows. */
+/* longest: maximum number of entries in a row; empty: eighths of the rows that are empty. */
 static rectangle_case make_case(tsi_index rows, tsi_index columns, tsi_index longest, int empty,
                                 uint64_t seed) {
   rectangle_case r = {.rows = rows, .columns = columns, .first_column = 5};
@@ -88,8 +88,8 @@ static tsi_rectangle format(const rectangle_case *r, bool listed, bool narrow) {
                          .first_column = r->first_column};
 }
 
-/* In double precision; size: of what was added up, in roundoffs of which an error may be as large as there
- * are terms. */
+/* Compares with a computation in double precision. size: sum of the magnitudes of all terms. The bound
+ * allows one roundoff of it per term. */
 static void check_result(const rectangle_case *r, tsi_index stride, const tsi_scalar *before,
                          const tsi_scalar *after) {
   for (tsi_index i = 0; i < r->n; i++) {
@@ -118,7 +118,7 @@ static void check_result(const rectangle_case *r, tsi_index stride, const tsi_sc
   }
 }
 
-/* Every format, with rows in two pieces, against the first one. */
+/* Each format, in two groups of rows, gives the bits of the first format. */
 static void check_stride(const tsi_block_kernels *kernels, const rectangle_case *r, tsi_index stride,
                          bool lanes, const tsi_scalar *before, tsi_scalar *after, tsi_scalar *other) {
   const size_t bytes = (size_t)r->n * (size_t)stride * sizeof *before;
@@ -138,9 +138,8 @@ static void check_stride(const tsi_block_kernels *kernels, const rectangle_case 
   }
 }
 
-/* A triangle of the columns and rows of the case, taken as a lower one: column j counts modulo the row.
- * Against double precision up to the growth of errors, which the small entries keep low; in each format the
- * same bits. */
+/* Uses the case as a lower triangle: column j becomes j modulo the row. The result is that of double
+ * precision up to the growth of errors, which small entries limit. All formats give the same bits. */
 static void check_triangle(const tsi_block_kernels *kernels, const rectangle_case *r, tsi_index stride,
                            bool lanes, const tsi_scalar *before, tsi_scalar *after, tsi_scalar *other) {
   rectangle_case t = *r;
@@ -202,7 +201,7 @@ static void check_case(const tsi_block_kernels *kernels, const rectangle_case *r
   }
 }
 
-/* Formats that can hold the rectangle; more entries never speak against lanes. */
+/* The chosen format can store the rectangle. If lanes are chosen, they are also chosen for more entries. */
 static void check_choice(char letter, const char *isa) {
   const tsi_index rows = 1000;
   for (int wide = 0; wide < 2; wide++) {

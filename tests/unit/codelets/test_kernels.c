@@ -10,10 +10,10 @@
 #include "tests/support/check.h"
 #include "tests/support/random.h"
 
-#define F 430      /* largest front */
+#define F 430      /* order of the largest front */
 #define COLUMNS 64 /* maximum number of right-hand sides */
 #define EVERY_HEIGHT                                                                                         \
-  64 /* wider panels are more of the same blocks of rows and columns: not with every height */
+  64 /* wider panels consist of the same blocks, so they are not tested with every height */
 
 #if defined TSI_SCALAR_S || defined TSI_SCALAR_C
 #define BOUND 3e-3
@@ -23,7 +23,7 @@
 
 static const tsi_front_kernels *front_kernels;
 
-/* Random entries; complex types get random imaginary parts. */
+/* Makes random entries, complex ones if the type is complex. */
 static void fill(tsi_scalar *x, int64_t count, uint64_t seed) {
   double re, im;
   for (int64_t i = 0; i < count; i++) {
@@ -36,7 +36,7 @@ static void fill(tsi_scalar *x, int64_t count, uint64_t seed) {
   }
 }
 
-/* A dense front with a dominant diagonal; C is not used here. */
+/* Makes a dense front with a dominant diagonal. C is not used. */
 static void make_front(tsi_front *front, tsi_index w, tsi_index m, bool lu, uint64_t seed) {
   front->w = w;
   front->m = m;
@@ -59,8 +59,8 @@ static double largest(const tsi_scalar *x, tsi_index count) {
   return most;
 }
 
-/* A panel, right-hand sides, and what the sweeps must make of them: rows of COLUMNS scalars, of which a solve
- * with fewer right-hand sides has the first ones. */
+/* A panel, right-hand sides, and the expected results of the sweeps, as rows of COLUMNS scalars. Solves
+ * with fewer right-hand sides use the first ones. */
 typedef struct panel_case {
   tsi_panel panel;
   bool lu;
@@ -111,7 +111,7 @@ static void backward_reference(panel_case *k) {
   }
 }
 
-/* What a factorization with fixed pivots is judged by is the same by stripes. */
+/* Computed by stripes, the figures by which fixed pivots are judged have the same bits. */
 static void check_terms(const tsi_front *front) {
   static double size[2][F], term[2][F];
   const tsi_index w = front->w, f = front->f;
@@ -124,7 +124,7 @@ static void check_terms(const tsi_front *front) {
   CHECK(memcmp(term[0], term[1], (size_t)f * sizeof **term) == 0);
 }
 
-/* Factors a dense A = [diag; below] (LLT, lower) or the LU one. */
+/* Factors a dense A = [diag; below] by LLT (lower triangle) or LU. */
 static void make_case(panel_case *k, tsi_index w, tsi_index m, bool lu) {
   static tsi_scalar p[F * F], q[F * F];
   k->panel = (tsi_panel){.values = 0, .row = 0, .width = w, .height = m, .x = 0, .column = 0};
@@ -140,20 +140,20 @@ static void make_case(panel_case *k, tsi_index w, tsi_index m, bool lu) {
   if (m > 0 && lu) front_kernels->right(&k->front, 0, w, w, w + m, k->pivot);
   if (lu) check_terms(&k->front);
   for (tsi_index i = 0; i < m; i++)
-    k->rows[i] = w + (i * 7) % m; /* not in order; 7 and m are coprime in the cases below */
+    k->rows[i] = w + (i * 7) % m; /* permuted; 7 and m are coprime in the cases below */
   fill(k->start, (int64_t)(w + m) * COLUMNS, 5);
   forward_reference(k);
   backward_reference(k);
 }
 
-/* The first nrhs columns as a workspace has them, with zeros in the padding. */
+/* Copies the first nrhs columns to a workspace, with zeros as padding. */
 static void spread(const tsi_scalar *from, tsi_index rows, tsi_index nrhs, tsi_scalar *x) {
   const tsi_index ld = tsi_workspace_stride(nrhs);
   for (tsi_index i = 0; i < rows * ld; i++) x[i] = i % ld < nrhs ? from[i / ld * COLUMNS + i % ld] : 0;
 }
 
-/* The same panel in parts, as a sliced one is solved: triangle, interchanges, all rows as one slice. start:
- * as in front of the sweep; whole: as behind it. A slice has rows in their order, the sweep's are rows[]. */
+/* Solves with the panel in parts, like a sliced one: triangle, interchanges, all rows as one slice. start,
+ * whole: right-hand sides before and after the sweep. A slice has consecutive rows, the sweep has rows[]. */
 static void check_sliced(const tsi_kernels *kernels, const panel_case *k, const tsi_scalar *values,
                          const tsi_index *pivot, bool forward, tsi_index nrhs, const tsi_scalar *start,
                          const tsi_scalar *whole) {
@@ -210,7 +210,7 @@ static void check_sweeps(const tsi_kernels *kernels, const panel_case *k, const 
   kernels->forward(1, &k->panel, lower, k->rows, pivot, nrhs, x, scratch);
   check_sliced(kernels, k, lower, pivot, true, nrhs, start, x);
   check_result(kernels, k, "forward", nrhs, x, k->forward);
-  if (k->lu) { /* as a solve with L^T has it: interchanges are undone */
+  if (k->lu) { /* undoes the interchanges, as a solve with L^T does */
     memcpy(x, start, bytes);
     kernels->backward(1, &k->panel, lower, k->rows, pivot, nrhs, x, scratch);
     check_sliced(kernels, k, lower, pivot, false, nrhs, start, x);
@@ -221,7 +221,7 @@ static void check_sweeps(const tsi_kernels *kernels, const panel_case *k, const 
   check_result(kernels, k, "backward", nrhs, x, k->backward);
 }
 
-/* Slices of 16 rows add up to the whole rectangle, forward and backward. */
+/* The results of slices of 16 rows add up to that of the whole rectangle, forward and backward. */
 static void check_slices(const tsi_kernels *kernels, const panel_case *k, const tsi_scalar *values,
                          tsi_index nrhs) {
   static tsi_scalar x[F * COLUMNS], u[F * COLUMNS], all[F * COLUMNS], sum[F * COLUMNS], part[F * COLUMNS],
@@ -244,7 +244,7 @@ static void check_slices(const tsi_kernels *kernels, const panel_case *k, const 
     CHECK_MSG(size_of(sum[i] - all[i]) < BOUND * m, "%s: column %d", kernels->isa, i / ld);
 }
 
-/* Columns that a call must leave as they were after another call with more or fewer of them. */
+/* The columns must have the same bits as in another call with more or fewer columns. */
 static void check_same(const tsi_kernels *kernels, const panel_case *k, const char *sweep, tsi_index least,
                        const tsi_scalar *alone, tsi_index nrhs, const tsi_scalar *x) {
   const tsi_index rows = k->panel.width + k->panel.height;
@@ -255,7 +255,8 @@ static void check_same(const tsi_kernels *kernels, const panel_case *k, const ch
               (int)kernels->inverse, sweep, k->panel.width, k->panel.height, k->lu, i, nrhs, least);
 }
 
-/* A column's bits depend on no other column, as fused solves need it: within each of these families. */
+/* Within each family of column counts the bits of a column do not depend on the others, as fused solves
+ * require. */
 static void check_families(const tsi_kernels *kernels, const panel_case *k, const tsi_scalar *lower,
                            const tsi_scalar *upper) {
   static const tsi_index families[][4] = {{3, 4, 5, 8}, {9, 16, 24, 64}};
@@ -277,7 +278,7 @@ static void check_families(const tsi_kernels *kernels, const panel_case *k, cons
     }
 }
 
-/* A case with one table. */
+/* Checks a case with one table of kernels. */
 static void check_table(const tsi_kernels *kernels, const panel_case *k) {
   static tsi_scalar lower[F * F], upper[F * F], work[2 * F * F];
   static const tsi_index nrhs[] = {1, 2, 3, 4, 5, 8, 12, 16, 20, 24, 64};
@@ -290,14 +291,14 @@ static void check_table(const tsi_kernels *kernels, const panel_case *k) {
   for (int i = 0; i < TSI_STREAM_PAD; i++) lower[size + i] = upper[size + i] = 0;
   for (size_t r = 0; r < sizeof nrhs / sizeof *nrhs; r++) {
     if (kernels->inverse != TSI_INVERSE_DIAGONAL && nrhs[r] > 4 && nrhs[r] != 20 && nrhs[r] != 24)
-      continue; /* these have all kinds of strips */
+      continue; /* the other counts contain all kinds of strips */
     check_sweeps(kernels, k, lower, upper, nrhs[r]);
     if (m > 0) check_slices(kernels, k, lower, nrhs[r]);
   }
   check_families(kernels, k, lower, upper);
 }
 
-/* Every shape with all tables. Returns how many there are. */
+/* Checks every shape with all tables. Returns the number of tables. */
 static int check_tables(void) {
   static const tsi_index widths[] = {1, 2, 3, 5, 7, 8, 9, 15, 16, 17, 31, 64, 100, 128, TSI_PANEL_WIDTH_MAX};
   static const tsi_index heights[] = {0, 1, 2, 3, 5, 8, 9, 31, 32, 40, 67, 130, 170};
@@ -319,7 +320,7 @@ static int check_tables(void) {
   for (size_t w = 0; w < sizeof widths / sizeof *widths; w++)
     for (size_t m = 0; m < sizeof heights / sizeof *heights; m++) {
       if (widths[w] > EVERY_HEIGHT && heights[m] % 3 != 1 && heights[m] != 0)
-        continue; /* 0, 1, 31, 40, 67, 130 */
+        continue; /* keeps 0, 1, 31, 40, 67, 130 */
       for (int lu = 0; lu < 2; lu++) {
         make_case(&k, widths[w], heights[m], lu);
         for (int t = 0; t < tables; t++) check_table(table[t], &k);
@@ -328,20 +329,20 @@ static int check_tables(void) {
   return tables;
 }
 
-/* Entry (i, k) of a triangle of order n; unit: its diagonal is one, whatever stands there. */
+/* Returns entry (i, k) of a triangle of order n; unit: ones on the diagonal, whatever is stored. */
 static tsi_scalar in_triangle(const tsi_scalar *a, bool upper, bool unit, tsi_index n, tsi_index i,
                               tsi_index k) {
   if (i == k) return unit ? 1 : a[i + i * n];
   return (i < k) == upper ? a[i + k * n] : 0;
 }
 
-/* A well-conditioned block of order n. */
+/* Makes a well-conditioned block of order n. */
 static void fill_block(tsi_scalar *a, tsi_index n) {
   fill(a, n * n, (uint64_t)n);
   for (tsi_index k = 0; k < n * n; k++) a[k] = a[k] / (tsi_real)n + (k % (n + 1) == 0 ? 2 : 0);
 }
 
-/* The inverse times the triangle is the identity; what is beside the triangle stays. */
+/* The inverse times the triangle is the identity. Entries outside the triangle are unchanged. */
 static void check_inverse(const tsi_dense_kernels *dense, bool upper, bool unit, tsi_index n) {
   static tsi_scalar a[TSI_DENSE_TRIANGLE * TSI_DENSE_TRIANGLE],
       inverse[TSI_DENSE_TRIANGLE * TSI_DENSE_TRIANGLE];
@@ -359,7 +360,8 @@ static void check_inverse(const tsi_dense_kernels *dense, bool upper, bool unit,
     }
 }
 
-/* L X = B and X U = B, U upper or (transposed) the transpose of a lower triangle, with few or many sides. */
+/* Solves L X = B and X U = B with few or many right-hand sides. U: upper, or the transpose of a lower
+ * triangle. */
 static void check_solves(const tsi_dense_kernels *dense, tsi_index n, tsi_index sides) {
   enum { N = TSI_DENSE_ORDER };
   static tsi_scalar a[N * N], b[N * N], x[N * N];
@@ -389,7 +391,7 @@ static void check_dense(void) {
   static const char *const isas[] = {"base", "avx2", "avx512"};
   for (int i = 0; i < 3; i++) {
     const tsi_dense_kernels *dense = tsi_dense_kernels_select(TSI_LETTER_CHAR, isas[i]);
-    if (dense == NULL) continue; /* not on this processor */
+    if (dense == NULL) continue; /* the processor does not support it */
     for (tsi_index n = 1; n <= TSI_DENSE_TRIANGLE; n++)
       for (int kind = 0; kind < 4; kind++) check_inverse(dense, kind & 1, kind & 2, n);
     for (tsi_index n = 1; n <= TSI_DENSE_ORDER; n++)

@@ -11,17 +11,17 @@
 
 enum { MOST = 6 };
 
-/* A factored block: L, the interchanges, D^-1 as tsi_pivoting has it, and how it went. */
+/* A factored block: L, the interchanges, D^-1 in the form of tsi_pivoting, and the figures of its pivots. */
 typedef struct outcome {
   number l[MOST][MOST], inverse[2 * MOST];
   tsi_index pivot[MOST];
   tsi_pivoting how;
 } outcome;
 
-/* Factors the block a of order b, which is all of its front. */
+/* Factors the block `a` of order b as a front of its own. */
 static outcome factor_block(tristar_scalar scalar, bool ldl, bool adjoint, double tiny, int b,
                             const number a[MOST][MOST]) {
-  double _Complex p[MOST * MOST], inverse[2 * MOST]; /* room for any type */
+  double _Complex p[MOST * MOST], inverse[2 * MOST]; /* large enough for any type */
   const tsi_front front = {.w = b, .m = 0, .f = b, .full = !ldl, .p = p, .q = p};
   const tsi_front_kernels *kernels = tsi_front_kernels_select((char)scalar);
   double sizes[MOST] = {1, 1, 1, 1, 1, 1};
@@ -39,8 +39,9 @@ static outcome factor_block(tristar_scalar scalar, bool ldl, bool adjoint, doubl
   return out;
 }
 
-/* With a threshold, a diagonal entry that is large enough beside its column is kept, unless it would be
- * perturbed and another row would not. A pair whose determinant is cancellation is no pivot of order 2. */
+/* With a threshold a diagonal entry that is large enough relative to its column is kept, unless it would be
+ * perturbed and another row would not. A pair with a determinant of rounding errors is not accepted as a
+ * pivot of order 2. */
 static void check_kept(tristar_scalar scalar) {
   const double tiny = 0x1p-20, sizes[2] = {1, 1};
   const number kept[4] = {0x1p-19L, 0x1p-17L, 1, 0}, small[4] = {0x1p-21L, 0x1p-19L, 1, 0},
@@ -71,7 +72,7 @@ static bool near(number x, number y) {
   return cabsl(x - y) <= 1e-5L * cabsl(y);
 }
 
-/* Pivots below `tiny` keep their sign, or phase, and each is counted. */
+/* Pivots below `tiny` keep their sign or phase, and each one is counted. */
 static void check_perturbed(tristar_scalar scalar) {
   const double tiny = 0x1p-10;
   const number small[] = {-0x1p-20, 0, 0x1p-20, -0x1p-12, -3}, perturbed[] = {-tiny, tiny, tiny, -tiny, -3};
@@ -89,7 +90,7 @@ static void check_perturbed(tristar_scalar scalar) {
     CHECK(lu.pivot[k] == k && near(lu.l[k][k], small[k] == 0 ? perturbed[k] : perturbed[k] * phase));
 }
 
-/* D from its inverse: entry (i, j) of pivots of order 1 and 2. */
+/* Returns entry (i, j) of D, computed from the inverses of pivots of order 1 and 2. */
 static number entry_of_d(const outcome *o, bool adjoint, int i, int j) {
   const int k = i < j ? i : j;
   const bool pair = o->inverse[2 * k + 1] != 0, second = k > 0 && o->inverse[2 * k - 1] != 0;
@@ -101,7 +102,7 @@ static number entry_of_d(const outcome *o, bool adjoint, int i, int j) {
   return (i == j ? (i == first ? i22 : i11) : i > j ? -i21 : -i12) / determinant;
 }
 
-/* L D L^T, or L D L^H, is the block with its interchanges; L D is not much larger than the block. */
+/* L D L^T or L D L^H is the block with its interchanges; L D is not much larger than the block. */
 static void check_product(tristar_scalar scalar, bool adjoint, int b, const number a[MOST][MOST]) {
   const double epsilon = is_single(scalar) ? 1e-6 : 1e-14;
   const outcome o = factor_block(scalar, true, adjoint, 1e-30, b, a);
@@ -135,14 +136,14 @@ static void check_product(tristar_scalar scalar, bool adjoint, int b, const numb
     }
 }
 
-/* Blocks for which each of Bunch and Kaufman's tests decides alone, and random indefinite ones. */
+/* Blocks for which a single test of Bunch and Kaufman decides, and random indefinite blocks. */
 static void check_choice(tristar_scalar scalar) {
   const long double e = 0x1p-16L;
   const number apart[MOST][MOST] = {{0, 1, 0},
                                     {1, e, e},
-                                    {0, e, 1}},                 /* a pair, though e is large in its row */
-      first[MOST][MOST] = {{0.5L, 1, 0}, {1, 2, 4}, {0, 4, 1}}, /* the pair (0, 1) is singular */
-      other[MOST][MOST] = {{0.125L, 1, 0}, {1, 2, 0.5L}, {0, 0.5L, 1}}; /* row 1 first */
+                                    {0, e, 1}}, /* a pair is chosen, though e is large in its row */
+      first[MOST][MOST] = {{0.5L, 1, 0}, {1, 2, 4}, {0, 4, 1}},         /* the pair (0, 1) is singular */
+      other[MOST][MOST] = {{0.125L, 1, 0}, {1, 2, 0.5L}, {0, 0.5L, 1}}; /* row 1 is chosen first */
   check_product(scalar, false, 3, apart);
   check_product(scalar, false, 3, first);
   check_product(scalar, false, 3, other);
@@ -167,7 +168,7 @@ static void check_choice(tristar_scalar scalar) {
   CHECK(cimagl(factor_block(scalar, true, true, 0, 1, rounded).inverse[0]) == 0);
 }
 
-/* A X = B for B = A (1, 1, 1, 1): solved in each row. */
+/* Solves A X = B for B = A (1, 1, 1, 1), and checks each row. */
 static void check_rows(tristar_factor_t *f, const double a[4][4]) {
   double b[4], x[4];
   CLEANUP(tristar_plan_destroy) tristar_plan_t *plan;
@@ -184,7 +185,7 @@ static void check_rows(tristar_factor_t *f, const double a[4][4]) {
   }
 }
 
-/* Factors a symmetric matrix of order 4, or refuses to. */
+/* Factors a symmetric matrix of order 4; it may be refused. */
 static tristar_status factor_4(tristar_t *ts, const double a[4][4], tristar_method method,
                                tristar_singular singular, int64_t *perturbed) {
   int32_t ptr[5] = {0}, index[16], at = 0;
@@ -219,10 +220,10 @@ static tristar_status factor_4(tristar_t *ts, const double a[4][4], tristar_meth
   return status;
 }
 
-/* Inside the tree a pivot is small below sqrt(eps), in the last block of the root below eps, where it shows,
- * if there is no other small one, that the matrix is singular. Two that are small beside one row count as
- * small if they still are where that row is scaled down for their sake, to half as many digits. Two rows that
- * are equal to 40 digits are regular if their columns are scaled, as a matching does. */
+/* Inside the tree a pivot below sqrt(eps) is small. In the last block of the root the limit is eps, and a
+ * small pivot without other ones shows that the matrix is singular. Two pivots that are small beside one
+ * row are tested again after a scaling of this row, with half the digits. Two rows that agree in 40 digits
+ * are regular if a matching scales their columns. */
 static void check_thresholds(tristar_t *ts) {
   const struct {
     double leaf[2], last;
@@ -242,7 +243,7 @@ static void check_thresholds(tristar_t *ts) {
   }
 }
 
-/* Cholesky names the row whose pivot is not positive. */
+/* The error of Cholesky names the row whose pivot is not positive. */
 static void check_named(tristar_t *ts) {
   for (int bad = 0; bad < 4; bad++) {
     char message[512], row[32];
@@ -277,12 +278,12 @@ static void check_entries(tristar_t *ts) {
   }
 }
 
-/* A dense matrix of one supernode: errors of L D L^T do not grow with its width. */
+/* A dense matrix with one supernode: the errors of L D L^T do not grow with its width. */
 static void check_wide(tristar_t *ts, tristar_scalar scalar, tristar_symmetry symmetry) {
   enum { N = 200 };
   static int32_t ptr[N + 1], index[N * (N + 1) / 2];
   static number a[N][N];
-  static double _Complex values[N * (N + 1) / 2], b[N], x[N]; /* room for any type */
+  static double _Complex values[N * (N + 1) / 2], b[N], x[N]; /* large enough for any type */
   const bool adjoint = symmetry == TRISTAR_HERMITIAN;
   uint64_t state = 7;
   int at = 0;

@@ -7,7 +7,7 @@
 
 enum { F = TSI_SMALL_WIDTH + TSI_SMALL_ROWS, GUARD = 8 };
 
-/* All numbers of one front, of any real type. */
+/* Numbers of one front in any real type. */
 typedef struct memory {
   double p[F * TSI_SMALL_WIDTH], q[TSI_SMALL_WIDTH * TSI_SMALL_ROWS + 1],
       c[TSI_SMALL_ROWS * TSI_SMALL_ROWS + GUARD];
@@ -20,7 +20,7 @@ typedef enum method { LU, LLT, LDL } method;
 
 static const double ones[TSI_SMALL_WIDTH] = {1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1};
 
-/* LLT: a positive definite front. */
+/* LLT: the front is positive definite. */
 static tsi_front make_front(tristar_scalar scalar, method how, tsi_index w, tsi_index m, memory *out) {
   uint64_t state = (uint64_t)(64 * w + m) + 1;
   const bool lu = how == LU;
@@ -46,7 +46,7 @@ static tsi_pivoting pivoting(method how, memory *m) {
                         .inverse = how == LDL ? m->inverse : NULL};
 }
 
-/* Piece by piece. */
+/* Factors with the kernels for the pieces of a front. */
 static void factor_pieces(tristar_scalar scalar, method how, const tsi_front *front, tsi_inverse inverse,
                           memory *m) {
   const tsi_front_kernels *kernels = tsi_front_kernels_select((char)scalar);
@@ -67,7 +67,7 @@ static void factor_pieces(tristar_scalar scalar, method how, const tsi_front *fr
   kernels->pack(front, 0, w, inverse, m->lower, front->full ? m->upper : NULL, work);
 }
 
-/* The growth of the inverses is that of the packed panels. */
+/* Factors with the kernel for whole fronts. The growth of the inverses must be that of the packed panels. */
 static tsi_pivoting factor_whole(tristar_scalar scalar, const char *isa, method how, const tsi_front *front,
                                  tsi_inverse inverse, memory *m) {
   const tsi_small_kernels *kernels = tsi_small_kernels_select((char)scalar, isa);
@@ -106,13 +106,13 @@ static void check_same(tristar_scalar scalar, const char *isa, method how, tsi_i
   if (lu) check_near(scalar, (int)tsi_panel_size(w, m), whole.upper, pieces.upper);
   for (int j = 0; j < m; j++) {
     double x[2][TSI_SMALL_ROWS];
-    for (int i = 0; i < m; i++) { /* not L U: the lower triangle */
+    for (int i = 0; i < m; i++) { /* unless L U: only the lower triangle */
       put(scalar, x[0], i, lu || i >= j ? get(scalar, whole.c, i + j * m) : 0);
       put(scalar, x[1], i, lu || i >= j ? get(scalar, pieces.c, i + j * m) : 0);
     }
     check_near(scalar, m, x[0], x[1]);
   }
-  for (int i = m * m; i < m * m + GUARD; i++) CHECK(get(scalar, whole.c, i) == i % 7); /* not touched */
+  for (int i = m * m; i < m * m + GUARD; i++) CHECK(get(scalar, whole.c, i) == i % 7); /* must be unchanged */
 }
 
 static void check_sizes(tristar_scalar scalar, const char *isa, method how, tsi_inverse inverse) {
@@ -122,7 +122,7 @@ static void check_sizes(tristar_scalar scalar, const char *isa, method how, tsi_
       check_same(scalar, isa, how, w, heights[k], inverse);
 }
 
-/* Entries that are not finite, and pivots that are not positive, are told. */
+/* Entries that are not finite, and pivots that are not positive, are reported. */
 static void check_failures(tristar_scalar scalar, const char *isa) {
   static memory made;
   tsi_front front = make_front(scalar, LU, 3, 5, &made);
@@ -143,7 +143,7 @@ static void check_failures(tristar_scalar scalar, const char *isa) {
   CHECK(result.failed == 0 && result.why == TSI_PIVOT_NOT_FINITE);
 }
 
-/* Small pivots become +-tiny. */
+/* Small pivots are replaced by +-tiny. */
 static void check_perturbed(tristar_scalar scalar, const char *isa) {
   static memory made;
   const tsi_front front = make_front(scalar, LU, 2, 0, &made);
@@ -166,7 +166,7 @@ int main(int argc, char **argv) {
   for (int k = 0; k < 6; k++) {
     const tristar_scalar scalar = scalars[k % 2];
     const char *isa = sets[k / 2];
-    if (tsi_small_kernels_select((char)scalar, isa) == NULL) continue; /* not on this processor */
+    if (tsi_small_kernels_select((char)scalar, isa) == NULL) continue; /* the processor does not support it */
     for (method how = LU; how <= LDL; how++) {
       RUN(check_sizes(scalar, isa, how, TSI_INVERSE_DIAGONAL));
       RUN(check_sizes(scalar, isa, how, TSI_INVERSE_NONE));

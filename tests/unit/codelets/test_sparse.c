@@ -6,11 +6,11 @@
 #include "tests/support/subtests.h"
 #include "tests/support/typed.h"
 
-/* NaN and infinity are found in either part of a number. */
+/* NaN and infinity are detected in either part of a number. */
 static void check_finite(const typed *t) {
   const tsi_sparse_kernels *kernels = tsi_sparse_kernels_select((char)t->scalar);
   for (int bad = 0; bad < (t->is_complex ? 4 : 2); bad++) {
-    number x[3] = {1, 1, 1}, z = 1; /* room for any type */
+    number x[3] = {1, 1, 1}, z = 1; /* large enough for any type */
     for (int i = 0; i < 3; i++) put(t, x, i, 1);
     CHECK(kernels->first_not_finite(3, x) == 3);
     if (bad < 2)
@@ -22,7 +22,7 @@ static void check_finite(const typed *t) {
   }
 }
 
-/* The size of the largest entries there are is a number. */
+/* The magnitude of the largest complex number is finite. */
 static void check_size(const typed *t) {
   const tsi_sparse_kernels *kernels = tsi_sparse_kernels_select((char)t->scalar);
   const double most = t->is_single ? (double)FLT_MAX : DBL_MAX;
@@ -34,7 +34,7 @@ static void check_size(const typed *t) {
   CHECK_MSG(isfinite(size) && size >= most, "type %c: %g", t->scalar, size);
 }
 
-/* A row whose entries meet only what should be zero in x is measured by the size of x. */
+/* If a row only multiplies entries of x that are rounding errors, its error is measured by the size of x. */
 static void check_rounding(const typed *t) {
   const tsi_sparse_kernels *kernels = tsi_sparse_kernels_select((char)t->scalar);
   const double e = t->roundoff, row_sum[] = {1, 1}, bound[] = {1, e / 4};
@@ -51,14 +51,15 @@ static void check_rounding(const typed *t) {
   CHECK_MSG(error > 0 && error < e, "type %c: backward error %g", t->scalar, error);
 }
 
-/* NaN is the largest and the smallest number, wherever it is, and no row of a solution with NaN is solved. */
+/* tsi_larger and tsi_smaller return NaN if one number is NaN. No row of a solution with NaN counts as
+ * solved. */
 static void check_nan(const typed *t) {
   const tsi_sparse_kernels *kernels = tsi_sparse_kernels_select((char)t->scalar);
   const double ones[] = {1, 1, 1, 1, 1, 1}, odd[] = {INFINITY, 1, 1, 1e3, 1, 1};
   CHECK(isnan(tsi_larger(NAN, 1)) && isnan(tsi_larger(1, NAN)) && tsi_larger(1, 2) == 2);
   CHECK(isnan(tsi_smaller(NAN, 1)) && isnan(tsi_smaller(1, NAN)) && tsi_smaller(1, 2) == 1);
   for (int bad = 0; bad < 3; bad++) {
-    number b[3] = {0}, x[3] = {0}, r[3] = {0}; /* room for any type */
+    number b[3] = {0}, x[3] = {0}, r[3] = {0}; /* large enough for any type */
     double weighted, plain;
     for (int i = 0; i < 3; i++) {
       put(t, b, i, 0);
@@ -75,7 +76,7 @@ static void check_nan(const typed *t) {
     kernels->leave_solved(3, b, r, ones, ones, &sizes, 0.5);
     CHECK(get(t, r, 0) == 1);
   }
-  /* |A| g beyond the range of numbers: the norm of a row is not known, and the row counts as it is */
+  /* |A| g overflows: the norm of the row is unknown, so the row always counts */
   number b[3] = {0}, r[3] = {0};
   for (int i = 0; i < 3; i++) put(t, b, i, 0);
   for (int i = 0; i < 3; i++) put(t, r, i, i == 0 ? 1e-6 : 0);

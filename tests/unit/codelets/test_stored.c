@@ -12,11 +12,10 @@
 
 #define PARTS (1 + TSI_COMPLEX)
 #define PANELS 11
-#define ROWS 2200 /* of the workspace */
+#define ROWS 2200 /* rows of the workspace */
 #define COLUMNS 64
 
-/* Widths and heights: narrow, with a short last row block, of many rows, larger than what is widened at once.
- */
+/* Widths and heights: narrow; a short last row block; many rows; more than the kernels widen at a time. */
 static const struct {
   tsi_index w, m;
 } shape[PANELS] = {{1, 0},  {3, 5},    {8, 16},  {9, 31},   {16, 40},  {17, 8},
@@ -26,7 +25,7 @@ typedef struct stream {
   tsi_panel panel[PANELS];
   tsi_index rows[4000];
   tsi_count size;
-  tsi_scalar *values, *rounded; /* as given, and as the formats have them */
+  tsi_scalar *values, *rounded; /* as given; rounded to the formats */
   tsi_index pivots[ROWS];
   tsi_panel stored_panel[PANELS];
   tsi_stored_panel stored[PANELS];
@@ -42,7 +41,7 @@ static void fill(tsi_scalar *x, tsi_count count, uint64_t seed) {
   fill_random((double *)x, PARTS * count, seed);
 }
 
-/* Panel p: entries of the size of `scale`; a triangle of NONE that does not grow. */
+/* Makes panels with entries of size `scale`. Triangles of NONE cause no growth. */
 static void make_panels(stream *t, const double scale[PANELS]) {
   tsi_index column = 0, row = 0;
   t->size = 0;
@@ -69,7 +68,7 @@ static void make_panels(stream *t, const double scale[PANELS]) {
   }
 }
 
-/* As runtime/solve/storage.c makes a stream; format by panel. */
+/* Makes a stream as runtime/solve/storage.c does, with a format for each panel. */
 static void store(stream *t, const tsi_stored_kernels *kernels, const tsi_format format[PANELS],
                   tsi_inverse inverse, const char *isa) {
   size_t at = 0;
@@ -94,7 +93,7 @@ static void store(stream *t, const tsi_stored_kernels *kernels, const tsi_format
   }
 }
 
-/* The entries that a stream stands for. */
+/* Computes the entries that the stream represents. */
 static void widen(stream *t, const tsi_stored_kernels *kernels) {
   for (int p = 0; p < PANELS; p++) {
     const tsi_stored_panel *stored = &t->stored[p];
@@ -183,7 +182,7 @@ static void check_kernels(const tsi_stored_kernels *kernels) {
   static const char *const isas[] = {"base", "avx2", "avx512"};
   static const tsi_index nrhs[] = {1, 2, 3, 5, 8, 12, 64};
   static stream t;
-  for (int kind = 0; kind < 4; kind++) { /* all of one format, both in turn, scaled ones */
+  for (int kind = 0; kind < 4; kind++) { /* one format, the other one, both alternating, scaled entries */
     tsi_format format[PANELS];
     for (int p = 0; p < PANELS; p++)
       format[p] = kind == 0   ? TSI_FORMAT_SINGLE
@@ -194,7 +193,7 @@ static void check_kernels(const tsi_stored_kernels *kernels) {
     for (int i = 0; i < 3; i++) {
       if (tsi_kernels_select(TSI_LETTER_CHAR, TSI_INVERSE_DIAGONAL, isas[i]) == NULL) continue;
       for (int inverse = 0; inverse < TSI_INVERSES; inverse++) {
-        if (kind == 3 && inverse == TSI_INVERSE_NONE) continue; /* products of many powers of ten */
+        if (kind == 3 && inverse == TSI_INVERSE_NONE) continue; /* products would have many powers of ten */
         store(&t, kernels, format, (tsi_inverse)inverse, isas[i]);
         widen(&t, kernels);
         for (size_t r = 0; r < sizeof nrhs / sizeof *nrhs; r++) {
@@ -211,7 +210,7 @@ static void check_kernels(const tsi_stored_kernels *kernels) {
 
 /* ---- Rounding ------------------------------------------------------------------------------------------ */
 
-/* A panel of 3 columns and 8 rows with these triangle and rectangle, rounded to the format. */
+/* Rounds a panel of 3 columns and 8 rows to the format. */
 static tsi_stored_panel round_panel(const tsi_stored_kernels *kernels, tsi_format format,
                                     const tsi_scalar from[32], tsi_scalar to[32]) {
   const tsi_panel panel = {.width = 3, .height = 8};
@@ -229,7 +228,7 @@ static tsi_stored_panel round_panel(const tsi_stored_kernels *kernels, tsi_forma
   return stored;
 }
 
-/* Entries between scale and scale times a small number. */
+/* Rounds entries of size `scale`. Every fifth one is also multiplied by `least`. */
 static void check_rounding(const tsi_stored_kernels *kernels, tsi_format format, double scale, double least) {
   const double unit = format == TSI_FORMAT_SINGLE ? 0x1p-24 : 0x1p-8 * (1 + 0x1p-15);
   tsi_scalar from[32], to[32];

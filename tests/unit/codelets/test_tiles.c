@@ -17,11 +17,11 @@
 
 static const char *const isas[] = {"base", "avx2", "avx512"};
 
-/* A panel, the same in tiles, and the entries of these. */
+/* A panel, the same panel in tiles, and the entries that the tiles represent. */
 typedef struct rectangle {
   tsi_panel panel, stored_panel;
   tsi_index rows[M_MOST];
-  tsi_scalar *values, *entries; /* entries: of the rectangle alone, by columns */
+  tsi_scalar *values, *entries; /* entries: only of the rectangle, by columns */
   tsi_stored_panel stored;
   tsi_stored s;
   tsi_tile *tile;
@@ -33,7 +33,7 @@ static double size_of(tsi_scalar x) {
   return hypot((double)tsi_re(x), (double)tsi_im(x));
 }
 
-/* Entry (i, j) of the rectangle, in its row block. */
+/* Returns entry (i, j) of the rectangle, which is stored in row blocks. */
 static tsi_scalar *entry(const rectangle *r, tsi_scalar *packed, tsi_index i, tsi_index j) {
   const tsi_index block = i / TSI_ROW_BLOCK * TSI_ROW_BLOCK;
   const tsi_index rows = tsi_index_min(TSI_ROW_BLOCK, r->panel.height - block);
@@ -87,7 +87,7 @@ static void release(rectangle *r) {
   free(r->pieces);
 }
 
-/* Compresses. false: the rectangle stays. */
+/* Compresses the rectangle. Returns false if it stays as it is. */
 static bool compress(rectangle *r, const tsi_tile_options *options) {
   const tsi_tiling_kernels *tiling = tsi_tiling_kernels_select(TSI_LETTER_CHAR);
   void *work = aligned_alloc(64, (tiling->work_bytes + 63) / 64 * 64);
@@ -113,7 +113,7 @@ static void choose_kernels(rectangle *r, tsi_inverse inverse, const char *isa) {
     r->s.kernels[f] = tsi_format_kernels_select(TSI_LETTER_CHAR, (tsi_format)f, isa);
 }
 
-/* The entries that the tiles stand for: products with columns of the identity, one by one. */
+/* Computes the entries that the tiles represent, by products with the columns of the identity. */
 static void read_entries(rectangle *r) {
   static tsi_scalar x[W_MOST], u[M_MOST], scratch[TSI_KERNEL_SCRATCH];
   const tsi_tiling_kernels *tiling = tsi_tiling_kernels_select(TSI_LETTER_CHAR);
@@ -158,7 +158,7 @@ static void check_error(const rectangle *r, const tsi_tile_options *options, con
   if (most == 0) CHECK(r->bytes == 0);
 }
 
-/* |x - is| of so many scalars, within rounding errors of sums of scalars of that size. */
+/* Checks |x - is| for `count` scalars. The bound is the rounding error of sums of scalars of this size. */
 static void check_near(const char *what, tsi_count count, const tsi_scalar *x, const tsi_scalar *is,
                        double size) {
   for (tsi_count i = 0; i < count; i++)
@@ -171,7 +171,7 @@ static void fill(tsi_scalar *x, tsi_count count) {
     ((tsi_real *)x)[i] = (tsi_real)((double)((i * 104729 + 7) % 1009) / 1009 - 0.5);
 }
 
-/* A full panel with the entries of the tiles. */
+/* Makes a full panel with the entries of the tiles. */
 static tsi_scalar *as_full(const rectangle *r) {
   const tsi_count size = tsi_panel_size(r->panel.width, r->panel.height) + TSI_STREAM_PAD;
   tsi_scalar *full = xcalloc((size_t)size, sizeof *full);
@@ -222,7 +222,7 @@ static void check_case(kind k, tsi_index w, tsi_index m, double scale, const tsi
   CHECK(done || k == RANDOM || k == MIXED || options.tolerance < 1e-6 || options.otherwise > options.format);
   check_tiles(&r, &options);
   choose_kernels(&r, TSI_INVERSE_DIAGONAL, isa);
-  read_entries(&r); /* also where too little is saved */
+  read_entries(&r); /* also if the tiles save too little memory */
   check_error(&r, &options, names[k]);
   for (int inverse = 0; inverse < TSI_INVERSES && products; inverse++)
     for (size_t n = 0; n < sizeof nrhs / sizeof *nrhs; n++) {
@@ -249,7 +249,7 @@ static void check_sizes(const char *isa) {
       }
 }
 
-/* Narrow formats that are asked for. */
+/* Checks narrow formats that are requested. */
 static void check_formats(const char *isa) {
   for (int f = TSI_FORMAT_FULL; f < TSI_FORMATS; f++) {
     const tsi_tile_options options = {

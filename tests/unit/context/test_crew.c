@@ -28,7 +28,7 @@ static void count(void *context, tsi_index block, int member) {
 static void check_runs(tristar_t *ts, tristar_engine engine, tsi_crew_runs runs, double bytes) {
   double start;
   tsi_crew crew;
-  OWNED work *w = xcalloc(2, sizeof *w); /* in turns */
+  OWNED work *w = xcalloc(2, sizeof *w); /* two works, alternating */
   CHECK_OK(tsi_crew_begin(ts, "krylov_rows", engine, runs, BLOCKS, 1e9, &start, &crew));
   CHECK((crew.tasks != NULL) == (engine == TRISTAR_ENGINE_TASKS || runs == TSI_RUNS_LONG));
   for (int k = 0; k < 2; k++) w[k].members = crew.members;
@@ -48,7 +48,7 @@ static void check_crews(void) {
   CLEANUP(close_context) tristar_t *ts = open_with_starpu(2, false);
   pthread_t other;
   check_runs(ts, TRISTAR_ENGINE_AUTO, TSI_RUNS_SHORT, 1e9);
-  check_runs(ts, TRISTAR_ENGINE_AUTO, TSI_RUNS_SHORT, 1); /* too little for others */
+  check_runs(ts, TRISTAR_ENGINE_AUTO, TSI_RUNS_SHORT, 1); /* too little work for helpers */
   check_runs(ts, TRISTAR_ENGINE_AUTO, TSI_RUNS_LONG, 1e9);
   check_runs(ts, TRISTAR_ENGINE_TASKS, TSI_RUNS_SHORT, 1e9);
   CHECK(pthread_create(&other, NULL, runs_with_help, ts) == 0);
@@ -73,7 +73,7 @@ static void check_alone(void) {
   tristar_destroy(&ts);
 }
 
-/* Runs that take so long without and with help: how many had help. */
+/* Runs with these durations, alone and with help. Returns the number of runs with help. */
 static int choose(tsi_help_choice *choice, int runs, double alone, double helped) {
   int had = 0;
   for (int r = 0; r < runs; r++) {
@@ -91,17 +91,19 @@ static void check_choice(void) {
   const int tried = choose(&slower, 20, 1, 2);
   CHECK(tried > 0 && tried < 6);
   CHECK(choose(&slower, 2000, 1, 2) < 40);
-  CHECK(choose(&slower, 6000, 1, 0.5) > 1500); /* it is found out, though seldom looked for */
+  CHECK(choose(&slower, 6000, 1, 0.5) >
+        1500); /* help has become faster, which is detected although it is rarely tried */
   CHECK(choose(&slower, 100, 0.5, 0.5) > 90);
   CHECK(choose(&faster, 20, 1, 0.6) > 14);
-  CHECK(choose(&faster, 20, 1, 3) < 10); /* somebody else came to need the core: at once */
+  CHECK(choose(&faster, 20, 1, 3) < 10); /* another process needs the core, which is detected at once */
   CHECK(choose(&faster, 1000, 1, 3) < 40);
   CHECK(choose(&busy, 10, 1, 100) < 6);
-  CHECK(choose(&busy, 100000, 1, 100) < 40);  /* the cores have other work: once in a trial, and seldom */
-  CHECK(choose(&busy, 10000, 1, 0.5) > 5000); /* no longer */
-  CHECK(choose(&busy, 1000, 1, 1.5) < 100);   /* further away: it is looked for sooner */
+  CHECK(choose(&busy, 100000, 1, 100) <
+        40); /* the cores have other work: one run per trial, and few trials */
+  CHECK(choose(&busy, 10000, 1, 0.5) > 5000); /* the cores are free again */
+  CHECK(choose(&busy, 1000, 1, 1.5) < 100);   /* the next trial is earlier, as the times differ less */
   CHECK(choose(&busy, 2000, 1, 0.5) > 1400);
-  for (int r = 0; r < 5; r++) { /* the helper sleeps: that does not count at first */
+  for (int r = 0; r < 5; r++) { /* the helper sleeps, which does not count at first */
     CHECK(tsi_help_choose(&late));
     tsi_help_note(&late, 1, false);
   }
@@ -116,7 +118,7 @@ typedef struct calls {
 
 static void note_begin(void *arg) {
   calls *c = arg;
-  CHECK(c->work == c->begin); /* before */
+  CHECK(c->work == c->begin); /* `begin` is called before the work */
   c->begin++;
 }
 static void note_work(void *arg, int number, int worker) {
@@ -128,8 +130,7 @@ static void note_alone(void *arg, int number, int worker) {
   ((calls *)arg)->alone++;
 }
 
-/* Who is alone does it in another way, where there is one: the work that others could come late to does not
- * begin. */
+/* If the caller is alone and there is another way, it is used, and `begin` is not called. */
 static void check_other_way(void) {
   enum { WITHOUT = 5, WITH = 7 };
   calls c = {0, 0, 0};

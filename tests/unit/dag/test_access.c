@@ -15,7 +15,7 @@
 
 enum { REMOVED = 6 };
 
-/* A path from before to item that is no edge. */
+/* Adds up to two edges to random earlier steps for each step. */
 static void add_pseudo_random(uint64_t *seed, tsi_index steps, tsi_edge *edge, tsi_count *edges) {
   for (tsi_index k = 1; k < steps; k++)
     for (tsi_index q = lcg_below(seed, 3); q > 0; q--) edge[(*edges)++] = (tsi_edge){k, lcg_below(seed, k)};
@@ -26,7 +26,7 @@ typedef struct random_list {
   tsi_index buffers, rows;
 } random_list;
 
-/* The same accesses whenever it is asked for a step. */
+/* Lists the same accesses in every call for a step. */
 static void list_random(const void *arg, tsi_index step, tsi_access_lister *l) {
   const random_list *random = arg;
   uint64_t seed = random->seed + 1000003u * (uint64_t)step;
@@ -39,7 +39,7 @@ static void list_random(const void *arg, tsi_index step, tsi_access_lister *l) {
   }
 }
 
-/* Random steps and edges, most of which have races. */
+/* Random steps and edges, most of them with races. */
 static void check_random(tsi_env *env) {
   int with = 0, without = 0;
   for (uint64_t number = 1; number <= 600; number++) {
@@ -70,7 +70,7 @@ static void check_random(tsi_env *env) {
   CHECK_MSG(with > 50 && without > 50, "%d lists with races, %d without", with, without);
 }
 
-/* Chunks that nothing is added to: all but each third of them. */
+/* Chooses two thirds of the chunks without updates from others and without slices. */
 static bool *choose_for_device(const structure *s) {
   const tsi_sweep *sweep = s->dag->forward;
   bool *on_device = xcalloc((size_t)s->chunks->count + 1, sizeof *on_device);
@@ -80,7 +80,7 @@ static bool *choose_for_device(const structure *s) {
   return on_device;
 }
 
-/* One structure in all variants. */
+/* Checks one structure in all variants. */
 static void check_structure(tsi_env *env, const char *name, const structure *s) {
   OWNED tsi_index *order = xmalloc((size_t)s->dag->tasks * sizeof *order);
   OWNED bool *on_device = choose_for_device(s);
@@ -113,7 +113,7 @@ static void check_structure(tsi_env *env, const char *name, const structure *s) 
 
 static int64_t planted;
 
-/* Do two steps touch the same rows, one of them writing? */
+/* Do two steps access the same rows, and at least one of them writes? */
 static bool in_conflict(const tsi_access_list *list, tsi_index one, tsi_index other) {
   for (tsi_count a = list->ptr[one]; a < list->ptr[one + 1]; a++)
     for (tsi_count b = list->ptr[other]; b < list->ptr[other + 1]; b++) {
@@ -125,7 +125,7 @@ static bool in_conflict(const tsi_access_list *list, tsi_index one, tsi_index ot
   return false;
 }
 
-/* The items of levels l - 1 and l change places. */
+/* Exchanges the items of levels l - 1 and l. */
 static void exchange_levels(tsi_levels *levels, tsi_index l) {
   const tsi_index first = levels->ptr[l - 1], middle = levels->ptr[l], end = levels->ptr[l + 1];
   OWNED tsi_index *copy = xmalloc((size_t)(end - first) * sizeof *copy);
@@ -142,7 +142,7 @@ static bool levels_in_conflict(const tsi_access_list *list, const tsi_levels *le
   return false;
 }
 
-/* A level that runs before the one that it waits for. */
+/* A level that runs before its predecessor must be detected, if steps of both conflict. */
 static void check_exchanged(tsi_env *env, const char *name, const tsi_access_list *list, tsi_levels *levels,
                             tsi_index l) {
   const bool there = levels_in_conflict(list, levels, l);
@@ -153,9 +153,9 @@ static void check_exchanged(tsi_env *env, const char *name, const tsi_access_lis
   planted += there;
 }
 
-/* No step of a level is in conflict with another one of it. One that runs a level too early is found if it is
- * in conflict with a step there, which with needed it must be. last: of the levels that a step is taken from.
- */
+/* No two steps of a level conflict. If a step runs one level too early, it is detected if and only if it
+ * conflicts with a step of that level. needed: there must be such a conflict. first, last: the levels whose
+ * steps are moved. */
 static void check_levels(tsi_env *env, const char *name, const tsi_access_list *list, tsi_levels *levels,
                          tsi_index first, tsi_index last, bool needed) {
   CHECK_OK(tsi_access_check_levels(env, list, levels));
@@ -203,8 +203,8 @@ static void check_dag_levels(tsi_env *env, const structure *s) {
   }
 }
 
-/* The steps of the partitioned inverse; those taken are blocks of a product after the first one of their
- * direction. A panel may wait for the parts of another supernode that it does not need. */
+/* Steps of the partitioned inverse. The moved steps are blocks of all products but the first one of each
+ * direction. A panel may wait for parts of another supernode that it does not need. */
 static void check_products(tsi_env *env, const structure *s) {
   tsi_levels *of_panels, *levels;
   tsi_products *products[2];
@@ -247,7 +247,7 @@ static void check_pattern(tsi_env *env, const char *name, pattern a) {
   pattern_free(&a);
 }
 
-/* Every allocation fails once. */
+/* Each allocation fails in turn. */
 static void check_allocations(void) {
   const random_list random = {5, 3, 8};
   tsi_env env;

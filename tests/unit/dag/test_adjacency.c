@@ -6,7 +6,7 @@
 #include "tests/support/patterns.h"
 #include "tests/support/subtests.h"
 
-/* Edges in any direction, an item's to itself among them; some are there twice. */
+/* Makes edges in any direction, with loops and duplicates. */
 static tsi_edge *draw_edges(tsi_index items, tsi_count edges, uint64_t seed) {
   tsi_edge *edge = xmalloc((size_t)(edges + 1) * sizeof *edge);
   for (tsi_count e = 0; e < edges; e++)
@@ -55,9 +55,9 @@ static void check_corruption(tsi_env *env) {
   BROKEN(lists->ptr[0], 1, LISTS);
   BROKEN(lists->ptr[4], 4, LISTS);
   BROKEN(lists->ptr[1], 1, LISTS);
-  BROKEN(lists->ptr[2], 6, LISTS); /* beyond the end of the next list */
+  BROKEN(lists->ptr[2], 6, LISTS); /* after the end of the next list */
   BROKEN(lists->list[0], 1, LISTS);
-  BROKEN(lists->list[2], 0, LISTS); /* another order */
+  BROKEN(lists->list[2], 0, LISTS); /* changes the order */
   BROKEN(lists->list[4], -1, LISTS);
   CHECK_STATUS(tsi_adjacency_check(env, lists, 4, 5, edge, TSI_AFTER), TRISTAR_ERR_INTERNAL);
   CHECK_OK(LISTS);

@@ -5,12 +5,12 @@
 #include "tests/support/patterns.h"
 #include "tests/support/subtests.h"
 
-/* A solve with a forest: forward, each of `nodes` nodes waits for its children; some are chunks with slices
- * that wait for it and that its parent waits for; backward the same with all edges reversed. extra: so many
- * edges more. */
+/* A solve with a forest. Forward each node waits for its children; some nodes have slices that wait for
+ * their chunk, and for which the parent waits. The edges of the backward sweep are reversed. extra: number
+ * of additional edges. */
 typedef struct problem {
   tsi_steps steps;
-  tsi_index chunk[400], end[400]; /* forward step of each node, and one behind its last slice */
+  tsi_index chunk[400], end[400]; /* first forward step of each node, and the step after its last slice */
 } problem;
 
 static void add_step(problem *p, tsi_step_kind kind, double bytes) {
@@ -64,7 +64,8 @@ static void release(problem *p) {
   free(p->steps.edge);
 }
 
-/* What a bundle weighs without steps that continue a chain is at most light, unless that is one step. */
+/* The weight of a bundle without the steps that continue a chain is at most `light`, unless it is a single
+ * step. */
 static void check_weights(const tsi_bundles *bundles, const tsi_steps *steps, double light) {
   OWNED tsi_index *in = xcalloc((size_t)steps->count, sizeof *in),
                   *out = xcalloc((size_t)steps->count, sizeof *out);
@@ -109,7 +110,7 @@ static void check_random(tsi_env *env) {
   }
 }
 
-/* Marks a fifth of the steps as alone, and slices of marked chunks as partners of these. */
+/* Marks a fifth of the steps as alone, and half of the slices as partners of their chunks. */
 static void mark_alone(problem *p, uint64_t seed) {
   uint64_t state = seed;
   tsi_step *step = p->steps.step;
@@ -123,7 +124,7 @@ static void mark_alone(problem *p, uint64_t seed) {
   }
 }
 
-/* The only neighbour that a step waits for, or that waits for it; TSI_NONE: there are none or several. */
+/* Returns the only predecessor (before) or successor of a step; TSI_NONE: there are none or several. */
 static tsi_index only_neighbour(const tsi_steps *steps, tsi_index i, bool before) {
   tsi_index found = TSI_NONE;
   for (tsi_count e = 0; e < steps->edges; e++)
@@ -134,7 +135,8 @@ static tsi_index only_neighbour(const tsi_steps *steps, tsi_index i, bool before
   return found;
 }
 
-/* Steps that are alone share a bundle with their partners only, and partners are where they want to be. */
+/* A step that is alone shares its bundle only with its partners, and partners are in the bundle of their
+ * chunk. */
 static void check_alone(tsi_env *env) {
   static problem p;
   for (uint64_t seed = 1; seed <= 100; seed++) {
@@ -163,8 +165,8 @@ static void check_alone(tsi_env *env) {
   }
 }
 
-/* A tree with one root and no slices is one bundle in each direction if that is light, a chain is whatever it
- * weighs. */
+/* A tree with one root and no slices is one bundle in each direction if it is light enough; a chain always
+ * is. */
 static void check_whole(tsi_env *env) {
   enum { N = 15 };
   tsi_step step[2 * N];
@@ -174,7 +176,7 @@ static void check_whole(tsi_env *env) {
     tsi_steps steps = {.count = 2 * N, .step = step, .edge = edge};
     for (tsi_index k = 0; k < 2 * N; k++)
       step[k] = (tsi_step){.kind = k < N ? TSI_STEP_FORWARD_CHUNK : TSI_STEP_BACKWARD_CHUNK, .bytes = 10};
-    for (tsi_index v = 1; v < N; v++) { /* a heap, numbered from the leaves */
+    for (tsi_index v = 1; v < N; v++) { /* a heap, numbered from the leaves; or a chain */
       const tsi_index item = N - 1 - (chain ? v - 1 : (v - 1) / 2), before = N - 1 - v;
       edge[steps.edges++] = (tsi_edge){item, before};
       edge[steps.edges++] = (tsi_edge){2 * N - 1 - before, 2 * N - 1 - item};
@@ -183,7 +185,7 @@ static void check_whole(tsi_env *env) {
     CHECK_OK(tsi_bundles_create(env, &steps, chain ? 1 : 1000, 1, &bundles));
     CHECK(bundles->count == 2 && bundles->edges == 1);
     TSI_FREE(env, bundles);
-    CHECK_OK(tsi_bundles_create(env, &steps, 75, 1, &bundles)); /* half a tree weighs 70 */
+    CHECK_OK(tsi_bundles_create(env, &steps, 75, 1, &bundles)); /* a subtree of the root weighs 70 */
     CHECK(bundles->count == (chain ? 4 : 6));
     TSI_FREE(env, bundles);
   }
@@ -193,7 +195,7 @@ static void check_whole(tsi_env *env) {
   TSI_FREE(env, bundles);
 }
 
-/* The slices of a panel are left in as many bundles as there are workers, unless they are light. */
+/* The slices of a panel form as many bundles as there are workers, unless they are light. */
 static void check_slices(tsi_env *env) {
   enum { SLICES = 16 };
   tsi_step step[SLICES + 2] = {{.kind = TSI_STEP_FORWARD_CHUNK, .bytes = 10}};
@@ -218,7 +220,7 @@ static void check_slices(tsi_env *env) {
   TSI_FREE(env, bundles);
 }
 
-/* A bundle is as urgent as the most urgent of its steps, and as heavy as all of them. */
+/* The priority of a bundle is the largest one of its steps, and its weight is the sum. */
 static void check_sums(tsi_env *env) {
   tsi_step step[] = {{.kind = TSI_STEP_FORWARD_CHUNK, .priority = 5, .bytes = 10},
                      {.kind = TSI_STEP_FORWARD_CHUNK, .priority = 9, .bytes = 20},

@@ -5,7 +5,7 @@
 #include "tests/support/dags.h"
 #include "tests/support/subtests.h"
 
-/* A grid of k x k x kz points with 7-point coupling. */
+/* Builds the structures of a grid of k x k x kz points with a 7-point stencil. */
 static void build(tsi_env *env, structure *s, tsi_index k, tsi_index kz, tsi_index width, double ceiling) {
   const structure_options options = {
       .width = width, .ceiling_bytes = ceiling, .floor_bytes = ceiling / 4, .slice_bytes = ceiling / 8};
@@ -33,8 +33,7 @@ static void check_orders(tsi_env *env, const tsi_dag *dag) {
   }
 }
 
-/* The critical path is the heaviest of all; the widest level is counted from the longest ways to each node.
- */
+/* The critical path is the heaviest path. Width and depth are those of levels by longest paths. */
 static void check_measures(const tsi_dag *dag) {
   const tsi_sweep *sweep = dag->forward;
   OWNED tsi_index *order = xmalloc((size_t)sweep->nodes * sizeof *order);
@@ -55,7 +54,7 @@ static void check_measures(const tsi_dag *dag) {
   free(count);
 }
 
-/* The pushes into a chunk come one after the other, each more urgent than the next. */
+/* The pushes into a chunk run one after the other, with decreasing priorities. */
 static void check_pushes(tsi_env *env, const structure *s) {
   tsi_steps *steps;
   OWNED tsi_index *order = xmalloc((size_t)s->dag->tasks * sizeof *order);
@@ -78,8 +77,8 @@ static double bytes_of(const structure *s, tsi_index first, tsi_index end) {
   return bytes;
 }
 
-/* No chunk is heavier than the ceiling but a single panel. One of bottom subtrees that is lighter than the
- * floor has the first panel of the supernode above it, too, if that fits and is not cut into slices. */
+/* A chunk is at most as heavy as the ceiling, or is a single panel. A chunk of bottom subtrees that is
+ * lighter than the floor includes the first panel of the parent supernode, if it fits and has no slices. */
 static void check_weights(const structure *s, double ceiling, double floor) {
   const tsi_chunks *chunks = s->chunks;
   const tsi_index *parent = s->symbolic->parent, *owner = s->panels->supernode;
@@ -129,7 +128,7 @@ static void check_corruption(tsi_env *env, structure *s) {
          SWEEP);
   BROKEN(sweep->pair[pair].source, linked + 1, SWEEP);
   BROKEN(sweep->by_target[0], sweep->by_target[1], SWEEP);
-  BROKEN(sweep->next[sweep->next_ptr[linked]], linked, SWEEP); /* a cycle, and incomplete */
+  BROKEN(sweep->next[sweep->next_ptr[linked]], linked, SWEEP); /* a cycle, and an edge is missing */
   BROKEN(sweep->next[sweep->next_ptr[sliced]], sweep->chunks - 1, SWEEP);
   BROKEN(sweep->prev[0], sweep->prev[0] + 1, SWEEP);
   BROKEN(s->dag->priority[0], 0, DAG);
@@ -153,7 +152,7 @@ int test_dag(int argc, char **argv) {
         RUN(check_measures(s.dag));
         RUN(check_pushes(&env, &s));
         if (s.chunks->count > 1) RUN(check_weights(&s, ceilings[c], ceilings[c] / 4));
-        /* the structure is closed: reduced, one edge a node is left, besides those to slices */
+        /* the edges are reduced, so each node has one, plus the edges of slices */
         CHECK(s.sweep->edges <= s.sweep->chunks + 2 * s.sweep->slices);
         if (ceilings[c] == 1e9) CHECK(s.chunks->count == 1);
         if (ceilings[c] == 200 && grid == 1) CHECK(s.chunks->count > 20);

@@ -18,7 +18,7 @@ typedef struct structure {
 } structure;
 
 typedef struct granularity {
-  bool merged; /* supernodes */
+  bool merged; /* supernodes are merged */
   tsi_index width;
   tsi_factorization_options options;
 } granularity;
@@ -42,12 +42,12 @@ static void release(tsi_env *env, structure *s) {
   TSI_FREE(env, s->graph);
 }
 
-/* What is read was written before, and what opens a front, or turns it into tiles, writes all of it: the
- * steps that follow stay inside; but of shared fronts stripes and parts arrive. */
+/* Data is written before it is read. The step that opens a front, or converts it to tiles, writes all of
+ * it; the later steps only access this memory. Stripes and parts of shared fronts arrive in messages. */
 static void check_written(const char *name, const tsi_access_list *list, bool shared) {
   const tsi_count count = list->ptr[list->steps];
   OWNED tsi_count *former =
-      xmalloc((size_t)(count + 1) * sizeof *former); /* access of the same buffer; -1: none */
+      xmalloc((size_t)(count + 1) * sizeof *former); /* previous access of the same buffer; -1: none */
   for (tsi_count q = 0; q < count; q++) {
     const tsi_access *a = &list->access[q];
     tsi_count row = a->first;
@@ -82,7 +82,7 @@ static void check_races(tsi_env *env, const char *name, const tsi_factorization 
 
 /* ---- Cases ---- */
 
-static tsi_count seen[TSI_STEP_KINDS]; /* steps of all cases */
+static tsi_count seen[TSI_STEP_KINDS]; /* number of steps in all cases */
 
 static void check_pattern(tsi_env *env, const char *name, const pattern *a, const granularity *g,
                           tsi_index most) {
@@ -96,7 +96,7 @@ static void check_pattern(tsi_env *env, const char *name, const pattern *a, cons
   }
 }
 
-/* The same where devices have every other tiled front; and the check refuses what is not a device's. */
+/* The same with every other tiled front on a device. The check refuses steps that devices cannot run. */
 static void check_devices(tsi_env *env) {
   static const granularity fine = {true, 8, {8, 2e3, 1e5, 0}};
   CLEANUP(pattern_free) pattern a = pattern_grid(24, 24, 1, true);
@@ -127,7 +127,7 @@ static void check_devices(tsi_env *env) {
   }
 }
 
-/* From a step for each front to one for the whole matrix. */
+/* From one step per front to one step for the whole matrix. */
 static void check_cases(tsi_env *env) {
   static const granularity granularities[] = {
       {false, 8, {4, 0, 0, 0}},      {true, 8, {8, 500, 5e4, 0}},     {true, 16, {4, 2e3, 2e5, 0}},
@@ -158,7 +158,7 @@ static void check_grids(tsi_env *env) {
 
 enum { PROCESSES = 3 };
 
-/* Owners of supernodes: by subtrees, or, scattered, anyhow. */
+/* Chooses owners of supernodes: by subtrees, or randomly if `scattered`. */
 static void choose_owners(const tsi_symbolic *symbolic, bool scattered, uint64_t seed, tsi_index *owner) {
   for (tsi_index s = symbolic->count; s-- > 0;) {
     const bool below = symbolic->parent[s] != TSI_NONE && symbolic->count - s > symbolic->count / 10;
@@ -166,7 +166,7 @@ static void choose_owners(const tsi_symbolic *symbolic, bool scattered, uint64_t
   }
 }
 
-/* Teams of fronts that are cut into tiles: around their owners; what others have is not shared. */
+/* Chooses teams around the owners of fronts with tiles. Other fronts are not shared. */
 static void choose_teams(const structure *s, const granularity *g, const bool *tiled, uint64_t seed,
                          const tsi_index *owner, tsi_index *begin, tsi_index *end) {
   for (tsi_index k = 0; k < s->symbolic->count; k++) {
@@ -192,7 +192,7 @@ static tsi_front_teams *make_teams(tsi_env *env, const structure *s, tristar_met
   return teams;
 }
 
-/* What `from` sends to `to` is what `to` receives from it. */
+/* The messages that `from` sends to `to` are those that `to` receives. */
 static void check_meeting(const char *name, const tsi_factorization *from, const tsi_factorization *to) {
   tsi_index sent = 0, received = 0;
   for (tsi_index m = 0; m < from->sends; m++) {
@@ -213,7 +213,7 @@ static void check_meeting(const char *name, const tsi_factorization *from, const
             to->rank, received);
 }
 
-/* shared: teams have the fronts that are cut into tiles. */
+/* shared: fronts with tiles have teams. */
 static void check_shared(tsi_env *env, const char *name, const pattern *a, tristar_method method,
                          const granularity *g, bool scattered, bool shared) {
   structure s;
@@ -254,7 +254,7 @@ static void check_processes(tsi_env *env) {
   for (int k = 0; k < 12; k++) check_shared(env, "grid", &a, methods[k / 4], &fine, k % 2, k / 2 % 2);
 }
 
-/* A chain with a leaf of its own for each link: ranges along the chain take the leaves in. */
+/* A chain in which each link has a leaf. Ranges along the chain include the leaves. */
 static void check_caterpillar(tsi_env *env) {
   static const granularity sizes[] = {
       {false, 8, {8, 1e9, 1e5, 0}}, {false, 8, {8, 1e9, 3e5, 0}}, {false, 8, {8, 1e9, 1e6, 0}}};
@@ -276,7 +276,7 @@ static tsi_index find(const tsi_factorization *dag, tsi_step_kind kind) {
 
 static const granularity tiled = {true, 8, {8, 1e4, 5e4, 0}};
 
-/* The check refuses each change of a tiled front's step. */
+/* The check detects each change of the steps of a front with tiles. */
 #define DAG tsi_factorization_check(env, dag)
 static void check_tile_corruption(tsi_env *env, tsi_factorization *dag) {
   tsi_step *close = &dag->steps->step[find(dag, TSI_STEP_FRONT_CLOSE)];
@@ -296,7 +296,7 @@ static void check_tile_corruption(tsi_env *env, tsi_factorization *dag) {
   BROKEN(PART(TSI_STEP_FRONT_CLOSE).last, PART(TSI_STEP_FRONT_CLOSE).last + 1, DAG);
   BROKEN(close->kind, TSI_STEP_FRONT_OPEN, DAG);
   BROKEN(below->kind, TSI_STEP_FORWARD_CHUNK, DAG);
-  BROKEN(dag->method, TRISTAR_METHOD_LLT, DAG); /* nothing is to be done on the right */
+  BROKEN(dag->method, TRISTAR_METHOD_LLT, DAG); /* the method has no work on the right */
 }
 
 static void check_corruption(tsi_env *env) {
@@ -328,7 +328,7 @@ static void check_corruption(tsi_env *env) {
   release(env, &s);
 }
 
-/* The check refuses messages that do not fit. */
+/* The check detects messages that do not match. */
 static void check_message_corruption(tsi_env *env) {
   CLEANUP(pattern_free) pattern a = pattern_grid(20, 20, 1, true);
   structure s;
@@ -365,7 +365,7 @@ static tsi_index find_parcel(const tsi_front_parcel *parcel, tsi_index count, ts
   return k;
 }
 
-/* The check refuses stripes and parts that do not fit, and steps that are another process's. */
+/* The check detects stripes and parts that do not match, and steps of another process. */
 static void check_shared_corruption(tsi_env *env) {
   CLEANUP(pattern_free) pattern a = pattern_grid(20, 20, 1, true);
   structure s;
@@ -402,7 +402,7 @@ static void check_shared_corruption(tsi_env *env) {
   release(env, &s);
 }
 
-/* Every allocation fails once. */
+/* Each allocation fails in turn. */
 static void check_failures(void) {
   CLEANUP(pattern_free) pattern a = pattern_grid(9, 9, 1, true);
   tsi_env env;

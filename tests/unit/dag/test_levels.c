@@ -8,7 +8,7 @@
 #include "tests/support/dags.h"
 #include "tests/support/subtests.h"
 
-/* A random graph: edge e of `edges`; some stand there twice. */
+/* Makes a random graph with `edges` edges, some of them twice. */
 static tsi_edge *draw_edges(tsi_index items, tsi_count edges, uint64_t seed) {
   tsi_edge *edge = xmalloc((size_t)(edges + 1) * sizeof *edge);
   for (tsi_count e = 0; e < edges; e++) {
@@ -47,7 +47,7 @@ static void check_corruption(tsi_env *env) {
   BROKEN(levels->ptr[1], 3, LEVELS);
   BROKEN(levels->ptr[1], 1, LEVELS);
   BROKEN(levels->ptr[3], 4, LEVELS);
-  BROKEN(levels->ptr[2], 3, LEVELS); /* item 4 too late */
+  BROKEN(levels->ptr[2], 3, LEVELS); /* item 4 is one level too late */
   CHECK_OK(LEVELS);
   TSI_FREE(env, levels);
   edge[3].before = 4;
@@ -58,7 +58,7 @@ static void check_corruption(tsi_env *env) {
   TSI_FREE(env, levels);
 }
 
-/* What is tested, and what it is built from. */
+/* The tested lists, and the structures they are made of. */
 typedef struct lists {
   structure of;
   tsi_index *order;
@@ -67,7 +67,7 @@ typedef struct lists {
   tsi_steps *steps;
 } lists;
 
-/* The first failure as status. */
+/* Returns the first failure. */
 static tristar_status build(tsi_env *env, const pattern *a, tsi_index width, bool single, bool push,
                             lists *l) {
   const structure_options options = {
@@ -96,7 +96,7 @@ static void release(tsi_env *env, lists *l) {
   structure_release(env, &l->of);
 }
 
-/* Each task once, with push each pair once in each direction; all entries in each product. */
+/* Each task occurs once; with push each pair occurs once in each direction. Each product has all entries. */
 static void check_counts(const lists *l, bool single, bool push) {
   const structure *s = &l->of;
   tsi_count entries = 0;

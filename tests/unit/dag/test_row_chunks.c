@@ -10,7 +10,7 @@
 
 static tsi_env env;
 
-/* F in the order of a cut, by rows. */
+/* Returns F in the order of a cut, by rows. */
 static triangle_pattern reorder(const triangle_pattern *t, const tsi_row_cut *cut) {
   triangle_pattern out = {t->n, xcalloc((size_t)t->n + 1, sizeof *out.ptr),
                           xmalloc((size_t)(t->ptr[t->n] + 1) * sizeof *out.index)};
@@ -26,7 +26,7 @@ static triangle_pattern reorder(const triangle_pattern *t, const tsi_row_cut *cu
   return out;
 }
 
-/* Of each later chunk that reads the chunk, its first row. */
+/* The off-rows of a chunk are the first rows of the later chunks that read it. */
 static void check_off_rows(const triangle_pattern *f, const tsi_chunks *chunks) {
   OWNED int32_t *owner = xmalloc((size_t)f->n * sizeof *owner + 1);
   tsi_chunk_owners(chunks, owner);
@@ -44,14 +44,14 @@ static void check_off_rows(const triangle_pattern *f, const tsi_chunks *chunks) 
   }
 }
 
-/* Lanes of the steps: they imply every edge, and each of their waits is needed for that. */
+/* The waits of the lanes imply every edge, and each wait is necessary. */
 static void check_lanes(const tsi_steps *steps, const tsi_row_cut *cut) {
   const tsi_index count = steps->count;
   OWNED tsi_index *order = xmalloc((size_t)count * sizeof *order + 1),
                   *lane = xmalloc((size_t)count * sizeof *lane + 1);
   tsi_lanes *lanes;
   for (tsi_index s = 0; s < count; s++) {
-    order[s] = s; /* steps are listed in a legal order */
+    order[s] = s; /* the steps are in a legal order */
     lane[s] = cut->lane[steps->step[s].argument];
   }
   CHECK_OK(tsi_lanes_create(&env, count, steps->edges, steps->edge, order, cut->lanes, lane, &lanes));
@@ -59,7 +59,8 @@ static void check_lanes(const tsi_steps *steps, const tsi_row_cut *cut) {
     tsi_lane_wait *wait = &lanes->wait[w];
     const tsi_lane_wait kept = *wait;
     wait->passed--;
-    if (wait->passed == 0) *wait = (tsi_lane_wait){kept.lane, 1}; /* the least that can be said */
+    if (wait->passed == 0)
+      *wait = (tsi_lane_wait){kept.lane, 1}; /* the smallest number that a wait can have */
     const tristar_status status = tsi_lanes_check(&env, lanes, count, steps->edges, steps->edge);
     CHECK_MSG(status == (kept.passed > 1 ? TRISTAR_ERR_INTERNAL : TRISTAR_OK), "wait %d of lane %d: %d",
               (int)w, kept.lane, kept.passed);
@@ -68,7 +69,7 @@ static void check_lanes(const tsi_steps *steps, const tsi_row_cut *cut) {
   TSI_FREE(&env, lanes);
 }
 
-/* Sweeps forward and backward, and the steps of each. */
+/* Checks the forward and the backward sweep, and their steps. */
 static void check_steps(const tsi_chunks *chunks, const tsi_row_cut *cut) {
   tsi_sweep *sweep;
   tsi_dag *dag;
@@ -87,10 +88,11 @@ static void check_steps(const tsi_chunks *chunks, const tsi_row_cut *cut) {
                                      .backward = backward,
                                      .in_place = true};
     tsi_steps *steps;
-    CHECK_OK(tsi_steps_create(&env, &source, &steps)); /* checked there: every access is ordered by a path */
+    CHECK_OK(tsi_steps_create(
+        &env, &source, &steps)); /* with env.check this verifies that each access is ordered by a path */
     CHECK(steps->count == chunks->count);
     check_lanes(steps, cut);
-    if (steps->edges > 0) { /* and one edge less is found */
+    if (steps->edges > 0) { /* without one edge the check must fail */
       const tsi_edge last = steps->edge[--steps->edges];
       tristar_status status = tsi_steps_check(&env, steps, &source);
       CHECK_MSG(status == TRISTAR_ERR_INTERNAL, "step %d need not wait for %d", last.item, last.before);
@@ -110,7 +112,8 @@ static void check_cut(const triangle_pattern *t, const triangle_pattern *columns
     const tsi_lines *lines = turned ? &by_columns : &by_rows;
     tsi_row_cut *cut;
     tsi_chunks *chunks, *alike;
-    CHECK_OK(tsi_row_cut_create(&env, lines, options, NULL, 0, &cut)); /* checked there */
+    CHECK_OK(
+        tsi_row_cut_create(&env, lines, options, NULL, 0, &cut)); /* with env.check this verifies the cut */
     if (options->way == TSI_ROWS_WHOLE) CHECK(cut->count == (t->n > 0));
     if (options->lanes == 1)
       for (tsi_index c = 0; c < cut->count; c++) CHECK(cut->lane[c] == 0);
@@ -127,8 +130,7 @@ static void check_cut(const triangle_pattern *t, const triangle_pattern *columns
   }
 }
 
-/* A diagonal: a chunk for each lane; a chain: no lane ever changes; two chains: each has a lane of its own,
- * and no chunk waits for another lane. */
+/* A diagonal matrix has one chunk per lane, a chain is a single chunk. */
 static void check_shapes(void) {
   triangle_pattern diagonal = triangle_create(TRIANGLE_DIAGONAL, 1000, 1),
                    chain = triangle_create(TRIANGLE_CHAIN, 1000, 1);
@@ -154,8 +156,8 @@ static void check_shapes(void) {
   triangle_free(&chain);
 }
 
-/* One lane: chunks are windows of consecutive rows, by level sets and numbers of entries inside. Rows 3k wait
- * for nobody, rows 3k + 1 and 3k + 2 for the row 3k; some of them have another entry. */
+/* With one lane chunks are windows of consecutive rows, ordered by level sets and row lengths. Rows 3k
+ * depend on no other row, rows 3k + 1 and 3k + 2 on row 3k; some have one more entry. */
 static void check_windows(bool columns) {
   enum { N = 3000 };
   static int64_t ptr[N + 1];
@@ -179,7 +181,7 @@ static void check_windows(bool columns) {
   CHECK_OK(tsi_row_cut_check(&env, cut, &lines));
   CHECK_MSG(cut->count > 5 && cut->levels == 2 * cut->count, "%d windows, %d levels", cut->count,
             cut->levels);
-  int changes = 0; /* of the length, in the order of the sweep */
+  int changes = 0; /* of the row length, in the order of the sweep */
   for (tsi_index c = 0; c < cut->count; c++) {
     tsi_index least = N, most = 0;
     for (tsi_index k = cut->start[c]; k < cut->start[c + 1]; k++) {
@@ -194,8 +196,8 @@ static void check_windows(bool columns) {
   TSI_FREE(&env, cut);
 }
 
-/* The same cut comes out of the columns of the sweep's rows, and the numbers of their entries; the latter
- * also where sets are too narrow. */
+/* The columns of the sweep's rows give the same cut, and the numbers of entries of the rows. The latter
+ * also if level sets are too narrow. */
 static void check_across(const triangle_pattern *t, const triangle_pattern *columns,
                          const tsi_row_options *given) {
   const tsi_lines by_rows = {t->n, t->ptr, t->index, false},
@@ -221,8 +223,8 @@ static void check_across(const triangle_pattern *t, const triangle_pattern *colu
   }
 }
 
-/* Level sets of too few rows: the way is WHOLE, on one lane and on several, by rows and by columns; where
- * there are just enough it stays. */
+/* With too few rows in a level set the way is WHOLE, for one lane and several, by rows and by columns. With
+ * just enough rows it stays. */
 static void check_narrow(void) {
   enum { N = 1200, ROWS = 5 };
   CLEANUP(triangle_free)
@@ -239,7 +241,7 @@ static void check_narrow(void) {
     for (tsi_index least = ROWS; least <= ROWS + 1; least++)
       for (int way = 0; way < 4; way++) {
         const bool across = way % 2,
-                   windows = way / 2; /* several of one lane: sets of each have fewer rows */
+                   windows = way / 2; /* several windows of one lane, so each has smaller level sets */
         if (windows && least == ROWS) continue;
         const tsi_lines lines = {N, across ? columns.ptr : t.ptr, across ? columns.index : t.index, across};
         tsi_row_options options;
@@ -258,7 +260,7 @@ static void check_narrow(void) {
       }
 }
 
-/* More phases than a word has room for: they are counted anew. A chain, of two rows a superstep. */
+/* A chain with two rows per superstep has more phases than a word can count, so the counters restart. */
 static void check_many_phases(void) {
   enum { N = 2200000 };
   CLEANUP(triangle_free)
@@ -274,13 +276,13 @@ static void check_many_phases(void) {
   CLEANUP(triangle_free) triangle_pattern columns = triangle_transpose(&t);
   tsi_row_options_init(&options, TSI_ROWS_SUPERSTEPS, 2, 8);
   options.step_bytes = options.row_bytes + 2.5 * options.entry_bytes;
-  env.check = false; /* it takes long */
+  env.check = false; /* the checks would take long */
   check_across(&t, &columns, &options);
   env.check = true;
 }
 
-/* Windows that wait for all before them soon show it. One of them does not until its last row, or never does:
- * nothing is missed, nothing is added. */
+/* Most windows depend on all earlier ones in their first rows. One of them needs its last row for that, or
+ * never depends on one of them. No dependency may be missing or superfluous. */
 static void check_wide_windows(bool last) {
   enum { N = 3000, WINDOWS = 10, ROWS = N / WINDOWS, SOURCE = 4, TARGET = 7 };
   CLEANUP(triangle_free)
@@ -315,7 +317,8 @@ static void check_wide_windows(bool last) {
   TSI_FREE(&env, cut);
 }
 
-/* Eight chains in turns, row by row: four lanes have two each, in chunks that wait for no other lane. */
+/* Eight chains whose rows alternate. Each of four lanes has two chains, and no chunk waits for another
+ * lane. */
 static void check_chains(void) {
   enum { N = 4000, CHAINS = 8 };
   static int64_t ptr[N + 1];
@@ -346,8 +349,7 @@ static void check_chains(void) {
   TSI_FREE(&env, cut);
 }
 
-/* Sets of a few rows: where these are of many lengths windows are four times as wide, else as they should
- * be. */
+/* Level sets of a few rows. If the lengths of these rows differ, windows are four times as wide as usual. */
 static void check_ragged(bool ragged) {
   enum { N = 6400, WINDOWS = 10, ROWS = 8 };
   CLEANUP(triangle_free)

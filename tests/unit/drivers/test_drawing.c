@@ -11,10 +11,10 @@ enum { NUMBERS_MOST = 400 };
 typedef struct drawn {
   char *text;
   int count;
-  double at[NUMBERS_MOST], value[NUMBERS_MOST]; /* of each number: its pixel, what it says */
+  double at[NUMBERS_MOST], value[NUMBERS_MOST]; /* for each number: its pixel, its value */
 } drawn;
 
-/* "12,000" is 12000; a fraction or an exponent is for strtod. */
+/* Reads a number; "12,000" is 12000. strtod reads fractions and exponents. */
 static double read_number(const char *text) {
   char plain[64];
   size_t length = 0;
@@ -43,7 +43,7 @@ static drawn draw(const tsi_axis *axis, bool along) {
   return d;
 }
 
-/* 1, 2 or 5 times a power of ten, or a multiple of such a step. */
+/* Steps are 1, 2 or 5 times a power of ten, or multiples of it. */
 static void check_ticks(const tsi_axis *axis, bool along) {
   drawn d = draw(axis, along);
   CHECK_MSG(d.count >= (axis->integer ? 1 : 2), "%g to %g has %d numbers", axis->from, axis->to, d.count);
@@ -79,7 +79,7 @@ static void check_axes(void) {
           if (!along) axis.begin = 600, axis.end = 100;
           check_ticks(&axis, along);
           if (!logarithmic) continue;
-          axis.from = most / 1.3; /* less than one decade: the ticks of a linear axis */
+          axis.from = most / 1.3; /* less than one decade has the ticks of a linear axis */
           axis.integer = false;
           check_ticks(&axis, along);
         }
@@ -106,7 +106,7 @@ static void check_words(void) {
   free(d.text);
 }
 
-/* Numbers of seconds and bytes are in the unit that suits the largest one. */
+/* Seconds and bytes have the unit that suits the largest number. */
 static void check_units(void) {
   const struct {
     tsi_quantity quantity;
@@ -142,7 +142,7 @@ static bool meet(tsi_box a, tsi_box b) {
   return a.left < b.right && b.left < a.right && a.top < b.bottom && b.top < a.bottom;
 }
 
-/* Points at random places: labels meet neither each other nor points, and stay inside. */
+/* Labels of points at random places overlap neither each other nor points, and stay inside. */
 static void check_labels(void) {
   enum { COUNT = 40 };
   tsi_labels labels = {.frame = {0, 0, 600, 300}};
@@ -191,7 +191,7 @@ static void check_texts(void) {
              "???"
              "?(??"
              "??????");
-  check_text("\xe2\x82", 40, "??"); /* a character that is cut off */
+  check_text("\xe2\x82", 40, "??"); /* a truncated character */
   for (double room = 20; room < 200; room += 7) {
     char *written;
     size_t size;
@@ -208,7 +208,7 @@ static void check_texts(void) {
   }
 }
 
-/* Rows of a legend end where they must. */
+/* Rows of a legend end within the given width. */
 static void check_legend(void) {
   OWNED char *text;
   size_t size;

@@ -18,7 +18,7 @@ static void check_tables(const system_of *s, bool all) {
                            .blocks = 1 + k % 7,
                            .options = {(tsi_device_row_way)(k % 3), way & 4 ? 64 : 32}};
     tsi_device_row_plan plan;
-    CHECK_OK(row_problem_create(&env, s, &p, &plan)); /* checks */
+    CHECK_OK(row_problem_create(&env, s, &p, &plan)); /* verifies the tables */
     CHECK(plan.tables.n == 0 || plan.tables.phases > 0);
     tsi_device_rows_destroy(&plan);
   }
@@ -33,7 +33,7 @@ static void check_patterns(void) {
     }
 }
 
-/* Columns farther apart than 16 bits can count, and rows of more entries than a warp has lanes. */
+/* Columns that differ by more than 16 bits can hold, and rows with more entries than a warp has lanes. */
 static void check_wide(void) {
   enum { N = 70000 };
   triangle_pattern t = {N, xcalloc(N + 1, sizeof *t.ptr), xmalloc(4 * N * sizeof *t.index)};
@@ -60,7 +60,7 @@ static void check_wide(void) {
 
 static uint64_t state = 3;
 
-/* Any place of an array of `count`. */
+/* Returns a random index of an array of `count` elements. */
 static size_t any(tsi_count count) {
   return (size_t)(next_random(&state) % (uint64_t)count);
 }
@@ -109,7 +109,7 @@ static void break_tables(const tsi_device_row_plan *plan, const row_problem *p, 
   CHECK_OK(CHECK_TABLES);
 }
 
-/* Level pointers: a ticket goes to the phase before, whose rows it reads. */
+/* Level pointers: moves a ticket to the previous phase, whose rows it reads. */
 static int break_levels(const tsi_device_row_plan *plan, const row_problem *p, const tsi_lines lines) {
   const tsi_device_rows *t = &plan->tables;
   int broken = 0;
@@ -194,12 +194,13 @@ static void check_choice(void) {
   CHECK(tsi_device_row_threads(0) == 1 && tsi_device_row_threads(1) == 1 && tsi_device_row_threads(2) == 2);
   CHECK(tsi_device_row_threads(5) == 8 && tsi_device_row_threads(32) == 32);
   CHECK(tsi_device_row_threads(TSI_COUNT_MAX) == TSI_ROW_THREADS_MAX);
-  CHECK(tsi_device_row_choose(1000, 0, 1) == TSI_DEVICE_ROWS_LEVELS);     /* diagonal */
+  CHECK(tsi_device_row_choose(1000, 0, 1) == TSI_DEVICE_ROWS_LEVELS);     /* a diagonal matrix */
   CHECK(tsi_device_row_choose(1000, 7000, 20) == TSI_DEVICE_ROWS_LEVELS); /* few levels of short rows */
-  CHECK(tsi_device_row_choose(1000, 16000, 20) == TSI_DEVICE_ROWS_FREE);  /* of long rows */
-  CHECK(tsi_device_row_choose(1000, 7000, 21) == TSI_DEVICE_ROWS_FREE);   /* many */
-  CHECK(tsi_device_row_choose(1000, 900, 100) == TSI_DEVICE_ROWS_LEVELS); /* of hardly an entry a row */
-  CHECK(tsi_device_row_choose(1000, 999, 1000) == TSI_DEVICE_ROWS_FREE);  /* a chain */
+  CHECK(tsi_device_row_choose(1000, 16000, 20) == TSI_DEVICE_ROWS_FREE);  /* few levels of long rows */
+  CHECK(tsi_device_row_choose(1000, 7000, 21) == TSI_DEVICE_ROWS_FREE);   /* many levels */
+  CHECK(tsi_device_row_choose(1000, 900, 100) ==
+        TSI_DEVICE_ROWS_LEVELS); /* many levels with less than one entry per row */
+  CHECK(tsi_device_row_choose(1000, 999, 1000) == TSI_DEVICE_ROWS_FREE); /* a chain */
 }
 
 int main(int argc, char **argv) {

@@ -22,8 +22,8 @@ enum {
   KRYLOV_SIZE = 56,
   ITERATIONS = TSI_TESTS_RACES ? 2 : 6,
   OFFERS = TSI_TESTS_RACES ? 5 : 30,
-  AWAITED = 6, /* runs of a kind of work that wait for all helpers */
-  KINDS = 2    /* lanes, crews */
+  AWAITED = 6, /* number of runs of each kind that wait for all helpers */
+  KINDS = 2    /* kinds of work: lanes, crews */
 };
 
 static int cores;
@@ -31,10 +31,10 @@ static tristar_t *ts;
 
 /* ---- Shared work: who comes ---------------------------------------------------------------------------- */
 
-/* By kind of work, in the order in which the kinds appear. */
+/* For each kind of work, in the order in which the kinds first occur. */
 static tsi_help function[KINDS];
 static int runs[KINDS], most_of[KINDS];
-static atomic_int entered[KINDS], awaited[KINDS]; /* helpers of the latest run */
+static atomic_int entered[KINDS], awaited[KINDS]; /* number of helpers in the latest run */
 static atomic_bool seen[KINDS][TSI_HELPERS];
 
 static void count(int kind, void *arg, int number, int slot) {
@@ -59,7 +59,7 @@ static int slots_seen(int kind) {
   return slots;
 }
 
-/* Every run has help. */
+/* Lets helpers share every run. */
 void __real_tsi_helpers_share(tsi_helpers *helpers, tsi_help_choice *choice, int most,
                               const tsi_shared *shared);
 void __wrap_tsi_helpers_share(tsi_helpers *helpers, tsi_help_choice *choice, int most,
@@ -73,7 +73,8 @@ void __wrap_tsi_helpers_share(tsi_helpers *helpers, tsi_help_choice *choice, int
   (void)choice;
   while (kind < KINDS && function[kind] != NULL && function[kind] != shared->work) kind++;
   CHECK(kind < KINDS && most < cores);
-  if (function[kind] == NULL) function[kind] = shared->work; /* helpers of earlier runs may read it */
+  if (function[kind] == NULL)
+    function[kind] = shared->work; /* written once, as helpers of earlier runs may read it */
   most_of[kind] = most;
   counted.work = counting[kind];
   atomic_store(&entered[kind], 0);
@@ -106,7 +107,7 @@ static void check_offers(void) {
     tsi_helpers_leave(&ts->helpers, j);
     CHECK(atomic_load(&j->entered) == cores - 1);
     free(j);
-    if (next_random(&seed) % 2 == 0) starpu_sleep(0.004f); /* they sleep */
+    if (next_random(&seed) % 2 == 0) starpu_sleep(0.004f); /* so that helpers sleep */
   }
 }
 
@@ -207,17 +208,17 @@ int main(int argc, char **argv) {
   CHECK(argc == 2);
   cores = atoi(argv[1]);
   snprintf(machine, sizeof machine, "pack:1 core:%d pu:1", cores);
-  CHECK(unsetenv("HWLOC_COMPONENTS") == 0); /* it would have precedence */
+  CHECK(unsetenv("HWLOC_COMPONENTS") == 0); /* it would override HWLOC_SYNTHETIC */
   CHECK(setenv("HWLOC_SYNTHETIC", machine, 1) == 0);
   CHECK(setenv("STARPU_WORKERS_NOBIND", "1", 1) == 0);
   CHECK(setenv("STARPU_NCPU", argv[1], 1) == 0);
   CHECK_OK(tristar_create(NULL, &ts));
-  CHECK(tsi_expected_helping_cores(0) == cores); /* before StarPU runs */
+  CHECK(tsi_expected_helping_cores(0) == cores); /* StarPU has not started */
   check_counts();
   check_offers();
   check_lanes();
   check_krylov();
-  for (int k = 0; k < KINDS; k++) /* more, where the caller has moved to another core meanwhile */
+  for (int k = 0; k < KINDS; k++) /* more slots if the caller has moved to another core */
     CHECK_MSG(most_of[k] >= 4 && slots_seen(k) >= most_of[k], "kind %d: %d of %d helped", k, slots_seen(k),
               most_of[k]);
   check_fork();
@@ -226,7 +227,8 @@ int main(int argc, char **argv) {
   CHECK(unsetenv("STARPU_NCPU") == 0);
   check_bounded(3);
   check_bounded(cores - 2);
-  CHECK(setenv("STARPU_WORKERS_CPUID", "0 1 2 3", 1) == 0); /* who lists cores gets no threads */
+  CHECK(setenv("STARPU_WORKERS_CPUID", "0 1 2 3", 1) ==
+        0); /* if the user lists cores, no helper threads are started */
   CHECK_OK(tristar_create(NULL, &ts));
   tristar_starpu_info info;
   CHECK_OK(tristar_get_starpu(ts, &info));

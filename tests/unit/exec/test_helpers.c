@@ -26,7 +26,7 @@ enum {
   OFFERS = TSI_TESTS_SANITIZED ? 100 : 1000
 };
 
-static atomic_int offers; /* offers of solves that were not refused */
+static atomic_int offers; /* number of accepted offers of solves */
 
 bool __real_tsi_helpers_offer(tsi_helpers *helpers, int most, tsi_help help, void *arg);
 bool __wrap_tsi_helpers_offer(tsi_helpers *helpers, int most, tsi_help help, void *arg);
@@ -44,9 +44,9 @@ static void create(int idle_sleep, tristar_t **ts) {
 
 /* ---- Offers -------------------------------------------------------------------------------------------- */
 
-/* Allocated by the thread that offers, and freed as soon as the offer is withdrawn. */
+/* Belongs to the thread that offers, which frees it as soon as the offer is withdrawn. */
 typedef struct job {
-  atomic_int entered, stay; /* stay: helpers are not to return yet */
+  atomic_int entered, stay; /* stay: helpers must not return yet */
 } job;
 
 static void work(void *arg, int number, int worker) {
@@ -61,14 +61,14 @@ static void check_offer_taken_up(tsi_helpers *helpers) {
   job j = {0};
   atomic_store(&j.stay, 1);
   CHECK(__real_tsi_helpers_offer(helpers, TSI_HELPERS, work, &j));
-  CHECK(!__real_tsi_helpers_offer(helpers, TSI_HELPERS, work, &j)); /* one stands */
+  CHECK(!__real_tsi_helpers_offer(helpers, TSI_HELPERS, work, &j)); /* only one offer at a time is accepted */
   while (atomic_load(&j.entered) == 0) sched_yield();
   tsi_helpers_take_back(helpers);
   atomic_store(&j.stay, 0);
   tsi_helpers_leave(helpers, &j);
 }
 
-/* Offers are made and withdrawn at any speed; their data are freed at once. */
+/* Offers are made and withdrawn in random intervals, and their data is freed at once. */
 static void check_offers_left(tsi_helpers *helpers) {
   uint64_t seed = 1;
   for (int k = 0; k < OFFERS; k++) {
@@ -80,7 +80,7 @@ static void check_offers_left(tsi_helpers *helpers) {
     }
     tsi_helpers_leave(helpers, j);
     free(j);
-    if (k % 100 == 0) starpu_sleep(0.001f); /* helpers go home */
+    if (k % 100 == 0) starpu_sleep(0.001f); /* until helpers return to StarPU */
   }
 }
 
@@ -90,7 +90,7 @@ static void do_nothing(void *buffers[], void *arg) {
 }
 static struct starpu_codelet nothing = {.cpu_funcs = {do_nothing}, .nbuffers = 0};
 
-/* A task for each worker alone. */
+/* Runs one task on each worker. */
 static void check_workers_run_tasks(void) {
   for (unsigned w = 0; w < starpu_worker_get_count(); w++) {
     struct starpu_task *task = starpu_task_create();
@@ -119,7 +119,7 @@ static void *offer_endlessly(void *arg) {
   return NULL;
 }
 
-/* Offers follow each other without a pause: helpers return to StarPU even so. */
+/* Helpers return to StarPU even if offers follow each other without a pause. */
 static void check_offers_go_on(tsi_helpers *helpers) {
   offerer o = {.helpers = helpers};
   CHECK(pthread_create(&o.thread, NULL, offer_endlessly, &o) == 0);
@@ -133,13 +133,13 @@ static void check_offers_go_on(tsi_helpers *helpers) {
 
 /* ---- Solves -------------------------------------------------------------------------------------------- */
 
-/* The lower triangle of a matrix, b, and x as serial solves give it. */
+/* The lower triangle of a matrix, b, and x of serial solves. */
 typedef struct system {
   tristar_t *ts;
   tristar_matrix_t *matrix;
   tristar_factor_t *factor;
   int64_t n;
-  double *b, *expected[2]; /* of TRISTAR_N, TRISTAR_T */
+  double *b, *expected[2]; /* expected: for TRISTAR_N, TRISTAR_T */
 } system_t;
 
 static const tristar_op ops[2] = {TRISTAR_N, TRISTAR_T};
@@ -191,7 +191,7 @@ static void solve(const system_t *s, tristar_plan_t *plan, int solves) {
   }
 }
 
-/* plan NULL: each thread has its own, for a few solves each. */
+/* plan NULL: each thread creates several plans of its own, for a few solves each. */
 typedef struct caller {
   pthread_t thread;
   const system_t *s;
@@ -233,7 +233,7 @@ static size_t memory_of(const system_t *s) {
   return stats.current_bytes;
 }
 
-/* The streams for a core alone, which solves make where help has been refused often: they stay. */
+/* Makes the streams for one core, which a solve makes after many refused offers. The factor keeps them. */
 static void make_plain(const system_t *s) {
   for (int backward = 0; backward < 2; backward++) {
     const tsi_row_sweep *sweep;
@@ -263,7 +263,7 @@ static void check_solves(const system_t *s) {
   CHECK(atomic_load(&offers) > first);
 }
 
-/* There is no wait between a solve and the end of its plan, its context, its StarPU. */
+/* Plan, context and StarPU end directly after a solve, without a wait. */
 static void check_ends(int idle_sleep) {
   for (int k = 0; k < 2; k++) {
     CLEANUP(system_destroy) system_t s;
@@ -277,7 +277,7 @@ static void free_helpers(tsi_helpers *helpers) {
   free(helpers);
 }
 
-/* s: its StarPU runs, and its workers sleep if they are to. */
+/* StarPU of s runs. idle_sleep: its workers sleep when they are idle. */
 static void check_offers(const system_t *s, bool idle_sleep) {
   tsi_helpers *helpers = aligned_alloc(_Alignof(tsi_helpers), sizeof *helpers);
   tristar_plan_t *plan = plan_of(s, TRISTAR_ENGINE_AUTO);
@@ -306,7 +306,7 @@ static void check_all(int idle_sleep) {
 
 /* ---- Others -------------------------------------------------------------------------------------------- */
 
-/* Solves one after the other, until it is told to stop. */
+/* A thread that solves until it is stopped. */
 typedef struct endless {
   pthread_t thread;
   system_t s;
@@ -318,12 +318,12 @@ static void *solve_endlessly(void *arg) {
   CLEANUP(tristar_plan_destroy) tristar_plan_t *plan = plan_of(&e->s, TRISTAR_ENGINE_AUTO);
   while (!atomic_load(&e->stop)) {
     solve(&e->s, plan, 8);
-    atomic_store(&e->runs, true); /* and so does StarPU */
+    atomic_store(&e->runs, true); /* now StarPU runs */
   }
   return NULL;
 }
 
-/* While one context solves all the time, the workers also run other tasks, and other contexts end. */
+/* While one context solves without a pause, the workers also run other tasks, and other contexts end. */
 static void check_nobody_starves(void) {
   endless e = {.thread = 0};
   system_create(1, &e.s);
@@ -344,7 +344,7 @@ static void wait_for_release(void *buffers[], void *arg) {
 }
 static struct starpu_codelet foreign = {.cpu_funcs = {wait_for_release}, .nbuffers = 0};
 
-/* All workers run tasks of the program all the time: they do not help, and no solve waits for them. */
+/* While all workers run tasks of the program they do not help, and no solve waits for them. */
 static void check_busy_workers(void) {
   enum { MOST = 64 };
   struct starpu_task *task[MOST];
@@ -369,7 +369,7 @@ int main(int argc, char **argv) {
   subtests_begin(&argc, argv);
   for (int idle_sleep = 0; idle_sleep < 2; idle_sleep++) RUN(check_all(idle_sleep));
   RUN(check_nobody_starves());
-  CHECK(starpu_init(NULL) == 0); /* borrowed */
+  CHECK(starpu_init(NULL) == 0); /* the library borrows StarPU */
   RUN(check_all(-1));
   RUN(check_nobody_starves());
   RUN(check_busy_workers());

@@ -74,7 +74,7 @@ static void check_pauses(const system_t *s) {
   }
 }
 
-/* A request in flight does not keep workers awake after its tasks have ended, and can be waited for then. */
+/* A request in flight does not keep workers awake after its tasks have ended. It can be awaited later. */
 static void check_request(const system_t *s) {
   tristar_request_t *request;
   OWNED double *x = xmalloc((size_t)s->n * sizeof *x);
@@ -98,8 +98,8 @@ static void check_hold(const system_t *s) {
   wait_until_asleep();
 }
 
-/* Threads that hold the workers may dismiss them for a while: two dismiss them, until both have called them
- * back. */
+/* Threads that hold the workers may dismiss them temporarily. After two calls the workers sleep until both
+ * threads have called them back. */
 static void check_dismissed(const system_t *s) {
   tsi_idle_hold();
   check_held();
@@ -130,7 +130,7 @@ static void check_threads(system_t *s) {
   for (int t = 0; t < THREADS; t++) CHECK(pthread_join(thread[t], NULL) == 0);
 }
 
-/* A second context borrows the StarPU of the first; its solves rouse the workers too. */
+/* A second context shares the StarPU of the first one. Its solves also wake the workers. */
 static void check_second_context(void) {
   tristar_t *ts;
   system_t s;
@@ -151,7 +151,7 @@ static void check_asleep(void) {
   double seconds;
   create(1, &ts);
   CHECK_OK(tsi_context_need_starpu(ts, &seconds));
-  CHECK(tsi_idle_asleep()); /* from the beginning */
+  CHECK(tsi_idle_asleep()); /* workers sleep from the beginning */
   system_create(ts, &s);
   check_pauses(&s);
   check_request(&s);
@@ -160,12 +160,12 @@ static void check_asleep(void) {
   check_threads(&s);
   check_second_context();
   wait_until_asleep();
-  system_destroy(&s); /* and StarPU is stopped while its workers sleep */
+  system_destroy(&s); /* StarPU stops while its workers sleep */
   tristar_destroy(&ts);
   CHECK(!tsi_idle_asleep() && !starpu_is_initialized());
 }
 
-/* No thread checks for idle workers, so none is put to sleep. */
+/* No thread checks for idle workers, so no worker is put to sleep. */
 static void check_awake(int idle_sleep) {
   tristar_t *ts;
   system_t s;
@@ -179,7 +179,7 @@ static void check_awake(int idle_sleep) {
   CHECK(atomic_load(&looks) == before);
 }
 
-static int naps; /* calls of nanosleep by workers */
+static int naps; /* number of calls of nanosleep by workers */
 
 int __real_nanosleep(const struct timespec *time, struct timespec *rest);
 int __wrap_nanosleep(const struct timespec *time, struct timespec *rest);
@@ -188,7 +188,7 @@ int __wrap_nanosleep(const struct timespec *time, struct timespec *rest) {
   return __real_nanosleep(time, rest);
 }
 
-/* One worker has a long task: until others have napped, for *arg milliseconds at most. */
+/* A long task of one worker. It ends when others have napped, or after *arg milliseconds. */
 static void last(void *buffers[], void *arg) {
   (void)buffers;
   const int before = __atomic_load_n(&naps, __ATOMIC_RELAXED);
@@ -197,7 +197,7 @@ static void last(void *buffers[], void *arg) {
 }
 static struct starpu_codelet lasting = {.cpu_funcs = {last}, .nbuffers = 0};
 
-/* The others nap beside a task, if they doze, also while they are held; results have the same bits. */
+/* With "doze" the other workers nap during a task, also while they are held. Results have the same bits. */
 static void check_doze(bool doze) {
   tristar_t *ts;
   system_t s;
@@ -228,7 +228,7 @@ static void check_variable(void) {
   setenv("TRISTAR_IDLE", "snore", 1);
   CHECK_STATUS(tristar_create(&config, &ts), TRISTAR_ERR_ARGUMENT);
   CHECK(ts == NULL);
-  config.idle_sleep = 0; /* the variable is not looked at */
+  config.idle_sleep = 0; /* then the variable is not read */
   CHECK_OK(tristar_create(&config, &ts));
   tristar_destroy(&ts);
   setenv("TRISTAR_IDLE", "", 1);
@@ -242,7 +242,8 @@ static unsigned do_nothing(void *arg) {
   return 1;
 }
 
-/* The program has a hook of its own, which workers poll: whether and when they sleep is open. */
+/* The program has its own progression hook, which workers poll. Then it is not defined whether workers
+ * sleep. */
 static void check_own_hook(void) {
   tristar_t *ts;
   system_t s;
@@ -269,7 +270,7 @@ int main(int argc, char **argv) {
   RUN(check_doze(true));
   RUN(check_doze(false));
   RUN(check_asleep());
-  CHECK(starpu_init(NULL) == 0); /* borrowed: as the program wants it */
+  CHECK(starpu_init(NULL) == 0); /* the program started StarPU, so its settings hold */
   RUN(check_awake(1));
   CHECK(starpu_is_initialized());
   starpu_shutdown();

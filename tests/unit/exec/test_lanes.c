@@ -14,7 +14,7 @@
 
 enum { RUNS = TSI_TESTS_RACES ? 10 : 40, THREADS = 4 };
 
-/* Of runs: then they count from zero again. */
+/* After this generation the count of runs restarts from zero. */
 #define LAST_GENERATION (((uint64_t)1 << 31) - 1)
 
 static tsi_env env;
@@ -29,8 +29,8 @@ typedef struct graph {
   int lanes;
 } graph;
 
-/* reach: how far back, in the order, the steps are that one waits for; most: how many, edges twice included.
- * Lanes from 1 to `lanes` / 2 get most of the steps; some lanes may be empty. */
+/* reach: maximum distance, in the order, of the steps that a step waits for; most: maximum number of these,
+ * including duplicates. The first half of the lanes gets most of the steps; some lanes may be empty. */
 static graph graph_create(tsi_index steps, tsi_index reach, tsi_index most, int lanes, uint64_t seed) {
   graph g = {.steps = steps, .lanes = lanes};
   g.edge = xmalloc((size_t)(steps * most + 1) * sizeof *g.edge);
@@ -71,7 +71,7 @@ static tristar_status check(const graph *g, const tsi_lanes *lanes) {
   return tsi_lanes_check(&env, lanes, g->steps, g->edges, g->edge);
 }
 
-/* Each wait in turn is reduced by one, or is missing: then an edge is not implied. */
+/* Each wait in turn is reduced by one or removed. Then the lists must no longer imply all edges. */
 static void check_needed(const graph *g, tsi_lanes *lanes) {
   const tsi_count waits = lanes->wait_ptr[g->steps];
   OWNED tsi_lane_wait *wait = xmalloc((size_t)waits * sizeof *wait + 1);
@@ -92,7 +92,7 @@ static void check_needed(const graph *g, tsi_lanes *lanes) {
   CHECK_OK(check(g, lanes));
 }
 
-/* Steps that are missing, listed twice, or unknown; waits for steps that do not exist or never run. */
+/* Steps that are missing, listed twice or unknown; waits for steps that do not exist or never run. */
 static void check_broken(const graph *g, tsi_lanes *lanes) {
   BROKEN(lanes->first[g->lanes], g->steps - 1, check(g, lanes));
   if (g->lanes > 1) BROKEN(lanes->first[1], g->steps + 1, check(g, lanes));
@@ -109,12 +109,13 @@ static void check_broken(const graph *g, tsi_lanes *lanes) {
     BROKEN(wait->passed, tsi_lane_steps(lanes, wait->lane) + 1, check(g, lanes));
     BROKEN(wait->lane, -1, check(g, lanes));
     BROKEN(wait->lane, g->lanes, check(g, lanes));
-    BROKEN(*wait, ((tsi_lane_wait){lane, at - lanes->first[lane] + 1}), check(g, lanes)); /* for itself */
+    BROKEN(*wait, ((tsi_lane_wait){lane, at - lanes->first[lane] + 1}),
+           check(g, lanes)); /* a step waits for itself */
   }
   CHECK_OK(check(g, lanes));
 }
 
-/* Each allocation fails in turn: nothing is left. */
+/* Each allocation fails in turn; no memory is lost. */
 static void check_failures(const graph *g) {
   allocation_failures failing = fail_allocations(&env);
   while (next_failure(&failing)) {
@@ -133,13 +134,13 @@ static void check_failures(const graph *g) {
 
 /* ---- Runs ---------------------------------------------------------------------------------------------- */
 
-/* What the steps work with; plain but for `busy`. */
+/* The data of the steps. Only `busy` is atomic. */
 typedef struct work {
   const graph *g;
   tsi_adjacency *before;
-  int generation, *ran; /* ran: by step, in which generation last */
+  int generation, *ran; /* ran: latest generation of each step */
   double *value, *expected;
-  atomic_int *busy; /* by lane */
+  atomic_int *busy; /* one for each lane */
   atomic_bool stop;
   tsi_lane_run *run;
 } work;
@@ -160,13 +161,13 @@ static void run_step(const tsi_solve_data *data, const tsi_solve_call *call, tsi
   for (tsi_count e = w->before->ptr[step]; e < w->before->ptr[step + 1]; e++)
     CHECK_MSG(w->ran[w->before->list[e]] == w->generation, "run %d: step %d does not wait for %d",
               w->generation, step, w->before->list[e]);
-  if (step % 7 == 0) sched_yield(); /* others come by */
+  if (step % 7 == 0) sched_yield(); /* lets other threads run */
   w->value[step] = value_of(w, w->value, step);
   w->ran[step] = w->generation;
   atomic_store_explicit(busy, 0, memory_order_relaxed);
 }
 
-/* A member that enters at any time, before a run begins or after it has ended. */
+/* A thread that tries to join at any time, also before a run begins or after it has ended. */
 typedef struct guest {
   pthread_t thread;
   work *w;
@@ -193,7 +194,7 @@ static void run_once(work *w, int number) {
   for (tsi_index q = 0; q < steps; q++)
     w->expected[w->g->order[q]] = value_of(w, w->expected, w->g->order[q]);
   tsi_lane_run_begin(w->run);
-  if (number % 3 == 0) sched_yield(); /* the guests are first */
+  if (number % 3 == 0) sched_yield(); /* lets the guests join first */
   tsi_lane_run_join(w->run, number, -1);
   check_all(w);
   CHECK(memcmp(w->value, w->expected, (size_t)steps * sizeof *w->value) == 0);
@@ -216,7 +217,7 @@ static void check_runs(const graph *g, int visitors, int runs) {
     steps.step[s] = (tsi_step){.kind = TSI_STEP_FORWARD_CHUNK, .argument = s};
   CHECK_OK(tsi_adjacency_create(&env, g->steps, g->edges, g->edge, TSI_BEFORE, &w.before));
   CHECK_OK(tsi_lane_run_create(&env, &execution, &steps, lanes_of(g), &w.run));
-  w.generation = 1; /* a step would say that it comes too early */
+  w.generation = 1; /* a step that runs now would fail the test */
   tsi_lane_run_join(w.run, 0, -1);
   w.generation = 0;
   check_all(&w);
@@ -229,7 +230,7 @@ static void check_runs(const graph *g, int visitors, int runs) {
   for (int k = 0; k < runs; k++) run_once(&w, k);
   atomic_store(&w.stop, true);
   for (int k = 0; k < visitors; k++) CHECK(pthread_join(guests[k].thread, NULL) == 0);
-  tsi_lane_run_join(w.run, 0, -1); /* it has ended: nothing runs twice */
+  tsi_lane_run_join(w.run, 0, -1); /* the run has ended: no step runs again */
   check_all(&w);
   TSI_FREE(&env, w.run);
   CHECK(w.run == NULL);

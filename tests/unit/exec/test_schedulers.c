@@ -34,14 +34,14 @@ static void note(void *context, const tsi_index argument[4], int worker) {
   o->done[o->count++] = argument[0];
 }
 
-/* Until all tasks are submitted. */
+/* Waits until all tasks are submitted. */
 static void wait_for_all(void *context, const tsi_index argument[4], int worker) {
   (void)argument;
   (void)worker;
   while (!atomic_load((atomic_bool *)context)) starpu_sleep(0.0001f);
 }
 
-/* All tasks become ready when the first one ends, and the one worker takes them by priority. */
+/* All tasks become ready when the first one ends. The only worker runs them by priority. */
 static void check_priorities(const char *scheduler) {
   static const tsi_index none[4] = {0};
   CLEANUP(tristar_destroy) tristar_t *ts;
@@ -55,7 +55,7 @@ static void check_priorities(const char *scheduler) {
   order o = {.count = 0};
   CHECK_OK(tsi_task_list_add(list, "empty", wait_for_all, &submitted, none, 100, 1, &first));
   for (tsi_index k = 0; k < TASKS; k++) {
-    const tsi_index rank = 5 * k % TASKS; /* larger: later */
+    const tsi_index rank = 5 * k % TASKS; /* a larger rank runs later */
     const tsi_index argument[4] = {rank, 0, 0, 0};
     CHECK_OK(tsi_task_list_add(list, "empty", note, &o, argument, 1.5 * (TASKS - rank), 1, &number));
     CHECK_OK(tsi_task_list_after(list, number, first));
@@ -76,8 +76,8 @@ static void check_priorities(const char *scheduler) {
 
 /* ---- Performance models -------------------------------------------------------------------------------- */
 
-/* The file of the model of kind; false: there is none. StarPU 1.4 knows it only where it was there at the
- * start. */
+/* Finds the file of the performance model of a kind. Returns false if there is none. StarPU 1.4 only finds
+ * files that existed when it started. */
 static bool find_model(const char *kind, char *path, size_t size) {
   char symbol[64];
   tristar_t *ts;
@@ -88,7 +88,7 @@ static bool find_model(const char *kind, char *path, size_t size) {
   return access(path, R_OK) == 0;
 }
 
-/* Solves with 1 and 9 right-hand sides. */
+/* Solves with 1 and with 9 right-hand sides. */
 static void solve(const char *scheduler, double *x, int64_t n) {
   tristar_t *ts;
   flow f;
@@ -101,7 +101,7 @@ static void solve(const char *scheduler, double *x, int64_t n) {
       CHECK_OK(tristar_solve(f.plan, TRISTAR_N, nrhs, x, n, x, n));
     }
   flow_destroy(&f);
-  tristar_destroy(&ts); /* models are written */
+  tristar_destroy(&ts); /* writes the models */
 }
 
 static void check_models(void) {
@@ -110,11 +110,11 @@ static void check_models(void) {
   char file[512];
   const char *kind = "forward_chunk";
   solve("lws", expected, N);
-  if (find_model(kind, file, sizeof file)) CHECK(unlink(file) == 0); /* of an earlier run */
+  if (find_model(kind, file, sizeof file)) CHECK(unlink(file) == 0); /* files of an earlier run */
   solve("lws", x, N);
   CHECK_MSG(!find_model(kind, file, sizeof file), "lws wrote %s", file);
   CHECK(memcmp(x, expected, sizeof x) == 0);
-  for (int run = 0; run < 2; run++) { /* without the model, and with it */
+  for (int run = 0; run < 2; run++) { /* first without a model, then with it */
     solve("dmda", x, N);
     CHECK_MSG(find_model(kind, file, sizeof file), "dmda wrote no model of %s", kind);
     CHECK(memcmp(x, expected, sizeof x) == 0);
@@ -139,7 +139,7 @@ static void check_kinds(void) {
 
 int main(int argc, char **argv) {
   subtests_begin(&argc, argv);
-  unsetenv("STARPU_NCPU"); /* would overrule the number of workers */
+  unsetenv("STARPU_NCPU"); /* it would override the number of workers */
   RUN(check_kinds());
   RUN(check_priorities("prio"));
   RUN(check_priorities("lws"));

@@ -22,7 +22,8 @@ typedef struct problem {
   tsi_env env;
   pattern a;
   structure s;
-  double *dense; /* n x n by columns: A in the order of the factor; afterwards L below the diagonal */
+  double
+      *dense; /* n x n by columns: A in the order of the factor; after factor_dense, L below the diagonal */
   tsi_count *panel_values;
   double *stream;
   tsi_tables tables;
@@ -34,7 +35,7 @@ static double entry(const pattern *a, tsi_index i, tsi_index j) {
   return 0;
 }
 
-/* A = L L^T */
+/* Computes L with A = L L^T. */
 static void factor_dense(tsi_index n, double *l) {
   for (tsi_index j = 0; j < n; j++) {
     double *column = l + (ptrdiff_t)j * n;
@@ -49,7 +50,7 @@ static void factor_dense(tsi_index n, double *l) {
   }
 }
 
-/* The panels of a supernode out of L. */
+/* Packs the panels of a supernode from L. */
 static void pack_supernode(const problem *p, tsi_inverse inverse, tsi_index s, double *work) {
   const tsi_symbolic *sy = p->s.symbolic;
   const tsi_panels *panels = p->s.panels;
@@ -118,7 +119,7 @@ typedef struct sweeps {
   bool forward, backward;
 } sweeps;
 
-/* One kind of solve: its steps, and what they work with. */
+/* One kind of solve, with its steps and their data. */
 typedef struct solve {
   problem *p;
   tsi_steps *steps;
@@ -126,7 +127,7 @@ typedef struct solve {
   tsi_solve_data data;
   tsi_execution execution;
   tsi_index nrhs;
-  size_t workspace_size, size; /* bytes; of x */
+  size_t workspace_size, size; /* bytes of the workspace; of x */
   const double *b;
   double *x;
 } solve;
@@ -182,7 +183,7 @@ static void solve_destroy(solve *s) {
   free(s->x);
 }
 
-/* Overwrites all data of an earlier run. */
+/* Overwrites all data of earlier runs. */
 static void spoil(solve *s) {
   memset(s->execution.call.workspace, 0xff, s->workspace_size);
   if (s->execution.call.b == s->x)
@@ -196,7 +197,7 @@ static void compare(const solve *s, const double *expected, const char *what, un
             s->nrhs);
 }
 
-/* The steps themselves, in several orders. */
+/* Runs single steps in several legal orders. */
 static void check_orders(solve *s, const double *expected) {
   OWNED tsi_index *order = xmalloc((size_t)s->steps->count * sizeof *order);
   for (unsigned seed = 0; seed < ORDERS; seed++) {
@@ -209,7 +210,7 @@ static void check_orders(solve *s, const double *expected) {
 
 /* ---- Declared reads and writes ------------------------------------------------------------------------- */
 
-/* All that steps write, or read of the caller. */
+/* All memory that steps write or read of the caller. */
 typedef struct memory {
   char *workspace, *b, *x; /* in place: b is x */
 } memory;
@@ -219,7 +220,7 @@ static void copy_workspace(const solve *s, tsi_count row, tsi_count rows, const 
   memcpy(to->workspace + (size_t)row * bytes, from->workspace + (size_t)row * bytes, (size_t)rows * bytes);
 }
 
-/* Rows of a chunk's columns in b or x. */
+/* Copies the rows of a chunk's columns in b or x. */
 static void copy_user(const solve *s, const tsi_access *a, const char *from, char *to) {
   const tsi_index n = s->p->a.n, *perm = s->p->s.symbolic->perm;
   for (tsi_count j = a->first; j < a->end; j++)
@@ -229,7 +230,7 @@ static void copy_user(const solve *s, const tsi_access *a, const char *from, cha
     }
 }
 
-/* The rows of an access. The factor is not copied: nobody writes it. */
+/* Copies the rows of an access. The factor is never written, so it is not copied. */
 static void copy_rows(const solve *s, const tsi_access *a, const memory *from, memory *to) {
   const tsi_tables *t = &s->p->tables;
   const tsi_solve_chunk *chunk = &t->chunk[a->kind == TSI_BUFFER_PARTIAL ? t->slice[a->item].chunk : a->item];
@@ -276,8 +277,8 @@ static void memory_poison(const solve *s, memory *m) {
   memset(m->x, 0xff, s->size);
 }
 
-/* Each step finds NaN in all rows that it does not declare to read, and must not change rows that it does not
- * declare to write. */
+/* For each step all rows that it does not declare to read contain NaN. It must not change rows that it does
+ * not declare to write. */
 static void check_declared(solve *s, const double *expected) {
   tsi_solve_call *call = &s->execution.call;
   const bool in_place = call->b == s->x;
@@ -311,7 +312,7 @@ static void check_declared(solve *s, const double *expected) {
 
 /* ---- Orders and groups -------------------------------------------------------------------------------- */
 
-/* As tasks: each step in its place, bundles of several sizes, level sets. */
+/* Runs tasks: one for each step, bundles of several sizes, level sets. */
 static void check_grouping(solve *s, const double *expected, tsi_grouping grouping, unsigned number) {
   tsi_env *env = &s->p->env;
   tsi_recording recording = {.list = NULL};
@@ -325,7 +326,7 @@ static void check_grouping(solve *s, const double *expected, tsi_grouping groupi
     CHECK_OK(tsi_task_list_run(list));
     compare(s, expected, "grouping", number);
   }
-  for (tsi_count k = 0; k < list->count; k++) { /* one after the other */
+  for (tsi_count k = 0; k < list->count; k++) { /* one task after the other */
     const tsi_task_span *span = &list->task[k].span;
     CHECK(span->worker == -1 && span->end >= span->start && (k == 0 || span->start == last));
     last = span->end;
@@ -345,7 +346,7 @@ static void check_groupings(solve *s, const double *expected) {
   check_grouping(s, expected, (tsi_grouping){.levels = levels}, 4);
 }
 
-/* || A x - b || against || b ||, by the largest entries. */
+/* Compares || A x - b || with || b || in the maximum norm. */
 static void check_residual(const problem *p, const double *x, const double *b, tsi_index nrhs) {
   const pattern *a = &p->a;
   for (tsi_index c = 0; c < nrhs; c++) {
@@ -360,13 +361,13 @@ static void check_residual(const problem *p, const double *x, const double *b, t
   }
 }
 
-/* Both sweeps, and one after the other: the second reads what the first wrote. */
+/* Both sweeps in one solve, and in two solves: the second one reads the results of the first one. */
 static void check_solves(problem *p, tsi_inverse inverse, tsi_index nrhs, const double *b) {
   static const sweeps both = {true, true}, forward = {true, false}, backward = {false, true};
   OWNED double *expected = NULL, *middle = NULL;
   CLEANUP(solve_destroy) solve s;
   pack(p, inverse);
-  for (unsigned variant = 0; variant < 8; variant++) { /* the first one says what is expected */
+  for (unsigned variant = 0; variant < 8; variant++) { /* the first variant defines the expected result */
     const bool push = variant & 1, in_place = variant & 2;
     const unsigned seed = variant & 4 ? 7 : 0;
     solve_create(p, inverse, both, push, in_place, seed, nrhs, b, &s);
@@ -420,11 +421,12 @@ static void check_list(tsi_env *env) {
   CHECK(sum == 1234);
   CHECK_OK(tsi_task_list_add_event(list, "arrival", (const tsi_index[4]){0}, &number));
   CHECK(number == 4);
-  CHECK_STATUS(tsi_task_list_run(list), TRISTAR_ERR_UNSUPPORTED); /* nobody can say that it has happened */
+  CHECK_STATUS(tsi_task_list_run(list),
+               TRISTAR_ERR_UNSUPPORTED); /* the list contains events that only StarPU can await */
   CHECK(sum == 1234);
 }
 
-/* Each allocation fails in turn: nothing is left. */
+/* Each allocation fails in turn; no memory is lost. */
 static void check_failures(problem *p, const double *b) {
   tsi_env *env = &p->env;
   CLEANUP(solve_destroy) solve s;

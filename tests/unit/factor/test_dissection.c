@@ -15,7 +15,7 @@ static void check_permutation(const char *name, const tsi_index *position, tsi_i
   }
 }
 
-/* Level sets of the lower triangle in an order, every edge of the pattern being in it. */
+/* Counts the level sets of the lower triangle in an order that contains every edge of the pattern. */
 static int count_levels(const pattern *a, const tsi_index *position) {
   int *level = xcalloc((size_t)a->n + 1, sizeof *level), most = 0;
   tsi_index *vertex = xcalloc((size_t)a->n + 1, sizeof *vertex);
@@ -43,7 +43,7 @@ static void check_all(tsi_env *env) {
   }
 }
 
-/* A chain of n vertices has n level sets; dissected, about 2 log2 n. */
+/* A chain of n vertices has n level sets; after a dissection it has about 2 log2 n. */
 static void check_chain(tsi_env *env) {
   enum { N = 1000 };
   static tsi_index position[N];

@@ -12,13 +12,13 @@
 
 /* ---- What is in memory, and what a step may do with it ---- */
 
-/* An array; it is gone when *slot no longer points to it. */
+/* An array that steps may access. It has been freed once *slot no longer points to it. */
 typedef struct object {
   void *const *slot;
   char *at;
-  size_t size; /* of an element */
+  size_t size; /* size of an element */
   tsi_count count;
-  unsigned char *mode; /* by element: a tsi_access_mode, 0: not declared */
+  unsigned char *mode; /* for each element: a tsi_access_mode; 0: not declared */
   char *saved;
 } object;
 
@@ -27,10 +27,10 @@ typedef enum phase { CLOSED, ASSEMBLING, TILES } phase;
 typedef struct memory {
   tsi_numeric *numeric;
   const tsi_access_list *list;
-  phase *phase; /* by tiled front */
+  phase *phase; /* for each front with tiles */
   tsi_index objects;
   object *object;
-  tsi_index step; /* the one that is to run */
+  tsi_index step; /* the step that runs next */
 } memory;
 
 static unsigned char mode_of(const memory *m, tsi_buffer_kind kind, tsi_index item, tsi_count row) {
@@ -51,14 +51,14 @@ static object *add_object(memory *m, void *const *slot, size_t size, tsi_count c
   return o;
 }
 
-/* The tile of a front's column or row. */
+/* Returns the tile of a column or row of a front. */
 static tsi_index tile_of(const tsi_front_tiles *t, tsi_index j) {
   tsi_index k = 0;
   while (tsi_front_tile_end(t, k) <= j) k++;
   return k;
 }
 
-/* Entries of the complement of s, by columns while the front is assembled, else by tiles. */
+/* Adds the entries of the complement of s: by columns while the front is assembled, later by tiles. */
 static void add_complement(memory *m, tsi_index s, bool columns, bool tiles) {
   const tsi_factorization *dag = m->numeric->dag;
   const tsi_front_tiles t = tsi_factorization_tiles(dag, s);
@@ -75,7 +75,7 @@ static void add_complement(memory *m, tsi_index s, bool columns, bool tiles) {
     }
 }
 
-/* Where the complements of the children of s go in its front. */
+/* Adds the positions of the children's complements in the front of s. */
 static void add_positions(memory *m, const tsi_open_front *open) {
   const tsi_factorization *dag = m->numeric->dag;
   const tsi_count *row_ptr = dag->symbolic->row_ptr;
@@ -86,7 +86,7 @@ static void add_positions(memory *m, const tsi_open_front *open) {
   memset(o->mode, mode_of(m, TSI_BUFFER_POSITION, open->s, 0), (size_t)rows);
 }
 
-/* P, Q and the positions of an open front; C is a complement. Without U all of P is its rows. */
+/* Adds P, Q and the positions of an open front; C is a complement. Without U all of P belongs to its rows. */
 static void add_front(memory *m, const tsi_open_front *open, bool columns, bool tiles) {
   const tsi_front *front = &open->front;
   const tsi_front_tiles t = tsi_factorization_tiles(m->numeric->dag, open->s);
@@ -111,7 +111,7 @@ static void add_front(memory *m, const tsi_open_front *open, bool columns, bool 
   if (open->position) add_positions(m, open);
 }
 
-/* The factor and the values of the matrix. */
+/* Adds the factor and the values of the matrix. */
 static void add_factor(memory *m, tristar_factor_t *factor) {
   const tristar_analysis_t *an = factor->analysis;
   const size_t size = factor->scalar_bytes;
@@ -142,7 +142,7 @@ static void add_factor(memory *m, tristar_factor_t *factor) {
       }
 }
 
-/* Which name the memory of a front goes by: both, where columns become tiles. */
+/* Lists the memory of all fronts. While a front is converted to tiles, both forms are listed. */
 static void list_memory(memory *m, tristar_factor_t *factor) {
   const tsi_factorization *dag = m->numeric->dag;
   const tsi_front_step *part = &dag->part[m->step];
@@ -161,7 +161,7 @@ static void list_memory(memory *m, tristar_factor_t *factor) {
   add_factor(m, factor);
 }
 
-/* What is not to be read becomes NaN, or -1. */
+/* Fills memory that the step must not read with NaN or -1. */
 static void spoil(const memory *m) {
   for (tsi_index k = 0; k < m->objects; k++)
     for (tsi_count e = 0; e < m->object[k].count; e++)
@@ -169,7 +169,8 @@ static void spoil(const memory *m) {
         memset(m->object[k].at + (size_t)e * m->object[k].size, 0xff, m->object[k].size);
 }
 
-/* What is not to be written is as it was, and comes back; what is gone was to be written. */
+/* Memory that the step must not write is unchanged, and is restored. Freed memory must have been declared
+ * as written. */
 static void check_memory(memory *m, const char *name) {
   const tsi_step_kind kind = m->numeric->dag->steps->step[m->step].kind;
   char spoilt[4 * sizeof(double)];
@@ -204,9 +205,9 @@ static void run_declared(memory *m, tristar_factor_t *factor, const char *name) 
 
 /* ---- Runs ---- */
 
-static tsi_count seen[TSI_STEP_KINDS]; /* steps of all runs */
+static tsi_count seen[TSI_STEP_KINDS]; /* number of steps in all runs */
 
-/* Factors in an order of its own, with a look at what each step touches if `declared`. */
+/* Factors in a random legal order. If `declared`, checks the accesses of each step. */
 static char *factor_in_order(tristar_factor_t *factor, const char *name,
                              const tsi_factorization_options *options, uint64_t seed, bool declared,
                              size_t *size) {
@@ -215,7 +216,7 @@ static char *factor_in_order(tristar_factor_t *factor, const char *name,
   tsi_access_list *list;
   tsi_pivot_sizes sizes;
   CHECK_OK(tsi_pivot_sizes_measure(factor, &sizes));
-  /* devices have every other tiled front: cores do here what these would */
+  /* every other front with tiles has the steps of a device, which cores run here */
   tsi_index *device = xmalloc((size_t)(factor->analysis->symbolic->count + 1) * sizeof *device);
   for (tsi_index s = 0; s < factor->analysis->symbolic->count; s++) device[s] = s % 2 ? 0 : TSI_NONE;
   const tsi_front_owners owners = {.device = device};
@@ -247,7 +248,7 @@ static char *factor_in_order(tristar_factor_t *factor, const char *name,
   return bits_of(factor, size);
 }
 
-/* orders: how many besides the listed one. */
+/* orders: number of orders in addition to the listed one. */
 static void check(tristar_t *ts, const char *kind, int64_t k, tristar_method method, int orders,
                   bool declared, const tsi_factorization_options *options) {
   CLEANUP(tristar_matrix_destroy) tristar_matrix_t *matrix;

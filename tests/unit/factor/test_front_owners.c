@@ -11,14 +11,14 @@
 
 #define ROUNDING 1e-9
 
-/* What was found for one layout. */
+/* Owners and teams for one layout. */
 typedef struct found {
   const tristar_analysis_t *an;
   tsi_layout *layout;
   tristar_method method;
   tsi_index *owner;
   tsi_front_teams *teams;
-  double path, total, most, chain; /* flops: most: of a process; chain: of the fronts above each other */
+  double path, total, most, chain; /* flops: `most`: of one process; `chain`: of fronts along a path */
 } found;
 
 static void *allocate(tsi_index count, size_t size) {
@@ -57,13 +57,13 @@ static void check_places(const found *f) {
   }
 }
 
-/* Of a front, the processes first .. end - 1. */
+/* Returns the first process of the team of a front; *end: one after the last one. */
 static tsi_index team_of(const found *f, tsi_index s, tsi_index *end) {
   *end = f->teams ? f->teams->end[s] : f->owner[s] + 1;
   return f->teams ? f->teams->begin[s] : f->owner[s];
 }
 
-static int shared; /* fronts of all layouts */
+static int shared; /* number of shared fronts in all layouts */
 
 static void check_teams(tsi_env *env, const found *f) {
   const tsi_layout *layout = f->layout;
@@ -100,8 +100,7 @@ static void count_flops(found *f) {
   }
 }
 
-/* Every front may go to each process of one grid: then the schedule is not far from what no schedule is
- * below. */
+/* If every front may be on any process of one grid, the schedule is close to a lower bound. */
 static void check_path(const found *f) {
   const tsi_index ranks = tsi_layout_ranks(f->layout);
   const double above = 1 + ROUNDING, below = 1 - ROUNDING;
@@ -112,7 +111,7 @@ static void check_path(const found *f) {
               f->path, f->total, f->chain);
 }
 
-/* There are teams where it is not longer with them than without, as where messages take forever. */
+/* Teams are only formed if they do not lengthen the schedule. If messages are very slow, there are none. */
 static void check_gain(tsi_env *env, const found *f) {
   tsi_factorization_options options = f->an->ts->fronts;
   tsi_front_structure fronts = structure_of(f);
@@ -139,8 +138,7 @@ static void check_same(tsi_env *env, const found *f) {
   TSI_FREE(env, teams);
 }
 
-/* The steps of a process and its messages are the same from its part as from the whole tree; a part that is
- * wrong is found out. */
+/* The part of a process gives the same steps and messages as the whole tree. A wrong part is detected. */
 static void check_part(tsi_env *env, const found *f, tsi_index rank) {
   const tsi_front_structure fronts = structure_of(f);
   const tsi_front_whole whole = {&fronts, f->owner, f->teams, NULL};
