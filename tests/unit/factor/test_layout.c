@@ -24,7 +24,7 @@ typedef struct world {
   tsi_program *program[RANKS_MOST];
 } world;
 
-/* No step of a program races with another one, but without any edge that has no way around some do. */
+/* No steps of a program race. Without one of the necessary edges there must be a race. */
 static void check_races(tsi_env *env, const tsi_program_source *source, const tsi_program *program) {
   static uint64_t seed;
   tsi_access_list *list;
@@ -69,7 +69,7 @@ static void world_destroy(world *w) {
   TSI_FREE(w->env, w->layout);
 }
 
-/* Each row of each panel, and each triangle, is on one process of every grid that holds the chunk. */
+/* Each row of each panel, and each triangle, is stored on one process of every grid that has the chunk. */
 static void check_entries(const world *w) {
   const tsi_layout *layout = w->layout;
   const tsi_index grid = layout->px * layout->py;
@@ -99,7 +99,7 @@ static void check_entries(const world *w) {
     }
 }
 
-/* The message that process `to` receives from `from` under a tag; NULL: none. */
+/* Returns the message that `to` receives from `from` under a tag; NULL: none. */
 static const tsi_message *find(const tsi_program *program, tsi_index from, tsi_index tag) {
   for (tsi_index m = 0; m < program->receives; m++)
     if (program->receive[m].peer == from && program->receive[m].tag == tag) return &program->receive[m];
@@ -127,7 +127,7 @@ static void check_messages(const world *w) {
   CHECK(sent == received);
 }
 
-/* Runs all steps of all processes; in their own order if `in_order`, waiting at arrivals. */
+/* Runs all steps of all processes; in the order of their lists if `in_order`, else in any legal order. */
 static void check_runs(const world *w, bool in_order) {
   tsi_index total = 0, done = 0, *base = xcalloc((size_t)w->ranks + 1, sizeof *base);
   for (tsi_index r = 0; r < w->ranks; r++) base[r + 1] = base[r] + w->program[r]->steps->count;
@@ -183,7 +183,7 @@ static tsi_count entries_of(const tsi_share *share) {
   return entries;
 }
 
-/* Counted traffic is that of the programs. */
+/* The counted traffic must be that of the programs. */
 static void check_traffic(const world *w, tsi_tree tree) {
   tsi_traffic *traffic;
   CHECK_OK(tsi_traffic_create(w->env, w->layout, w->panels, tree, &traffic));
@@ -209,14 +209,14 @@ static void check_traffic(const world *w, tsi_tree tree) {
   TSI_FREE(w->env, traffic);
 }
 
-/* The same, by sender and receiver: with a cell for each pair, and with groups. */
+/* The same for pairs of sender and receiver: with a cell for each pair, and with groups of processes. */
 static void check_pairs(const world *w, tsi_tree tree) {
   for (tsi_index cells = w->ranks + 1; cells > 0; cells -= cells > 3 ? cells - 3 : 2) {
     tsi_pairs *pairs;
     CHECK_OK(tsi_pairs_create(w->env, w->layout, w->panels, tree, cells, &pairs));
     const tsi_count side = pairs->cells;
     CHECK(pairs->ranks == w->ranks && side == (cells < w->ranks ? cells : w->ranks));
-    for (tsi_index r = 0; r < w->ranks; r++) /* what the programs send is taken off: nothing is left */
+    for (tsi_index r = 0; r < w->ranks; r++) /* subtracts what the programs send */
       for (tsi_index m = 0; m < w->program[r]->sends; m++) {
         const tsi_message *message = &w->program[r]->send[m];
         const tsi_count from = (tsi_count)r * side / w->ranks,
@@ -242,8 +242,8 @@ static bool is_backward(tsi_step_kind kind) {
          kind == TSI_STEP_BACKWARD_RECEIVE;
 }
 
-/* What is forward is at least as urgent as what is backward; the first slice of a spread chunk goes with the
- * chunk, and no other one does. */
+/* Forward steps are at least as urgent as backward steps. Of the slices only the first one of a spread
+ * chunk runs together with its chunk. */
 static void check_urgency(const world *w) {
   for (tsi_index r = 0; r < w->ranks; r++) {
     const tsi_steps *steps = w->program[r]->steps;
@@ -263,7 +263,7 @@ static void check_urgency(const world *w) {
   }
 }
 
-/* Many spread chunks leave no process of a grid without any. */
+/* If there are many spread chunks, each process of a grid has some. */
 static void check_spread(const world *w) {
   tsi_index chunks = 0, used = 0, count[RANKS_MOST] = {0};
   const tsi_layout *layout = w->layout;
@@ -300,7 +300,7 @@ static void check_matrix(tristar_t *ts, const char *kind, int64_t k) {
   tristar_analysis_options options = DEFAULTS(tristar_analysis_options);
   tristar_view view = generated_view(ts, kind, k, &matrix);
   for (tsi_index pz = 1; pz <= 8; pz *= 2) {
-    options.leaf_parts = pz == 4 ? 8 : pz; /* a finer tree than needed */
+    options.leaf_parts = pz == 4 ? 8 : pz; /* more leaf parts than the layout needs */
     CLEANUP(tristar_analysis_destroy) tristar_analysis_t *an = NEW_ANALYSIS(ts, &view, &options);
     for (size_t g = 0; g < sizeof grids / sizeof *grids; g++)
       check_layout(tsi_context_env(ts), an, grids[g][0], grids[g][1], pz);

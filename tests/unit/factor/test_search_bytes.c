@@ -5,7 +5,8 @@
 #include "tests/support/subtests.h"
 #include "tristar_forecast.h"
 
-/* The threshold is so small that the factorization needs no search, and a search delays no column. */
+/* With this small threshold the factorization needs no search. A search that is run anyway delays no
+ * column, and its memory must be the forecast. */
 static void check_search(tristar_t *ts, const char *name, tristar_method method) {
   tristar_analysis_options options = DEFAULTS(tristar_analysis_options);
   tsi_env *env = tsi_context_env(ts);
@@ -33,7 +34,7 @@ static void check_search(tristar_t *ts, const char *name, tristar_method method)
   tristar_matrix_destroy(&matrix);
 }
 
-/* A factorization that delays few columns. */
+/* The forecast of a factorization that delays a few columns. */
 static void check_peak(tristar_t *ts) {
   tristar_analysis_options options = DEFAULTS(tristar_analysis_options);
   tristar_matrix_t *matrix;
@@ -55,7 +56,7 @@ static void check_peak(tristar_t *ts) {
   tristar_matrix_destroy(&matrix);
 }
 
-/* Without the option there is no search. */
+/* Without delayed pivots there is no search. */
 static void check_none(tristar_t *ts) {
   tristar_matrix_t *matrix;
   tristar_forecast f;

@@ -20,12 +20,12 @@ typedef struct node {
   struct world *world;
   tsi_index rank;
   tsi_numeric *numeric;
-  char **mail;  /* by received message: what was sent, until it is received */
-  void **place; /* where it is to go; NULL: not asked for */
+  char **mail;  /* for each received message: the bytes that were sent, until they are received */
+  void **place; /* where they must be stored; NULL: not yet requested */
   bool *arrived;
-  tsi_index *left; /* steps: those that each still waits for */
+  tsi_index *left; /* for each step: the number of steps that it still waits for */
   bool *done;
-  tsi_index steps; /* that are done */
+  tsi_index steps; /* number of steps that are done */
 } node;
 
 typedef struct world {
@@ -49,7 +49,7 @@ static tristar_status port_begin(void *context, const bool *comes, tsi_index goe
   return TRISTAR_OK;
 }
 
-/* Its buffer may be gone at once. */
+/* Copies the message, because the sender may free its buffer at once. */
 static tristar_status port_send_from(void *context, tsi_index m, void *buffer) {
   node *from = context;
   const tsi_front_message *message = &from->numeric->dag->send[m];
@@ -111,7 +111,8 @@ static void close_node(node *n, tristar_factor_t *factor) {
   const tsi_factorization *dag = n->numeric->dag;
   CHECK_OK(tsi_numeric_finish(n->numeric, factor));
   for (tsi_index m = 0; m < dag->receives; m++) CHECK(n->arrived[m]);
-  for (tsi_index q = 0; q < dag->tiled_count; q++) { /* freed with their last use, not at the end */
+  for (tsi_index q = 0; q < dag->tiled_count;
+       q++) { /* stripes are freed after their last use, not at the end */
     const tsi_front_tiles t = tsi_factorization_tiles(dag, dag->tiled[q]);
     for (tsi_index k = 0; n->numeric->tiled[q].stripe && k < t.count; k++)
       CHECK(n->numeric->tiled[q].stripe[k].memory == NULL && n->numeric->tiled[q].stripe[k].at.c == NULL);
@@ -132,7 +133,7 @@ static bool is_ready(const node *n, tsi_index k) {
   return !n->done[k] && n->left[k] == 0 && (!arrival || n->arrived[dag->part[k].message]);
 }
 
-/* From a place that is chosen anyhow, the next step that may run. */
+/* Returns the first ready step after a random position. */
 static tsi_index next_step(const node *n, uint64_t *seed) {
   const tsi_index count = n->numeric->dag->steps->count;
   const tsi_index from = count > 0 ? (tsi_index)(next_random(seed) % (uint64_t)count) : 0;
@@ -169,7 +170,7 @@ static void run_all(world *w, uint64_t seed) {
 
 /* ---- Factors ------------------------------------------------------------------------------------------- */
 
-/* Owners of supernodes, by subtrees or scattered, and teams around them. */
+/* Chooses owners of supernodes, by subtrees or randomly, and teams around them. */
 static void choose_owners(const tristar_analysis_t *an, const bool *tiled,
                           const tsi_factorization_options *options, uint64_t seed, tsi_index *owner,
                           tsi_index *begin, tsi_index *end) {
@@ -187,9 +188,9 @@ static void choose_owners(const tristar_analysis_t *an, const bool *tiled,
   }
 }
 
-static int shared; /* fronts of all runs */
+static int shared; /* number of shared fronts in all runs */
 
-/* The parts of all processes are those of one factor. */
+/* The parts of all processes together must be the factor of one process. */
 static void factor_together(tristar_factor_t *factor, const tsi_factorization_options *options,
                             uint64_t seed) {
   const tristar_analysis_t *an = factor->analysis;
@@ -217,7 +218,7 @@ static void factor_together(tristar_factor_t *factor, const tsi_factorization_op
   TSI_FREE(env, teams);
 }
 
-/* All that a factor consists of, each part at its own place; what is not there yet is zeros. */
+/* The arrays of a factor. Parts that are not computed yet are zero. */
 typedef struct contents {
   void *at[4];
   size_t size[4];

@@ -11,7 +11,7 @@
 static const typed *const types[] = {&typed_single, &typed_double, &typed_complex_single,
                                      &typed_complex_double};
 
-/* A factor that is updated, and one that is factored anew. */
+/* Two factors of the same values: one is updated, the other one refactored. */
 typedef struct pair {
   const typed *t;
   tristar_matrix_t *matrix;
@@ -21,7 +21,7 @@ typedef struct pair {
   tristar_factor_t *updated, *anew;
   tristar_plan_t *plan[2];
   uint64_t state;
-  int few; /* updates that left out fronts */
+  int few; /* number of updates that did not factor all fronts */
 } pair;
 
 static void free_pair(pair *p) {
@@ -33,7 +33,7 @@ static void free_pair(pair *p) {
   free(p->values);
 }
 
-/* format: of what is generated; by rows it is the transpose. */
+/* format: format of the generated matrix; by rows it is the transpose. */
 static void make_pair(tristar_t *ts, const typed *t, const char *kind, int64_t k, tristar_format format,
                       tristar_symmetry symmetry, tristar_method method, tristar_matching matching, pair *p) {
   tristar_analysis_options options = DEFAULTS(tristar_analysis_options);
@@ -54,12 +54,12 @@ static int64_t entries_of(const pair *p) {
   return ((const int64_t *)p->view.ptr)[p->view.cols];
 }
 
-/* Multiplies an entry; a diagonal one of a Hermitian matrix stays real. */
+/* Multiplies an entry. A diagonal entry of a Hermitian matrix stays real. */
 static void change_entry(pair *p, int64_t at, double by) {
   put(p->t, p->values, at, by * get(p->t, p->values, at));
 }
 
-/* All stored entries of a line; `kind`: what becomes of them. */
+/* Changes all stored entries of a line; `kind`: how. */
 static void change_line(pair *p, int64_t line, int kind) {
   const int64_t *ptr = p->view.ptr;
   const int32_t *index = p->view.index;
@@ -67,8 +67,9 @@ static void change_line(pair *p, int64_t line, int kind) {
     const double r = (double)(next_random(&p->state) % 1000) / 1000;
     const bool diagonal = index[q] == line;
     if (kind == 0) change_entry(p, q, diagonal ? 1 + r : 1 - 0.3 * r);
-    if (kind == 1) change_entry(p, q, diagonal ? 1e3 : 1); /* a penalty, and another threshold of pivots */
-    if (kind == 2) change_entry(p, q, 0.25);               /* other scalings */
+    if (kind == 1)
+      change_entry(p, q, diagonal ? 1e3 : 1); /* a penalty, which changes the threshold of pivots */
+    if (kind == 2) change_entry(p, q, 0.25);  /* changes the scaling */
     if (kind == 3) change_entry(p, q, diagonal ? 1 : 0);
   }
 }
@@ -108,7 +109,7 @@ static void compare_solutions(const pair *p) {
   }
 }
 
-/* Both factors take the values; entries: those that have changed are listed, twice. */
+/* Sets the new values in both factors. entries: as a list of the changed entries, each twice. */
 static void take_values(pair *p, const char *before, bool entries) {
   const int64_t count = entries_of(p);
   const size_t bytes = p->t->bytes;
@@ -147,7 +148,7 @@ static void change_at_random(tristar_t *ts, const typed *t, const char *kind, in
   make_pair(ts, t, kind, k, format, symmetry, method, matching, &p);
   const size_t bytes = (size_t)entries_of(&p) * t->bytes;
   OWNED char *before = xmalloc(bytes);
-  const int rounds = TSI_TESTS_SANITIZED ? 12 : 24; /* 12 have changes of each kind */
+  const int rounds = TSI_TESTS_SANITIZED ? 12 : 24; /* 12 rounds contain each kind of change */
   for (int round = 0; round < rounds; round++) {
     memcpy(before, p.values, bytes);
     const int lines = round % 8 == 7 ? 20 : (int)(next_random(&p.state) % 3);
@@ -172,7 +173,7 @@ static void change_all_kinds(tristar_t *ts, const typed *t, tristar_format forma
   change_at_random(ts, t, "circuit", 700, format, TRISTAR_GENERAL, TRISTAR_METHOD_LU, off);
 }
 
-/* Fronts that are cut into tiles, on StarPU. */
+/* Changes in fronts with tiles, on StarPU. */
 static void change_tiles(tristar_t *ts, const typed *t) {
   ts->fronts.tile = 16;
   ts->fronts.tiled_flops = 2000;
@@ -185,7 +186,7 @@ static void change_tiles(tristar_t *ts, const typed *t) {
                    TRISTAR_MATCHING_OFF);
 }
 
-/* The Schur complement follows, in its own front. */
+/* An update also changes the Schur complement, which is in its own front. */
 static void change_with_schur(tristar_t *ts, tristar_method method) {
   static const int64_t schur[] = {40, 3, 77};
   CLEANUP(free_pair) pair p = {.t = &typed_double, .state = 3};
@@ -212,7 +213,7 @@ static void change_with_schur(tristar_t *ts, tristar_method method) {
 
 /* ---- Errors ------------------------------------------------------------------------------------------- */
 
-/* The front of the complement is not on the path of a change elsewhere; its rows are no pivots. */
+/* The change is not on the path to the front of the complement, whose rows have no pivots. */
 static void change_beside_schur(tristar_t *ts, tristar_method method, tristar_singular singular) {
   static const int32_t ptr[] = {0, 2, 3, 4}, row[] = {0, 1, 1, 2};
   static const double first[] = {1, -1, 1, 3}, values[] = {1, -1, 1, 4}; /* [1, -1; -1, 1], 4 */
@@ -239,8 +240,8 @@ static void change_beside_schur(tristar_t *ts, tristar_method method, tristar_si
   free_pair(&p);
 }
 
-/* Values that get a second opinion, without interchanges, between changes of few entries: the next change
- * must not be one of the first opinion. */
+/* Between updates some values are factored a second time, without interchanges. The next update must use
+ * the second factors. */
 static void change_doubtful(tristar_t *ts) {
   enum { N = 6, ENTRIES = 6, SETS = 6 };
   static const int32_t ptr[] = {0, 0, 1, 3, 3, 4, 6}, row[] = {0, 0, 1, 3, 3, 4};
@@ -290,7 +291,7 @@ static void expect_message(tristar_t *ts, const char *words) {
   CHECK_MSG(strstr(text, words) != NULL, "%s", text);
 }
 
-/* Arguments that change nothing: the factor stays as it is. */
+/* Arguments that are refused. The factor is unchanged. */
 static void refuse_arguments(tristar_t *ts) {
   CLEANUP(free_pair) pair p;
   make_small(ts, &p);
@@ -321,7 +322,8 @@ static void refuse_arguments(tristar_t *ts) {
   tristar_update_end(NULL);
 }
 
-/* A failure leaves no values; all values at once repair that, also if entries had NaN. */
+/* After a failure the factor has no values. An update of all values repairs that, also if entries were
+ * NaN. */
 static void fail_and_recover(tristar_t *ts) {
   CLEANUP(free_pair) pair p;
   make_small(ts, &p);
@@ -346,7 +348,7 @@ static void fail_and_recover(tristar_t *ts) {
   compare_solutions(&p);
 }
 
-/* Entries at one place: their sum is stored. */
+/* With duplicates the factor stores their sum. */
 static void refuse_duplicates(tristar_t *ts) {
   static const int64_t ptr[] = {0, 2, 4, 5};
   static const int32_t index[] = {0, 0, 1, 2, 2};
@@ -366,9 +368,8 @@ static void refuse_duplicates(tristar_t *ts) {
   CHECK(result.entries == 1 && result.whole == 0);
   tristar_plan_t *plan = NEW_PLAN(factor, NULL);
   allocation_failures failing = fail_allocations_of(ts);
-  failing.keeps_memory = true; /* of the first solve */
-  while (next_failure(
-      &failing)) { /* values that have not changed: the factor stays, with [6 0 0; 0 3 1; 0 1 4] */
+  failing.keeps_memory = true;     /* of the first solve */
+  while (next_failure(&failing)) { /* unchanged values: the factor is still that of [6 0 0; 0 3 1; 0 1 4] */
     double x[] = {6, 24, 30};
     end_failure(&failing, tristar_update_values(factor, values, &result));
     CHECK_OK(tristar_solve(plan, TRISTAR_N, 1, x, 3, x, 3));
@@ -403,8 +404,9 @@ int main(int argc, char **argv) {
   CLEANUP(close_context) tristar_t *ts = open_without_starpu(true);
   for (int k = 0; k < 4; k++)
     for (int f = 0; f < 2; f++)
-      if (argc > 1 ||
-          (TSI_TESTS_SANITIZED ? k == 1 + f : k % 2 == f)) /* the same code; with an argument all */
+      if (argc > 1 || (TSI_TESTS_SANITIZED
+                           ? k == 1 + f
+                           : k % 2 == f)) /* all types have the same code; with an argument all are tested */
         RUN_ONE_THREAD(change_all_kinds(ts, types[k], f ? TRISTAR_CSR : TRISTAR_CSC));
   RUN_ONE_THREAD(change_with_schur(ts, TRISTAR_METHOD_LLT));
   RUN_ONE_THREAD(change_with_schur(ts, TRISTAR_METHOD_LU));

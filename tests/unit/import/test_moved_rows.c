@@ -11,7 +11,8 @@
 #include "tests/support/subtests.h"
 #include "tristar_solve.h"
 
-/* Rows that make a vector long (partition/cut/row_chunks.h), of the smallest scalar; entries of each. */
+/* So many rows that a vector of the smallest scalars counts as long (partition/cut/row_chunks.h); entries
+ * per row. */
 enum { ROWS = 520000, ENTRIES = 4, SOLVES = TSI_TESTS_SANITIZED ? 6 : 12 };
 
 typedef struct problem {
@@ -47,7 +48,8 @@ static void fill_values(const problem *p, uint64_t seed) {
     }
 }
 
-/* Lower: row i has some of i - 1, i - 700, i - 701, and one of the 50000 rows before it. */
+/* Makes a lower triangle. Row i has some of the columns i - 1, i - 700, i - 701, and one of the 50000
+ * columns before it. */
 static problem make_problem(tristar_scalar scalar) {
   const size_t bytes = scalar == TRISTAR_SINGLE ? 4 : scalar == TRISTAR_COMPLEX_DOUBLE ? 16 : 8;
   problem p = {.scalar = scalar, .bytes = bytes, .n = (int32_t)(ROWS * 4 / bytes)};
@@ -86,8 +88,8 @@ static void free_problem(problem *p) {
 }
 
 typedef struct way {
-  bool upper; /* the lines are those of the transposed triangle */
-  bool moves; /* permuted, scaled, combined */
+  bool upper; /* the lines are those of the transpose */
+  bool moves; /* rows are permuted and scaled, and x is combined with beta x */
   bool in_place;
   tristar_op op;
 } way;
@@ -117,11 +119,11 @@ static void solve(tristar_plan_t *plan, const problem *p, const way *w, void *x)
     o.alpha = single ? (const void *)alpha_single : alpha;
     o.beta = single ? (const void *)beta_single : beta;
   }
-  memcpy(x, p->b, (size_t)p->n * p->bytes); /* also what beta is multiplied with */
+  memcpy(x, p->b, (size_t)p->n * p->bytes); /* this content of x is multiplied by beta */
   CHECK_OK(tristar_solve_with(plan, &o, 1, w->in_place ? x : p->b, x, NULL));
 }
 
-/* All ways to run a plan of the partition give the bits of `expected`. */
+/* All ways to run a plan with this partition must give the bits of `expected`. */
 static void check_partition(tristar_t *ts, const problem *p, const way *w, tristar_partition partition,
                             const void *expected, void *x) {
   static const tristar_engine engines[] = {TRISTAR_ENGINE_AUTO, TRISTAR_ENGINE_SERIAL, TRISTAR_ENGINE_TASKS};
@@ -130,7 +132,7 @@ static void check_partition(tristar_t *ts, const problem *p, const way *w, trist
     tristar_plan_options options = DEFAULTS(tristar_plan_options);
     options.engine = engines[e];
     CLEANUP(tristar_plan_destroy) tristar_plan_t *plan = NEW_PLAN(factor, &options);
-    for (int k = 0; k < (e == 0 ? SOLVES : 1); k++) { /* with help and without */
+    for (int k = 0; k < (e == 0 ? SOLVES : 1); k++) { /* some of them with help */
       solve(plan, p, w, x);
       CHECK(memcmp(x, expected, (size_t)p->n * p->bytes) == 0);
     }
@@ -145,7 +147,7 @@ static void check_way(tristar_t *ts, const problem *p, const way *w, void *expec
   if (!w->moves) check_partition(ts, p, w, TRISTAR_PARTITION_LEVELS, expected, x);
 }
 
-/* New values reach all forms of a factor. */
+/* New values must reach all forms of a factor. */
 static void check_new_values(tristar_t *ts, const problem *p, void *expected, void *x) {
   const way w = {.op = TRISTAR_N};
   CLEANUP(tristar_factor_destroy)
@@ -164,7 +166,8 @@ static void check_new_values(tristar_t *ts, const problem *p, void *expected, vo
   }
 }
 
-/* 0 and 1 before 2, 3 alone: each edge to or from what moves is missed, and one of the sweep is. */
+/* Steps 0 and 1 before 2; step 3 is alone. A missing edge is detected: of the steps that move rows, and of
+ * the sweep. */
 static void check_steps(tsi_env *env) {
   enum { STEPS = 4, PIECES = 2 };
   tsi_step step[STEPS] = {{.kind = TSI_STEP_FORWARD_CHUNK}};
@@ -195,7 +198,7 @@ int test_moved_rows(int argc, char **argv) {
                              {.op = TRISTAR_T}};
   CLEANUP(close_context) tristar_t *ts = open_with_starpu(2, false);
   RUN(check_steps(&ts->env));
-  for (int s = 0; s < (TSI_TESTS_SANITIZED ? 1 : 4); s++) { /* sanitizers see one code for all */
+  for (int s = 0; s < (TSI_TESTS_SANITIZED ? 1 : 4); s++) { /* all types have the same code */
     problem p = make_problem(scalars[s]);
     void *expected = xmalloc((size_t)p.n * p.bytes), *x = xmalloc((size_t)p.n * p.bytes);
     for (int k = 0; k < (s == 0 ? 5 : 1); k++) RUN(check_way(ts, &p, &ways[s == 0 ? k : s], expected, x));

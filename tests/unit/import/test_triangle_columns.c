@@ -30,8 +30,8 @@ static void fill_values(const columns *c, uint64_t seed) {
     }
 }
 
-/* Column j has the diagonal, and up to so many of the rows after it (before it, of an upper one), ascending:
- * of all of them, or of the nearest. */
+/* Column j has the diagonal and up to ENTRIES of the rows after it (upper: before it), ascending.
+ * scattered: of all rows, else of the nearest ones. */
 static columns make(const typed *t, bool upper, bool scattered) {
   columns c = {t, upper, xmalloc((N + 1) * sizeof *c.ptr), xmalloc((ENTRIES + 1) * N * sizeof *c.index),
                NULL};
@@ -73,7 +73,7 @@ static tristar_status import(tristar_t *ts, const columns *c, tristar_partition 
 
 static void solve(tristar_factor_t *factor, tristar_op op, const void *b, void *x) {
   CLEANUP(tristar_plan_destroy) tristar_plan_t *plan = NEW_PLAN(factor, NULL);
-  for (int k = 0; k < 3; k++) CHECK_OK(tristar_solve(plan, op, 1, b, N, x, N)); /* with help and without */
+  for (int k = 0; k < 3; k++) CHECK_OK(tristar_solve(plan, op, 1, b, N, x, N)); /* some of them with help */
 }
 
 static void check_same(tristar_factor_t *factor, tristar_factor_t *whole, const columns *c) {
@@ -88,7 +88,7 @@ static void check_same(tristar_factor_t *factor, tristar_factor_t *whole, const 
   }
 }
 
-/* by_rows: what they are to be afterwards. */
+/* by_rows: the pattern must be stored by rows afterwards. */
 static void check_partitions(tristar_t *ts, columns *c, bool by_rows) {
   for (int k = 0; k < 2; k++) {
     const tristar_partition partition = k ? TRISTAR_PARTITION_LEVELS : TRISTAR_PARTITION_SUPERSTEPS;
@@ -109,13 +109,13 @@ static void check_partitions(tristar_t *ts, columns *c, bool by_rows) {
   }
 }
 
-/* Two entries of a column exchanged: the arrays hold no columns in order, but the same triangle. */
+/* Two entries of a column are exchanged: the columns are not sorted, but the triangle is the same. */
 static void check_out_of_order(tristar_t *ts, const columns *c) {
   tristar_factor_t *factor, *sorted;
   const int64_t a = c->ptr[N / 2] + 1, b = a + 1;
   char kept[16];
   CHECK_OK(import(ts, c, TRISTAR_PARTITION_SUPERSTEPS, &sorted));
-  for (int k = 0; k < 2; k++) { /* there, and back */
+  for (int k = 0; k < 2; k++) { /* exchanges them, then restores the order */
     const int32_t row = c->index[a];
     const size_t bytes = c->t->bytes;
     char *first = c->values + (size_t)a * bytes, *second = c->values + (size_t)b * bytes;
@@ -138,7 +138,7 @@ static void check_refused(tristar_t *ts, const columns *c, tristar_status expect
   CHECK(factor == NULL);
 }
 
-/* A NaN, a zero on the diagonal, a row twice, rows outside, also where differences overflow. */
+/* A NaN, a zero on the diagonal, a row twice, rows out of range, also ones that cause overflows. */
 static void check_wrong(tristar_t *ts, const columns *c) {
   static const int32_t outside[] = {N, -1, INT32_MAX, INT32_MIN};
   const int64_t at = c->ptr[N / 3] + 2;
@@ -173,7 +173,7 @@ int test_triangle_columns(int argc, char **argv) {
   static const typed *const types[] = {&typed_double, &typed_single, &typed_complex_double,
                                        &typed_complex_single};
   CLEANUP(close_context) tristar_t *ts = open_with_starpu(2, false);
-  for (int s = 0; s < (TSI_TESTS_SANITIZED ? 1 : 4); s++) /* sanitizers see one code for all */
+  for (int s = 0; s < (TSI_TESTS_SANITIZED ? 1 : 4); s++) /* all types have the same code */
     for (int upper = 0; upper < 2; upper++) {
       columns scattered = make(types[s], upper, true), near = make(types[s], upper, false);
       RUN(check_partitions(ts, &scattered, false));

@@ -15,7 +15,8 @@ enum { N = FSAI_ROWS };
 
 /* ---- The textbook -------------------------------------------------------------------------------------- */
 
-/* The column with the largest entry of the gradient that is not in the pattern; -1: all are zero. */
+/* Returns the column outside of the pattern with the largest entry of the gradient; -1: all entries are
+ * zero. */
 static int find_largest(int i, const pattern *p, const number gradient[MOST_ROWS]) {
   int best = -1;
   for (int j = 0; j < i; j++) {
@@ -37,7 +38,8 @@ static void take_step(const square *s, int i, int per_step, const number g[MOST_
   }
 }
 
-/* Columns left of i within `power` entries, counting entries larger than the filter's share. */
+/* Returns the columns left of i at a distance of at most `power` entries. Only entries above the filter
+ * count. */
 static pattern reach(const square *s, int i, const tristar_precond_options *o) {
   bool reached[MOST_ROWS] = {false}, next[MOST_ROWS];
   pattern p = {.count = 0};
@@ -65,7 +67,7 @@ static void filter(pattern *p, double share, const number g[MOST_ROWS]) {
   p->count = kept;
 }
 
-/* G, as the lower triangle of a square. */
+/* Computes G as the lower triangle of a square. */
 static square textbook(const square *s, const tristar_precond_options *o) {
   square out = {.n = s->n, .t = s->t};
   square a = *s;
@@ -165,7 +167,7 @@ static void check_arrow_row(const tsi_entries *g, int i, int most) {
   CHECK(g->index[begin] == 0);
 }
 
-/* Rows that reach too many columns to be computed side by side, among others that do not. */
+/* Some rows reach too many columns to be computed side by side with others. */
 static void check_arrow(tristar_t *ts) {
   static int32_t ptr[ARROW + 1], column[2 * ARROW];
   static double values[2 * ARROW];

@@ -34,7 +34,7 @@ static nodes nodes_of(const square *s, int block) {
 
 /* ---- The textbook -------------------------------------------------------------------------------------- */
 
-/* The nodes in P, the resulting rows of G of the node, and the product of psi / psi_0. */
+/* The nodes of the pattern, the rows of G of the current node, and the product of psi / psi_0. */
 typedef struct progress {
   bool in[MOST_ROWS];
   number g[8][MOST_ROWS];
@@ -54,7 +54,7 @@ static void solve_node(const square *a, const nodes *all, int node, progress *p)
   }
 }
 
-/* The sum of squares of the node's rows of G at the columns of another one. */
+/* Returns the sum of squares of the node's rows of G in the columns of another node. */
 static double measure(const nodes *all, int node, int other, const progress *p) {
   double sum = 0;
   for (int r = 0; r < all->start[node + 1] - all->start[node]; r++)
@@ -63,7 +63,8 @@ static double measure(const nodes *all, int node, int other, const progress *p) 
   return sum;
 }
 
-/* The trace of R C^-1 R^H, R the rows of G A at the columns of another node, C its own block of A. */
+/* Returns the trace of R C^-1 R^H. R: the rows of G A in the columns of another node; C: the diagonal block
+ * of A for this node. */
 static double weigh(const square *a, const nodes *all, int node, int other, const progress *p) {
   const int first = all->start[other], m = all->start[other + 1] - first;
   double sum = 0;
@@ -88,7 +89,7 @@ static double weigh(const square *a, const nodes *all, int node, int other, cons
   return sum;
 }
 
-/* The nodes with the largest gradients join, until they have per_step columns. */
+/* Adds the nodes with the largest gradients until they have per_step columns. */
 static void take_step(const square *a, const nodes *all, int node, int per_step, progress *p) {
   double weight[MOST_ROWS];
   int columns = 0;
@@ -104,7 +105,7 @@ static void take_step(const square *a, const nodes *all, int node, int per_step,
   }
 }
 
-/* Nodes within `power` entries, counting entries larger than the filter's share. */
+/* Finds the nodes at a distance of at most `power` entries. Only entries above the filter count. */
 static void reach(const square *a, const nodes *all, int node, const tristar_precond_options *o,
                   progress *p) {
   bool reached[MOST_ROWS] = {false}, next[MOST_ROWS];
@@ -184,7 +185,7 @@ static void check_cases(tristar_t *ts, const square *s, const storage *how, int 
   }
 }
 
-/* Gives rows of a node the same columns, by storing zeros. */
+/* Gives all rows of a node the same columns by storing zeros. */
 static square with_nodes(const square *s, int block) {
   const nodes all = nodes_of(s, block);
   square out = *s;
@@ -195,7 +196,7 @@ static square with_nodes(const square *s, int block) {
   return out;
 }
 
-/* G has the same bits with both options. */
+/* G has the same bits with both values of the option `block`. */
 static void check_same(tristar_t *ts, const tristar_view *view, int block, int other) {
   tristar_precond_options options = options_of(5, 3, 0);
   tristar_precond_t *p[2];
@@ -217,14 +218,14 @@ static void check_bits(tristar_t *ts) {
   for (int k = 0; k < 2; k++) {
     view = read_view(ts, kinds[k], &matrix);
     check_same(ts, &view, 0, 1);
-    check_same(ts, &view, k == 0 ? 0 : 3, TRISTAR_PRECOND_BLOCK_AUTO); /* one unknown a point, or three */
+    check_same(ts, &view, k == 0 ? 0 : 3, TRISTAR_PRECOND_BLOCK_AUTO); /* one unknown per point, or three */
     tristar_matrix_destroy(&matrix);
   }
 }
 
 /* ---- Failures ------------------------------------------------------------------------------------------ */
 
-/* The matrix is refused, and the message names that row. */
+/* The matrix must be refused, and the message must name this row. */
 static void must_fail(tristar_t *ts, const square *s, int block, int row) {
   CLEANUP(free_stored) tristar_view view = store(s, &storages[1]);
   tristar_precond_options options = options_of(5, 3, 0);
@@ -241,14 +242,14 @@ static void check_indefinite(tristar_t *ts) {
     square s = square_random(&typed_double, N, 3, TRISTAR_SYMMETRIC, 1.1, 8);
     s.a[17][17] = -1;
     must_fail(ts, &s, block, 17);
-    s.a[17][17] = 1; /* but it is too small for what couples it with the row before */
+    s.a[17][17] = 1; /* too small for the entries that couple it with the previous row */
     s.a[17][16] = s.a[16][17] = 100;
     s.there[17][16] = s.there[16][17] = true;
     must_fail(ts, &s, block, 17);
   }
 }
 
-/* Each allocation fails once, and nothing is left behind. */
+/* Each allocation fails in turn; no memory is lost. */
 static void check_memory(tristar_t *ts) {
   const square s = square_random(&typed_complex_single, N, 3, TRISTAR_HERMITIAN, 1.1, 8);
   CLEANUP(free_stored) tristar_view view = store(&s, &storages[0]);
@@ -267,7 +268,7 @@ static void check_memory(tristar_t *ts) {
 
 /* ---- Workers ------------------------------------------------------------------------------------------- */
 
-/* X, to be freed; after an update. */
+/* Returns X after an update; the caller frees it. */
 static double *apply_with(const char *workers, tristar_engine engine, int64_t *size) {
   tristar_precond_stats stats;
   tristar_precond_options options = options_of(4, 2, 1e-2);

@@ -26,7 +26,7 @@ static tristar_precond_options pair_of(int64_t steps, int64_t per_step, double r
 
 /* ---- What the library has ------------------------------------------------------------------------------ */
 
-/* G_U^T. */
+/* Returns G_U^T. */
 static square upper_of(const tristar_precond_t *p, const typed *t) {
   return triangle_of(p, t, p->fsai->upper);
 }
@@ -35,7 +35,7 @@ static number shifted(const square *a, double shift, int i, int j) {
   return a->a[i][j] * (i == j ? 1 + shift : 1);
 }
 
-/* Row i of G_L and column i of G_U, with rounding errors of that unit. */
+/* Checks row i of G_L and column i of G_U, up to rounding errors. */
 static void check_row(const square *a, const square *lower, const square *upper, int i, double shift,
                       double roundoff) {
   const int n = a->n;
@@ -67,8 +67,8 @@ static void check_row(const square *a, const square *lower, const square *upper,
 
 /* ---- Cases --------------------------------------------------------------------------------------------- */
 
-/* The Hermitian matrix near A: zero outside the pattern of A + A^H; rows are first multiplied by numbers that
- * make the diagonal positive. */
+/* Returns the Hermitian matrix H near A, zero outside the pattern of A + A^H. Before, rows are multiplied
+ * by numbers that make the diagonal positive. */
 static square hermitian_part(const square *a) {
   square h = *a;
   h.symmetry = a->t->is_complex ? TRISTAR_HERMITIAN : TRISTAR_SYMMETRIC;
@@ -91,7 +91,7 @@ static bool is_definite(const square *h) {
   return true;
 }
 
-/* The places are those of the factor of H. */
+/* The pattern must be that of the factor of H. */
 static void check_pattern(tristar_t *ts, const square *a, const square *lower,
                           const tristar_precond_options *given) {
   const square h = hermitian_part(a);
@@ -143,7 +143,7 @@ static void check_cases(tristar_t *ts, const square *s, const storage *how) {
   }
 }
 
-/* Multiplies the rows by different numbers of magnitude 1: the places are the same. */
+/* If rows are multiplied by numbers of magnitude 1, the pattern stays the same. */
 static void check_phases(tristar_t *ts, const typed *t) {
   square s = square_random(t, N, 3, TRISTAR_GENERAL, 2, 6);
   const tristar_precond_options options = pair_of(4, 2, 0);
@@ -183,7 +183,8 @@ static void check_hermitian(tristar_t *ts, const typed *t) {
 
 /* ---- The choice ---------------------------------------------------------------------------------------- */
 
-/* One factor or two? The factors of a complex symmetric matrix are transposes of each other. */
+/* Does the library compute one factor or two? The two factors of a complex symmetric matrix are transposes
+ * of each other. */
 static void check_choice(tristar_t *ts) {
   const square any = square_random(&typed_double, N, 3, TRISTAR_GENERAL, 1.5, 8);
   const square symmetric = square_random(&typed_complex_double, N, 3, TRISTAR_SYMMETRIC, 1.1, 8);
@@ -214,7 +215,7 @@ static void check_choice(tristar_t *ts) {
   }
 }
 
-/* With new values the places stay, the equations hold, and a pair stays a pair. */
+/* After an update the pattern is the same, the equations hold, and a pair is still a pair. */
 static void check_pair_update(tristar_t *ts, const typed *t) {
   const square s = square_random(t, N, 3, TRISTAR_GENERAL, 0.8, 8);
   square other = s;
@@ -256,7 +257,7 @@ static void check_singular(tristar_t *ts) {
   const struct {
     const double *values;
     bool given;
-    const char *row; /* NULL: none is singular */
+    const char *row; /* NULL: no row is singular */
   } cases[] = {{equal, true, "row 1"}, {equal, false, NULL},  {zero, true, "row 2"},
                {zero, false, NULL},    {none, true, "row 1"}, {none, false, "row 1"}};
   for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
@@ -301,7 +302,7 @@ static void check_indefinite(tristar_t *ts, const typed *t) {
 
 /* ---- Threads and workers ------------------------------------------------------------------------------- */
 
-/* X of three right-hand sides for each op, twice, once by way of an update; to be freed. */
+/* Returns X of three right-hand sides for each op, twice, once after an update; the caller frees it. */
 static double *apply_with(const char *workers, tristar_engine engine, int64_t *size) {
   tristar_precond_options options = pair_of(4, 2, 1e-2);
   CHECK(setenv("STARPU_NCPU", workers, 1) == 0);
@@ -334,7 +335,7 @@ static void *call(void *arg) {
   return NULL;
 }
 
-/* The first threads that need the transposes arrive at the same time. */
+/* Several threads need the transposes for the first time at the same moment. */
 static void check_threads(tristar_t *ts) {
   enum { CALLERS = 4 };
   const square s = square_random(&typed_double, N, 3, TRISTAR_GENERAL, 1.5, 8);

@@ -6,7 +6,7 @@
 #include "tests/support/dense_systems.h"
 #include "tests/support/subtests.h"
 
-/* Dense matrices that a callback multiplies by; column `spoiled` of its result is NaN in adjoint products. */
+/* Dense matrices, by which a callback multiplies. Column `spoiled` of an adjoint product is NaN. */
 typedef struct products {
   double _Complex m[TSI_ESTIMATES_MAX][N_MAX][N_MAX];
   int spoiled, made;
@@ -26,7 +26,7 @@ static tristar_status multiply(void *arg, bool adjoint, tsi_index count, void *x
   return TRISTAR_OK;
 }
 
-/* Random matrices with one large column, a zero one, NaN. */
+/* Random matrices: with one large column, with a zero column, with NaN. */
 static void check(tristar_t *ts) {
   static products all;
   double norm[TSI_ESTIMATES_MAX];

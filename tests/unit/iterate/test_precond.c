@@ -15,16 +15,16 @@ enum { N = 30, FAR = 1000 };
 static const typed *const types[] = {&typed_double, &typed_complex_double, &typed_single,
                                      &typed_complex_single};
 
-/* L and U as one: L left of the diagonal, unit. */
+/* L and U in one square; L is below the diagonal and unit. */
 typedef struct factored {
   square f;
   square m, size;       /* L U, |L| |U| */
-  int64_t lower, upper; /* entries */
+  int64_t lower, upper; /* numbers of entries */
 } factored;
 
 /* ---- Definitions --------------------------------------------------------------------------------------- */
 
-/* Level of fill of every place: the least over all paths. */
+/* Computes the level of fill of each entry: the minimum over all paths. */
 static void find_levels(const square *s, int level[N][N]) {
   for (int i = 0; i < s->n; i++)
     for (int j = 0; j < s->n; j++) level[i][j] = s->there[i][j] ? 0 : FAR;
@@ -56,7 +56,7 @@ static void multiply_factors(factored *f) {
     }
 }
 
-/* U^H U, or U^T U; f has U. */
+/* Computes U^H U or U^T U; f contains U. */
 static void multiply_roots(factored *f, bool adjoint) {
   const int n = f->f.n;
   f->m = f->size = f->f;
@@ -76,7 +76,7 @@ static void multiply_roots(factored *f, bool adjoint) {
     }
 }
 
-/* Elimination column by column, on the existing places. */
+/* Eliminates column by column within the pattern. */
 static factored dense_ilu(const square *s, int most, double modified, double shift) {
   factored f = {.f = *s};
   int level[N][N];
@@ -133,7 +133,7 @@ static double row_norm(const square *s, int i) {
   return sqrt(sum);
 }
 
-/* Keeps the `most` largest entries of row[begin..end-1]; the others become zero. */
+/* Sets all but the `most` largest entries of row[begin..end-1] to zero. */
 static void keep_largest(number *row, int begin, int end, int most) {
   for (;;) {
     int count = 0, least = -1;
@@ -216,7 +216,7 @@ static factored dense_ssor(const square *s, double w) {
 
 /* ---- Checks -------------------------------------------------------------------------------------------- */
 
-/* The library's preconditioner solves with the M of the definition, and counts its entries, in each
+/* The library's preconditioner must solve with the M of the definition and count its entries, in each
  * partition. */
 static void check_kind(tristar_t *ts, const square *s, const storage *how, tristar_precond_options *options,
                        const factored *f, const char *what) {
@@ -255,7 +255,7 @@ static void check_levels(tristar_t *ts, const square *s, const storage *how) {
         options.modified = m == 1 ? 1 : m == 2 ? 0.5 : 0;
         options.shift = m == 2 ? 0.1 : 0;
         const factored f = (is_ic ? dense_ic : dense_ilu)(s, most[k], options.modified, options.shift);
-        if (m == 0) check_same(s, &f.m, k == 3 ? f.f.there : s->there); /* the reference is one */
+        if (m == 0) check_same(s, &f.m, k == 3 ? f.f.there : s->there); /* checks the reference itself */
         check_kind(ts, s, how, &options, &f, is_ic ? "IC" : "ILU");
       }
 }
@@ -287,7 +287,7 @@ static void check_relaxation(tristar_t *ts, const square *s, const storage *how)
   }
 }
 
-/* Row sums: L U e = A e, even if many entries are dropped. */
+/* Modified ILU keeps row sums: L U e = A e, even if many entries are dropped. */
 static void check_row_sums(const square *s) {
   const factored f = dense_ilu(s, 0, 1, 0);
   for (int i = 0; i < s->n; i++) {
@@ -310,7 +310,7 @@ static void check_diagonals(tristar_t *ts, const square *s, const storage *how) 
   }
 }
 
-/* Values that were Hermitian become symmetric, and back, in a matrix that has both triangles. */
+/* A matrix with both triangles changes from Hermitian to symmetric values and back. */
 static void check_change(tristar_t *ts, const typed *t) {
   const square hermitian = square_random(t, 20, 3, TRISTAR_HERMITIAN, 1.1, 4);
   square symmetric = hermitian;
@@ -331,7 +331,7 @@ static void check_change(tristar_t *ts, const typed *t) {
   check_inverse(p, &f.m, &f.size, "Hermitian again");
 }
 
-/* The pattern of every level, place by place. */
+/* Compares the pattern of every level with the definition. */
 static void check_pattern(const square *s) {
   tsi_env env;
   int level[N][N];

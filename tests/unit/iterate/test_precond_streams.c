@@ -40,7 +40,7 @@ static void *call(void *arg) {
   return NULL;
 }
 
-/* x: the result of one thread alone. */
+/* x: the result of a single thread. */
 static void apply_together(tristar_precond_t *p, const double *b, double x[2][N]) {
   static caller callers[CALLERS];
   pthread_t thread[CALLERS];
@@ -93,7 +93,7 @@ static void check_failures(tristar_precond_kind kind) {
   CHECK_OK(tristar_precond(ts, &view, &options, &p));
   const size_t before = bytes_held(ts);
   allocation_failures failing = fail_allocations_of(ts);
-  failing.keeps_memory = true; /* the streams of the sweep before the one that fails */
+  failing.keeps_memory = true; /* streams of the first sweep remain if the second one fails */
   while (next_failure(&failing))
     end_failure(&failing, tristar_precond_apply(p, TRISTAR_N, COLUMNS, b, N, x, N));
   CHECK(failing.count > 6);
@@ -106,7 +106,8 @@ static void check_failures(tristar_precond_kind kind) {
   tristar_precond_destroy(&p);
 }
 
-/* An application by rows makes no plan; one with op T or C of an unsymmetric M, or a late one, does. */
+/* An application by rows creates no plan. One with op T or C of an unsymmetric M, or a late one, creates
+ * plans. */
 static void check_rows(const typed *t, tristar_precond_kind kind) {
   enum { APPLICATIONS = 40 };
   CLEANUP(close_context) tristar_t *ts = open_without_starpu(false);
@@ -145,7 +146,7 @@ static void check_rows(const typed *t, tristar_precond_kind kind) {
     }
 }
 
-/* The factors stay in use where there is no memory for plans. */
+/* If there is no memory for plans, applications continue to use the factors. */
 static void check_late_plans(tristar_precond_kind kind) {
   CLEANUP(close_context) tristar_t *ts = open_without_starpu(false);
   const square s = square_random(&typed_double, N, 4, TRISTAR_SYMMETRIC, 1.2, 7);
@@ -156,7 +157,7 @@ static void check_late_plans(tristar_precond_kind kind) {
   CLEANUP(tristar_precond_destroy) tristar_precond_t *p = NEW_PRECOND(ts, &view, &options);
   CHECK_OK(tristar_precond_apply(p, TRISTAR_N, 1, b, N, right, N));
   allocation_failures failing = fail_allocations_of(ts);
-  failing.keeps_memory = true; /* streams */
+  failing.keeps_memory = true; /* streams are kept */
   while (next_failure(&failing)) {
     end_failure(&failing, tristar_precond_apply(p, TRISTAR_N, 2, b, N, x, N));
     CHECK_OK(tristar_fail_allocation(ts, 0));
@@ -166,7 +167,8 @@ static void check_late_plans(tristar_precond_kind kind) {
     }
   }
   CHECK(failing.count > 20);
-  CHECK_OK(tristar_precond_apply(p, TRISTAR_N, 1, b, N, x, N)); /* several columns have other sums */
+  CHECK_OK(
+      tristar_precond_apply(p, TRISTAR_N, 1, b, N, x, N)); /* for several columns sums have another order */
   CHECK(memcmp(x, right, N * sizeof *x) == 0);
 }
 
@@ -176,7 +178,7 @@ int test_precond_streams(int argc, char **argv) {
     RUN(check_together(kinds[k], TRISTAR_PARTITION_AUTO));
     RUN(check_together(kinds[k], TRISTAR_PARTITION_LEVELS));
     RUN(check_failures(kinds[k]));
-    if (kinds[k] == TRISTAR_PRECOND_SSOR) continue; /* has plans at once */
+    if (kinds[k] == TRISTAR_PRECOND_SSOR) continue; /* creates plans at once */
     RUN(check_rows(&typed_double, kinds[k]));
     RUN(check_rows(&typed_complex_double, kinds[k]));
     RUN(check_late_plans(kinds[k]));

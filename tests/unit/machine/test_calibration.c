@@ -14,7 +14,7 @@ static void hear(void *arg, tristar_log_level level, const char *text) {
   if (level == TRISTAR_LOG_WARNING) snprintf(told, sizeof told, "%s", text);
 }
 
-/* A context with this calibration. */
+/* Creates a context with this calibration. */
 static tristar_t *create(const char *calibration, int use_starpu) {
   tristar_config config = DEFAULTS(tristar_config);
   tristar_t *ts;
@@ -63,7 +63,7 @@ static void derived(void) {
   check_options(3.2e6, 64, 6.4e6);
   check_options(3.2e6, 4096, 8e6);
   double before = 0;
-  for (double us = 0.01; us < 1000; us *= 1.01) { /* monotone, 0.1 MB times a power of two */
+  for (double us = 0.01; us < 1000; us *= 1.01) { /* monotone; a power of two times 0.1 MB */
     const double floor = tsi_calibration_floor(us, 15);
     int step = 0;
     while (step < 5 && floor != 0.1e6 * (1 << step)) step++;
@@ -109,23 +109,23 @@ static void there_and_back(void) {
   memcpy(read.path, c.path, sizeof read.path);
   CHECK_OK(tsi_calibration_read(c.path, &read, why, sizeof why));
   CHECK(memcmp(&read, &c, sizeof c) == 0);
-  c.task_microseconds = 0; /* no figure */
+  c.task_microseconds = 0; /* an invalid figure */
   CHECK_STATUS(tsi_calibration_round(&env, &c), TRISTAR_ERR_RUNTIME);
   write_file("whole", whole, sizeof whole - 1);
   CLEANUP(tristar_destroy) tristar_t *ts = create("whole", 0);
   c = get(ts);
   CHECK(told[0] == '\0' && c.source == TRISTAR_CALIBRATION_FILE && strcmp(c.path, "whole") == 0);
   CHECK(c.task_microseconds == 7.301 && c.read_gbps_one == 12.345 && c.numa_nodes == 2 && c.l3_cores == 8);
-  CHECK(c.floor_bytes == 1.6e6 && c.multiply_gflops_one == 0); /* of an earlier version */
+  CHECK(c.floor_bytes == 1.6e6 && c.multiply_gflops_one == 0); /* a file of an earlier version */
   tristar_destroy(&ts);
-  char marked[sizeof whole + 3] = "\xEF\xBB\xBF"; /* by an editor */
+  char marked[sizeof whole + 3] = "\xEF\xBB\xBF"; /* a byte order mark, which some editors write */
   strcat(marked, whole);
   write_file("marked", marked, strlen(marked));
   ts = create("marked", 0);
   CHECK(told[0] == '\0' && get(ts).task_microseconds == 7.301);
 }
 
-/* The file is not taken, and the warning says so. */
+/* The file must be refused, with a warning that contains `why`. */
 static void refuse(const char *text, size_t size, const char *why) {
   write_file("broken", text, size);
   CLEANUP(tristar_destroy) tristar_t *ts = create("broken", 0);
@@ -135,10 +135,10 @@ static void refuse(const char *text, size_t size, const char *why) {
             "'%s' instead of '%s'", told, why);
   CHECK(c.source == TRISTAR_CALIBRATION_DEFAULTS && c.floor_bytes == 0.4e6 && c.cores > 0);
   CHECK(strcmp(c.path, "broken") == 0);
-  CHECK(tristar_get_error(ts, message, sizeof message) == 0); /* it is no error */
+  CHECK(tristar_get_error(ts, message, sizeof message) == 0); /* a warning, no error */
 }
 
-/* The whole file with one line replaced. */
+/* Replaces one line of the file, which must then be refused. */
 static void refuse_line(const char *line, const char *by, const char *why) {
   char text[2 * sizeof whole];
   const char *at = strstr(whole, line);
@@ -174,7 +174,7 @@ static void broken(void) {
   CHECK(strstr(told, "cannot read folder") != NULL && get(ts).source == TRISTAR_CALIBRATION_DEFAULTS);
 }
 
-/* Where the file is looked for. */
+/* Checks where the library looks for the file. */
 static void choice(void) {
   char path[512], expected[512], home[400];
   CHECK(getcwd(home, sizeof home) != NULL);
@@ -187,21 +187,22 @@ static void choice(void) {
   unsetenv("TRISTAR_CALIBRATION");
   unlink(expected);
   CLEANUP(tristar_destroy) tristar_t *ts = create(NULL, 0);
-  CHECK(told[0] == '\0' && get(ts).source == TRISTAR_CALIBRATION_DEFAULTS); /* no file: nothing to tell */
+  CHECK(told[0] == '\0' &&
+        get(ts).source == TRISTAR_CALIBRATION_DEFAULTS); /* without a file there is no warning */
   CHECK(strcmp(get(ts).path, expected) == 0);
   tristar_destroy(&ts);
   setenv("TRISTAR_CALIBRATION", "whole", 1);
   ts = create(NULL, 0);
   CHECK(get(ts).source == TRISTAR_CALIBRATION_FILE);
   tristar_destroy(&ts);
-  ts = create("off", 0); /* has precedence */
+  ts = create("off", 0); /* overrides the variable */
   CHECK(get(ts).source == TRISTAR_CALIBRATION_DEFAULTS && get(ts).path[0] == '\0');
   tristar_destroy(&ts);
   setenv("TRISTAR_CALIBRATION", "off", 1);
   ts = create(NULL, 0);
   CHECK(get(ts).source == TRISTAR_CALIBRATION_DEFAULTS && get(ts).path[0] == '\0');
   tristar_destroy(&ts);
-  ts = create("none/there", 0); /* was asked for */
+  ts = create("none/there", 0); /* the user named the file, so a warning follows */
   CHECK(strstr(told, "none/there") != NULL);
   tristar_destroy(&ts);
   char longest[600];
@@ -244,7 +245,7 @@ static void measure(void) {
   tristar_destroy(&other);
   tristar_destroy(&ts);
   write_file("no_folder", "", 0);
-  ts = create("no_folder/x", 1); /* also root cannot write there */
+  ts = create("no_folder/x", 1); /* root cannot write there either */
   CHECK_STATUS(tristar_calibrate(ts, NULL), TRISTAR_ERR_IO);
   CHECK_ERROR(ts, "cannot write no_folder/x");
   CHECK(get(ts).source == TRISTAR_CALIBRATION_DEFAULTS);
@@ -255,14 +256,15 @@ static void measure(void) {
   CHECK(c.floor_bytes == tsi_calibration_floor(c.task_microseconds, c.read_gbps_one));
 }
 
-/* Attempts with these seconds of tasks and cores used by others; the other figures agree. */
+/* Judges attempts with these seconds of tasks and cores used by others. All other figures are equal in all
+ * attempts. */
 static tsi_calibration_quality judge(int count, const double *task, const double *others, int cores) {
   tsi_attempts a = {.count = count};
   double best[TSI_FIGURES];
   for (int k = 0; k < count; k++) {
     a.figure[TSI_FIGURE_TASK][k] = task[k];
     a.figure[TSI_FIGURE_BARRIER][k] = 7;
-    a.figure[TSI_FIGURE_READ_ONE][k] = k == 0 ? 0.1 : 0; /* once, before StarPU ran */
+    a.figure[TSI_FIGURE_READ_ONE][k] = k == 0 ? 0.1 : 0; /* measured once, before StarPU runs */
     a.other_cores[k] = others[k];
   }
   const tsi_calibration_quality q = tsi_attempts_judge(&a, cores, best);
@@ -282,16 +284,16 @@ static void quality(void) {
   CHECK(!judge(3, steady, quiet, 2).trusted && judge(6, steady, unknown, 2).trusted);
   q = judge(6, apart, quiet, 2);
   CHECK(!q.trusted && q.spread == 0.5);
-  q = judge(6, steady, busy, 2); /* a single quiet attempt proves nothing */
+  q = judge(6, steady, busy, 2); /* one attempt without other load is not sufficient */
   CHECK(!q.trusted && q.other_cores == 0.8);
-  CHECK(judge(6, steady, busy, 64).trusted); /* of so many, others may use one */
+  CHECK(judge(6, steady, busy, 64).trusted); /* of 64 cores others may use one */
 }
 
-/* Allocations fail: nothing leaks, the figures stay as they were. */
+/* If an allocation fails, no memory is lost, and the figures stay the same. */
 static void fail(void) {
   CLEANUP(tristar_destroy) tristar_t *ts = create("off", 1);
   tristar_memory_stats memory;
-  static const int64_t steps[] = {1, 3, 6, 25}; /* the array to be read, its readers, tasks, their barriers */
+  static const int64_t steps[] = {1, 3, 6, 25}; /* the array to read, its readers, tasks, barriers */
   for (size_t k = TSI_TESTS_SANITIZED ? 2 : 0; k < sizeof steps / sizeof steps[0]; k++) {
     tristar_get_memory(ts, &memory);
     const size_t before = memory.current_bytes;

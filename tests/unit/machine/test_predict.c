@@ -29,24 +29,24 @@ int main(void) {
   tsi_steps steps = {.count = N, .step = step, .edge = edge};
   tsi_env_init(&env);
   for (int k = 0; k < N; k++) step[k] = (tsi_step){.kind = TSI_STEP_FORWARD_CHUNK, .bytes = 1e6};
-  /* independent: 10 MB at the rate of all */
+  /* independent steps: 10 MB at the rate of all cores */
   CHECK(close_to(predict(&env, &steps, false, -1), 1e-3));
   CHECK(close_to(predict(&env, &steps, false, 0), 0.5e-3 + 20e-6 + 20e-6));
   CHECK(close_to(predict(&env, &steps, true, 0), 0.5e-3 + 20e-6 + 5e-6 + 20e-6));
-  /* a chain: at the rate of one; as one bundle it is one task; each link is a level */
+  /* a chain: at the rate of one core; a bundle is one task; each link is a level */
   for (tsi_index k = 1; k < N; k++) edge[steps.edges++] = (tsi_edge){k, k - 1};
   CHECK(close_to(predict(&env, &steps, false, 0), 1e-3 + 20e-6 + 20e-6));
   CHECK(close_to(predict(&env, &steps, false, 1), 1e-3 + 2e-6 + 20e-6));
   CHECK(close_to(predict(&env, &steps, true, 0), 1e-3 + 20e-6 + 50e-6 + 20e-6));
-  /* reading: at the rate of all, or that of one along the heaviest path */
+  /* reading: at the rate of all cores, or at that of one core along the heaviest path */
   CHECK(close_to(tsi_predict_reading(&costs, 10e6, 1e6), 0.5e-3));
   CHECK(close_to(tsi_predict_reading(&costs, 10e6, 6e6), 0.6e-3));
-  /* tasks are worth while for much, not for little, and not for a chain */
+  /* tasks pay for much data, but not for little data or for a chain */
   CHECK(tsi_predict_worth_tasks(&costs, 10e6, 1e6, 20));
   CHECK(!tsi_predict_worth_tasks(&costs, 0.4e6, 0.1e6, 20));
   CHECK(!tsi_predict_worth_tasks(&costs, 10e6, 10e6, 20));
   CHECK(!tsi_predict_worth_tasks(&costs, 10e6, 1e6, 300));
-  /* what stays in caches is read faster, by each worker: less is to be gained by tasks */
+  /* each worker reads cached data faster, so tasks save less */
   tsi_costs cached = costs;
   cached.cache = 2e6;
   cached.cached = 40e9;

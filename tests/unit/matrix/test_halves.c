@@ -10,8 +10,8 @@
 
 enum { COLUMNS = 3, GAP = 2 };
 
-/* Nodes with so many unknowns on a line, each coupled with those near by and with two far ones. 0: rows of
- * single entries, at places that look random. */
+/* Nodes with several unknowns on a line; each node is coupled with near ones and with two far ones.
+ * unknowns 0: rows with single, scattered entries. */
 static bool is_coupled(int unknowns, tsi_index i, tsi_index j) {
   if (unknowns > 0) {
     const tsi_index apart = abs(i / unknowns - j / unknowns);
@@ -21,7 +21,7 @@ static bool is_coupled(int unknowns, tsi_index i, tsi_index j) {
   return i == j || (abs(i - j) < 3000 && pair * UINT64_C(0x9e3779b97f4a7c15) >> 52 == 0);
 }
 
-enum { BAND = 4300 }; /* no entry is farther from the diagonal */
+enum { BAND = 4300 }; /* maximum distance of an entry from the diagonal */
 
 static tsi_scalar value_at(tsi_index i, tsi_index j) {
   double part[2];
@@ -47,7 +47,7 @@ static tsi_entries make_rows(tsi_env *env, tsi_index n, int unknowns) {
   return e;
 }
 
-/* As tsi_halves_take, of a matrix that need not be worth it. */
+/* Like tsi_halves_take, also for a matrix that is not worth it. */
 static void halve(tsi_env *env, const tsi_entries *e, tsi_halves *a, tsi_entries *lower) {
   tsi_entries rest;
   CHECK_OK(tsi_halves_split(env, e, &rest, lower));
@@ -60,7 +60,7 @@ static void halve(tsi_env *env, const tsi_entries *e, tsi_halves *a, tsi_entries
   tsi_entries_finish(&rest);
 }
 
-/* All columns; from the last unit to the first. */
+/* Multiplies all columns; reversed: begins with the last unit. */
 static void multiply(const tsi_halves *a, const char *isa, int64_t columns, const tsi_scalar *x, int64_t ldx,
                      tsi_scalar *y, int64_t ldy, bool reversed) {
   const tsi_halves_kernels kernels = tsi_halves_kernels_select(LETTER, isa);
@@ -70,7 +70,7 @@ static void multiply(const tsi_halves *a, const char *isa, int64_t columns, cons
     tsi_halves_multiply(&kernels, a, (reversed ? units - 1 - u : u) * unit, unit, columns, x, ldx, y, ldy);
 }
 
-/* nan: there is one in x. */
+/* nan: x contains a NaN. */
 static void check_product(const tsi_halves *a, const tsi_entries *e, const char *isa, bool nan) {
   const tsi_index n = e->n, ld = n + GAP;
   const size_t bytes = COLUMNS * (size_t)ld * sizeof(tsi_scalar);
@@ -86,7 +86,7 @@ static void check_product(const tsi_halves *a, const tsi_entries *e, const char 
   for (int c = 0; c < COLUMNS; c++) check_rows_product(e, x + c * ld, y + c * ld, 4, isa);
 }
 
-/* A word that is wrong is found. */
+/* A wrong word must be detected. */
 static void check_words(tsi_env *env, const tsi_halved *a, const tsi_entries *lower) {
   uint16_t *word = &a->word[a->window[a->windows].word - 1];
   (*word)++;
@@ -132,13 +132,13 @@ static void check_rows(tsi_index n, int unknowns) {
   CHECK(env.memory.current == 0);
 }
 
-/* A row without an entry on the diagonal. */
+/* A row without a diagonal entry. */
 static void check_diagonal(void) {
   tsi_env env;
   tsi_env_init(&env);
   tsi_entries e = make_rows(&env, 60, 3);
   CHECK(tsi_halves_are_worth(&e));
-  e.index[e.ptr[60] - 1] = 60; /* no longer (59,59) */
+  e.index[e.ptr[60] - 1] = 60; /* replaces the entry (59,59) */
   CHECK(!tsi_halves_are_worth(&e));
   tsi_entries_finish(&e);
 }
@@ -148,7 +148,7 @@ int main(int argc, char **argv) {
   static const tsi_index sizes[] = {0, 1, 2, 7, 8, 9, 100, 1023, 1024, 1025};
   for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++)
     for (int unknowns = 0; unknowns < 7; unknowns++) RUN(check_rows(sizes[s], unknowns));
-  for (int unknowns = 0; unknowns < 7; unknowns += 3) RUN(check_rows(9001, unknowns)); /* three stretches */
+  for (int unknowns = 0; unknowns < 7; unknowns += 3) RUN(check_rows(9001, unknowns)); /* three windows */
   RUN(check_diagonal());
   return 0;
 }

@@ -36,7 +36,7 @@ static const dense_file good_files[] = {
     {"text, comment first, byte-order mark", "\xEF\xBB\xBF# a % b\n7\n8", 2, 1, 1, {7, 8}},
 };
 
-/* Plain text of complex values. */
+/* Text files with complex values. */
 static const dense_file complex_text[] = {
     {"one column", "1 2\n3 -4\n", 2, 1, 2, {1, 2, 3, -4}},
     {"two columns", "1 2 3 4\n5 6 7 8\n", 2, 2, 2, {1, 2, 5, 6, 3, 4, 7, 8}},

@@ -4,7 +4,7 @@
 #include "tests/api/matrix/generated.h"
 #include "tests/support/subtests.h"
 
-/* Rows made part by part are those of the matrix, bit for bit; there may be more parts than rows. */
+/* Rows generated in parts have the bits of those of the whole matrix. There may be more parts than rows. */
 static void check_parts(tristar_t *ts, const char *kind, int64_t k, int parts) {
   CLEANUP(free_columns) columns *m = generate(ts, kind, k);
   const int64_t n = m->rows;

@@ -8,17 +8,17 @@
 #include "tests/support/rows_product.h"
 
 #if defined TSI_SCALAR_S || defined TSI_SCALAR_C
-#define NARROW 1 /* forms to try: values of the type of x alone */
+#define NARROW 1 /* number of forms: only values in the type of x */
 #else
 #define NARROW 2
 #endif
 
 static const char *const isas[] = {"base", "avx2", "avx512"};
 
-/* Which columns row i has, ascending; returns how many. */
+/* Returns the number of entries of row i; column: their columns, ascending. */
 typedef tsi_index (*pattern_fn)(tsi_index n, tsi_index i, tsi_index *column);
 
-/* A line of points that meet their neighbours, and some far away: the first and the last rows are shorter. */
+/* Points on a line, coupled with neighbours and with far points. Rows at both ends are shorter. */
 static tsi_index stencil(tsi_index n, tsi_index i, tsi_index *column) {
   static const tsi_index offset[] = {-90, -1, 0, 1, 90};
   tsi_index count = 0;
@@ -27,7 +27,7 @@ static tsi_index stencil(tsi_index n, tsi_index i, tsi_index *column) {
   return count;
 }
 
-/* The same with three unknowns a point. */
+/* The same with three unknowns per point. */
 static tsi_index points(tsi_index n, tsi_index i, tsi_index *column) {
   tsi_index point[5], count = stencil(n / 3, i / 3, point);
   if (i / 3 >= n / 3) return 0;
@@ -45,7 +45,7 @@ static tsi_index scattered(tsi_index n, tsi_index i, tsi_index *column) {
   return count;
 }
 
-/* So far apart that 16 bits do not reach. */
+/* Columns that differ by more than 16 bits can hold. */
 static tsi_index far_apart(tsi_index n, tsi_index i, tsi_index *column) {
   if (n <= 100) return 0;
   column[0] = (tsi_index)((int64_t)i * i % 7);
@@ -63,7 +63,7 @@ static tsi_entries make_rows(tsi_env *env, tsi_index rows, tsi_index columns, pa
   for (tsi_index i = 0; i < rows; i++) pattern(columns, i, e.index + e.ptr[i]);
   for (tsi_count k = 0; k < e.ptr[rows]; k++) {
     fill_random(part, 2, (uint64_t)k + 3);
-    tsi_scalar value = (tsi_real)(round(4096 * part[0]) / 4096); /* which the narrow form stores as it is */
+    tsi_scalar value = (tsi_real)(round(4096 * part[0]) / 4096); /* the narrow form stores it exactly */
 #if TSI_COMPLEX
     __imag__ value = (tsi_real)(round(4096 * part[1]) / 4096);
 #endif
@@ -72,7 +72,7 @@ static tsi_entries make_rows(tsi_env *env, tsi_index rows, tsi_index columns, pa
   return e;
 }
 
-/* place: of a NaN in x; TSI_NONE: there is none. */
+/* place: index of a NaN in x; TSI_NONE: none. */
 static void check_product(const tsi_sliced *a, const tsi_entries *e, tsi_index columns, tsi_index place,
                           const char *isa) {
   const tsi_sliced_kernels *kernels = tsi_sliced_kernels_select(LETTER, isa);
@@ -85,7 +85,7 @@ static void check_product(const tsi_sliced *a, const tsi_entries *e, tsi_index c
   check_rows_product(e, x, y, 2, isa);
 }
 
-/* The values are of the single type, so that both forms hold the same ones. */
+/* The values fit in single precision, so both forms give the same bits. */
 static void check_same_bits(const tsi_sliced *a, const tsi_sliced *b, tsi_index columns) {
   const tsi_sliced_kernels *kernels = tsi_sliced_kernels_select(LETTER, NULL);
   OWNED tsi_scalar *x = xmalloc((size_t)columns * sizeof *x + 1),
@@ -96,7 +96,7 @@ static void check_same_bits(const tsi_sliced *a, const tsi_sliced *b, tsi_index 
   CHECK(memcmp(y, y + a->rows, (size_t)a->rows * sizeof *y) == 0);
 }
 
-/* So many columns at once, with gaps between them, have the bits that each has alone; gaps stay. */
+/* Each column has the same bits among `count` columns and alone. The gaps between columns are unchanged. */
 static void check_columns(const tsi_sliced *a, tsi_index columns, const char *isa) {
   enum { MOST = 7, GAP = 3 };
   const tsi_sliced_kernels *kernels = tsi_sliced_kernels_select(LETTER, isa);
@@ -114,7 +114,7 @@ static void check_columns(const tsi_sliced *a, tsi_index columns, const char *is
   }
 }
 
-/* Rows in slices of each kind, and in slices along a row. */
+/* Numbers of rows in slices of each kind, in slices along a row, and in lists. */
 typedef struct census {
   tsi_index kind[4], along, listed;
 } census;
@@ -150,7 +150,7 @@ static census check_rows(tsi_index rows, tsi_index columns, pattern_fn pattern) 
   return found;
 }
 
-/* Bytes of an entry beside its value. */
+/* Returns the bytes per entry in addition to its value. */
 static double overhead(tsi_index rows, pattern_fn pattern) {
   tsi_env env;
   tsi_sliced a;

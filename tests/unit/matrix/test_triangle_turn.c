@@ -15,7 +15,7 @@ static uint64_t state = 7;
 typedef struct triangle {
   tsi_count ptr[MOST + 1];
   tsi_index index[ROOM];
-  double values[2 * ROOM]; /* of any type */
+  double values[2 * ROOM]; /* large enough for any type */
   tsi_column_arrays columns;
 } triangle;
 
@@ -45,7 +45,7 @@ static void draw_values(char scalar, tsi_count count) {
   }
 }
 
-/* near: many rows wait for the row before. */
+/* near: many rows depend on the previous row. */
 static void draw(tsi_index n, bool lower, char scalar, bool near) {
   tsi_count count = 0;
   for (tsi_index j = 0; j < n; j++) {
@@ -91,7 +91,7 @@ static void check_rows(tsi_env *env, const tsi_turned *turned) {
   tsi_entries_finish(&right);
 }
 
-/* Gives whether it was done. */
+/* Returns whether the triangle was converted. */
 static bool turn(tsi_env *env, bool *finite) {
   tsi_turned turned;
   bool done;
@@ -107,7 +107,7 @@ static bool turn(tsi_env *env, bool *finite) {
   return done;
 }
 
-/* One value after another that is not finite. */
+/* One value after the other is not finite. */
 static void check_values(tsi_env *env) {
   const tsi_count count = t.ptr[t.columns.n];
   const char scalar = t.columns.scalar;
@@ -134,7 +134,7 @@ static void check_values(tsi_env *env) {
   }
 }
 
-/* Columns with something between their ends that is out of order, or no row. */
+/* Columns with an index in the middle that is out of order or out of range. */
 static void check_disorder(tsi_env *env) {
   const tsi_index n = t.columns.n;
   int tried = 0;

@@ -12,7 +12,7 @@ static tsi_env env;
 
 /* ---- Patterns ------------------------------------------------------------------------------------------ */
 
-/* Each entry of the pattern is the one of the lines that source says, and rows ascend. */
+/* Each entry of the pattern is the entry of the lines that `source` contains, and rows ascend. */
 static void check_pattern(const tsi_lines *lines, const tsi_index *order, const tsi_block_pattern *pattern) {
   tsi_count below = 0;
   CHECK(pattern->lines.n == lines->n && pattern->lines.ptr == pattern->ptr && !pattern->lines.columns);
@@ -52,7 +52,7 @@ static void run_chunk(const tsi_block_rows *rows, const tsi_block_cut *cut, cons
   }
 }
 
-/* The latest chunks first, or at random, as waits allow. */
+/* Runs the chunks in another legal order: the last ones first, or randomly. */
 static void run_in_any_order(const tsi_block_rows *rows, const tsi_block_cut *cut,
                              const tsi_block_pattern *pattern, uint64_t seed, double *x) {
   OWNED bool *done = xcalloc((size_t)rows->count + 1, sizeof *done);
@@ -99,14 +99,14 @@ static tsi_count weight_of(const tsi_block_rows *rows, tsi_index c) {
   return rows->start[c + 1] - rows->start[c] + rows->ptr[rows->start[c + 1]] - rows->ptr[rows->start[c]];
 }
 
-/* Chunks of lanes above 0 are shares: each has about what it is worth, up to its last row. */
+/* Chunks of lanes above 0 are shares. Each is at least as large as intended, except for one row. */
 static void check_shares(const tsi_block_rows *rows, tsi_count least) {
   for (tsi_index c = 0; c < rows->count; c++) {
     tsi_count widest = 0;
     for (tsi_count k = rows->start[c]; k < rows->start[c + 1]; k++)
       widest = tsi_count_max(widest, 1 + rows->ptr[k + 1] - rows->ptr[k]);
     if (c > 0 && rows->start[c] > 0) {
-      const tsi_count k = rows->start[c] - 1; /* the row that the share before may have taken too much */
+      const tsi_count k = rows->start[c] - 1; /* the previous share may have included this row */
       widest = tsi_count_max(widest, 1 + rows->ptr[k + 1] - rows->ptr[k]);
     }
     if (rows->lane[c] > 0) CHECK(weight_of(rows, c) + widest >= least && rows->part[c] == rows->part[c - 1]);
@@ -120,7 +120,7 @@ static void check_broken(tsi_block_rows *rows, const tsi_block_cut *cut, const t
     if (c > 0) BROKEN(rows->start[c], rows->start[c - 1], tsi_block_rows_check(&env, rows, cut, pattern));
     for (tsi_count w = rows->wait_ptr[c]; w < rows->wait_ptr[c + 1]; w++) {
       BROKEN(rows->wait[w], c, tsi_block_rows_check(&env, rows, cut, pattern));
-      if (w + 1 < rows->wait_ptr[c + 1]) /* one is missing */
+      if (w + 1 < rows->wait_ptr[c + 1]) /* a wait is missing */
         BROKEN(rows->wait[w], rows->wait[w + 1], tsi_block_rows_check(&env, rows, cut, pattern));
     }
     if (rows->wait_ptr[c + 1] == rows->wait_ptr[c] + 1 && c + 1 == rows->count)
@@ -140,7 +140,8 @@ static void check_broken(tsi_block_rows *rows, const tsi_block_cut *cut, const t
 static void check_rows(const tsi_block_cut *cut, const tsi_block_pattern *pattern, int lanes, tsi_count least,
                        bool broken) {
   tsi_block_rows *rows;
-  CHECK_OK(tsi_block_rows_create(&env, cut, pattern, lanes, least, &rows)); /* checked there */
+  CHECK_OK(tsi_block_rows_create(&env, cut, pattern, lanes, least,
+                                 &rows)); /* with env.check this verifies the result */
   CHECK(rows->n == cut->n && rows->lanes == lanes);
   check_shares(rows, least);
   check_solve(rows, cut, pattern);
@@ -148,7 +149,7 @@ static void check_rows(const tsi_block_cut *cut, const tsi_block_pattern *patter
   TSI_FREE(&env, rows);
 }
 
-/* A diagonal shared by 4 lanes: 4 chunks a block, which wait for none; a dense rectangle likewise. */
+/* Four lanes share a diagonal: 4 chunks per block, without waits. A dense rectangle is also shared. */
 static void check_lanes(void) {
   triangle_pattern diagonal = triangle_create(TRIANGLE_DIAGONAL, 800, 1),
                    dense = triangle_create(TRIANGLE_DENSE, 80, 1);
@@ -173,7 +174,7 @@ static void check_lanes(void) {
   CHECK_OK(tsi_block_rows_create(&env, cut, pattern, 4, 100, &rows));
   CHECK(rows->count == 6); /* a chain, 4 shares, a chain */
   for (tsi_index c = 1; c < 5; c++) CHECK(weight_of(rows, c) == 410 && rows->wait_ptr[c + 1] == c);
-  CHECK(rows->wait_ptr[6] == 8); /* of the last one for all shares */
+  CHECK(rows->wait_ptr[6] == 8); /* the last chunk waits for all shares */
   TSI_FREE(&env, rows);
   TSI_FREE(&env, pattern);
   TSI_FREE(&env, cut);

@@ -19,7 +19,7 @@ static tsi_block_traffic traffic_of(tsi_index n, tsi_block_scheme scheme, tsi_in
   return t;
 }
 
-/* The formulas of blocks.h, and what they give in hundredths of n, as tables print it. */
+/* The formulas of blocks.h, and their values in hundredths of n, as in published tables. */
 static void check_tables(void) {
   static const struct { tsi_index blocks, depth; } cases[] = {{1, 0}, {4, 2}, {16, 4}, {256, 8}, {65536, 16}};
   for (int rows = 1; rows <= 5; rows += 4)
@@ -37,7 +37,7 @@ static void check_tables(void) {
     }
   static const tsi_index parts[] = {4, 16, 256, 65536};
   static const double b[3][4] = {
-      {2.5, 8.5, 128.5, 32768.5}, {1.75, 1.94, 2.0, 2.0}, {2, 3, 5, 9}}; /* column, row, recursive */
+      {2.5, 8.5, 128.5, 32768.5}, {1.75, 1.94, 2.0, 2.0}, {2, 3, 5, 9}}; /* schemes: column, row, recursive */
   static const double x[3][4] = {{0.75, 0.94, 1.0, 1.0}, {1.5, 7.5, 127.5, 32767.5}, {1, 2, 4, 8}};
   const tsi_index n = 1 << 17;
   for (int s = 0; s < 3; s++)
@@ -55,7 +55,7 @@ static bool holds(const tsi_block_part *part, tsi_index i, tsi_index j) {
   return i >= part->first_row && i < part->end_row && j >= part->first_column && j < part->end_column;
 }
 
-/* Levels of rows within their block, by rows. */
+/* Computes the levels of rows within their block. */
 static void levels_in_blocks(const triangle_pattern *f, const tsi_index *block, tsi_index *level) {
   for (tsi_index i = 0; i < f->n; i++) {
     level[i] = 0;
@@ -90,8 +90,8 @@ static void check_features(const tsi_block_cut *cut, const triangle_pattern *f, 
   }
 }
 
-/* F x = b part by part, with entries 1 and the diagonal 2 (n at most some tens: x are small integers, exact).
- */
+/* Solves F x = b part by part. Entries are 1, the diagonal is 2; for small n all x are small integers, so
+ * the solution is exact. */
 static void check_solve(const tsi_block_cut *cut, const triangle_pattern *f) {
   OWNED double *b = xcalloc((size_t)f->n + 1, sizeof *b);
   for (tsi_index i = 0; i < f->n; i++)
@@ -106,7 +106,8 @@ static void check_solve(const tsi_block_cut *cut, const triangle_pattern *f) {
   for (tsi_index i = 0; i < f->n; i++) CHECK(b[i] >= i % 7 + 1 && b[i] <= i % 7 + 1);
 }
 
-/* Whatever the entries are, parts must make what they read, and triangles be the blocks. */
+/* Even without entries the check detects parts that read undefined rows, and triangles that are not the
+ * blocks. */
 static void check_broken(tsi_block_cut *cut, const tsi_lines *lines) {
   for (tsi_index p = 0; p < cut->count; p++) {
     tsi_block_part *part = &cut->part[p];
@@ -124,7 +125,7 @@ static void check_broken(tsi_block_cut *cut, const tsi_lines *lines) {
   CHECK_OK(tsi_block_cut_check(&env, cut, lines));
 }
 
-/* With all entries there, one that lies in no part or in two is found. */
+/* With all entries the check detects an entry that is in no part or in two. */
 static void check_broken_dense(void) {
   CLEANUP(triangle_free)
   triangle_pattern t = triangle_create(TRIANGLE_DENSE, 24, 1), columns = triangle_transpose(&t);
@@ -226,8 +227,8 @@ static void check_cut(const triangle_pattern *t, const triangle_pattern *columns
   TSI_FREE(&env, cut);
 }
 
-/* Pairs of rows of which the second waits for the first. As they are given each half has two levels; ordered
- * by levels from the whole down the second rows are the lower half, and the triangles have one level each. */
+/* Pairs of rows; the second one depends on the first. In the natural order each half has two levels.
+ * Ordered by levels, the second rows form the lower half, and each triangle has one level. */
 static void check_levels_gone(void) {
   enum { N = 64 };
   int64_t ptr[N + 1] = {0};
@@ -267,11 +268,11 @@ static void check_errors(void) {
   CHECK(cut == NULL);
 }
 
-/* Each allocation fails once: nothing leaks. */
+/* Each allocation fails in turn; no memory is lost. */
 static void check_memory(void) {
   CLEANUP(triangle_free) triangle_pattern t = triangle_create(TRIANGLE_RANDOM, 30, 3);
   const tsi_lines lines = {t.n, t.ptr, t.index, false};
-  tsi_env plain; /* without checks, which allocate, too */
+  tsi_env plain; /* without checks, which also allocate */
   tsi_env_init(&plain);
   allocation_failures failing = fail_allocations(&plain);
   while (next_failure(&failing)) {

@@ -49,7 +49,7 @@ static void check_factorizations(tsi_env *env) {
     CHECK_OK(tsi_graph_create(env, a.n, a.ptr, a.index, NULL, false, &graph));
     CHECK_OK(tsi_symbolic_create(env, graph, &options, &symbolic));
     check_borders(env, symbolic);
-    symbolic->closed = false; /* counted as if nobody knew */
+    symbolic->closed = false; /* so that the count does not rely on this property */
     check_borders(env, symbolic);
     TSI_FREE(env, symbolic);
     TSI_FREE(env, graph);
@@ -59,7 +59,8 @@ static void check_factorizations(tsi_env *env) {
 
 /* ---- Triangles of other structures --------------------------------------------------------------------- */
 
-/* The rows below the diagonal of random columns: groups of columns that only the last ones couple. */
+/* Draws the rows below the diagonal of random columns. Groups of columns are only coupled by the last
+ * ones. */
 static tsi_columns draw(tsi_index n, tsi_index groups, tsi_index tail, tsi_index percent, uint64_t *state) {
   tsi_columns c = {.n = n,
                    .ptr = xcalloc((size_t)n + 1, sizeof *c.ptr),
@@ -89,7 +90,7 @@ static void columns_free(tsi_columns *c) {
 typedef struct kept {
   double *stored, *beside, *scratch;
   tsi_index *border;
-  double all; /* of the whole factor, and beside */
+  double all; /* bytes of the whole factor, and of the other data */
 } kept;
 
 static kept kept_of(tsi_env *env, const tsi_symbolic *symbolic, const tsi_panels *panels) {

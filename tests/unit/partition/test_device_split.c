@@ -14,11 +14,11 @@ typedef struct structure {
   tsi_graph *graph;
   tsi_symbolic *symbolic;
   tsi_panels *panels;
-  double bytes;   /* of the factor */
-  double *stored; /* the same, of each supernode */
+  double bytes;   /* of the whole factor */
+  double *stored; /* of each supernode */
 } structure;
 
-/* 8 bytes an entry. */
+/* Returns the bytes of each supernode, 8 for each entry. */
 static double *stored_of(const tsi_symbolic *symbolic, const tsi_panels *panels) {
   double *stored = xcalloc((size_t)symbolic->count + 1, sizeof *stored);
   for (tsi_index k = 0; k < symbolic->count; k++)
@@ -46,7 +46,7 @@ static void structure_free(tsi_env *env, structure *s) {
   TSI_FREE(env, s->graph);
 }
 
-/* Devices ten times as fast as the cores, which get through 1 byte a second, each of them through half. */
+/* The cores together read 1 byte per second, one core alone half a byte, a device 10 bytes. */
 static tsi_device_split_costs costs_of(const structure *s, tsi_index devices, double memory) {
   return (tsi_device_split_costs){.devices = devices,
                                   .task_seconds = 10,
@@ -95,7 +95,7 @@ static void check_cores_only(tsi_env *env, const structure *s) {
   TSI_FREE(env, placing);
 }
 
-/* All that a device has room for is worth while; less room is not faster. */
+/* A device uses all of its memory. With less memory the solve is not faster. */
 static void check_memory(tsi_env *env, const structure *s) {
   double before = 0;
   for (int part = 4; part >= 0; part--) {
@@ -117,7 +117,7 @@ static void check_all_on_device(tsi_env *env, const structure *s) {
   TSI_FREE(env, placing);
 }
 
-/* A slow bus keeps subtrees away from devices. */
+/* With a slow bus no subtree is on a device. */
 static void check_slow_bus(tsi_env *env, const structure *s) {
   tsi_device_split_costs costs = costs_of(s, 2, s->bytes);
   costs.bus_bandwidth = 1e-9;
@@ -130,8 +130,8 @@ static bool nearly(double a, double b) {
   return fabs(a - b) <= 1e-9 * (1 + b);
 }
 
-/* The cores without devices: one alone reads byte after byte; tasks that take a while make it longer; several
- * are never through before all of them read as fast as they can, nor after one that has its share only. */
+/* Without devices one core reads one byte after the other, and task overheads are added. Several cores are
+ * limited by their common bandwidth, and by the share of one core. */
 static void check_cores(tsi_env *env, const structure *s) {
   tsi_device_split_costs costs = costs_of(s, 0, 0);
   tsi_device_split_schedule *schedule;
@@ -153,8 +153,7 @@ static void check_cores(tsi_env *env, const structure *s) {
   TSI_FREE(env, schedule);
 }
 
-/* A root with all that is below it on a device: its time and that of its transfers, between two tasks of the
- * cores. */
+/* The whole tree is on a device: its time and its transfers are between two tasks of the cores. */
 static void check_devices_in_time(tsi_env *env, const structure *s) {
   tsi_device_split_costs costs = costs_of(s, 2, 0);
   tsi_device_split_schedule *schedule;
@@ -164,7 +163,7 @@ static void check_devices_in_time(tsi_env *env, const structure *s) {
   tsi_split_subtree list[2] = {{.root = root, .device = 1, .columns = 6, .border = 0, .entries = 500}};
   CHECK_OK(tsi_device_split_schedule_create(env, s->symbolic, s->panels, &costs, &schedule));
   for (tsi_index t = 0; t < root; t++)
-    if (s->symbolic->parent[t] == TSI_NONE) { /* there are more: no single chunk */
+    if (s->symbolic->parent[t] == TSI_NONE) { /* there are several roots, so the tree is not one chunk */
       TSI_FREE(env, schedule);
       return;
     }
@@ -173,14 +172,14 @@ static void check_devices_in_time(tsi_env *env, const structure *s) {
   CHECK(nearly(times.end, alone) && times.subtrees == times.end && times.cores == 0);
   double *path = xcalloc((size_t)s->symbolic->count, sizeof *path);
   path[root] = 1000;
-  costs.device_path = path; /* which takes longer than to stream */
+  costs.device_path = path; /* longer than the time to read the factor */
   CHECK_OK(tsi_device_split_schedule_run(env, schedule, list, 1, &times));
   CHECK(nearly(times.end, alone + 600));
   free(path);
   TSI_FREE(env, schedule);
 }
 
-/* Each subtree on a device is one chunk, and a subtree. */
+/* Each subtree on a device is one chunk. */
 static void check_chunks(tsi_env *env, const structure *s, const tsi_device_split *placing,
                          const tsi_index *device) {
   const tsi_side side = {s->symbolic, s->panels};
@@ -206,7 +205,7 @@ static void check_chunks(tsi_env *env, const structure *s, const tsi_device_spli
   TSI_FREE(env, chunks);
 }
 
-/* Each device's supernodes are those of its subtrees. */
+/* The supernodes of a device are those of its subtrees. */
 static void check_devices(tsi_env *env, const structure *s) {
   const tsi_device_split_costs costs = costs_of(s, 3, s->bytes / 4);
   tsi_device_split *placing = place(env, s, &costs);
@@ -222,7 +221,7 @@ static void check_devices(tsi_env *env, const structure *s) {
   TSI_FREE(env, placing);
 }
 
-/* Finer chunks hold the subtree's columns, those behind them its border. */
+/* The finer chunks contain the columns of the subtree, then its border. */
 static void check_subtrees(tsi_env *env, const structure *s) {
   const tsi_side side = {s->symbolic, s->panels};
   const tsi_chunk_options coarse = {.ceiling_bytes = s->bytes / 8,
@@ -249,8 +248,7 @@ static void check_subtrees(tsi_env *env, const structure *s) {
   TSI_FREE(env, chunks);
 }
 
-/* Slow devices get all that they have room for, if they come first: less where there is less room, and
- * nothing where there is none. */
+/* With devices_first even slow devices get all that fits: less with less memory, nothing without memory. */
 static void check_devices_first(tsi_env *env, const structure *s) {
   tsi_device_split_costs costs = costs_of(s, 2, 1e12);
   tsi_device_split *placing;
@@ -276,7 +274,7 @@ static void check_devices_first(tsi_env *env, const structure *s) {
   CHECK(before == 0);
 }
 
-/* Every third of the lowest supernodes, and all above; what two of them have above them is shared. */
+/* Chooses every third leaf and all its ancestors. An ancestor of two chosen leaves is shared. */
 static void choose_part(const tsi_symbolic *symbolic, bool *has, bool *shared) {
   tsi_index leaves = 0;
   for (tsi_index s = 0; s < symbolic->count; s++) has[s] = shared[s] = true;
@@ -309,7 +307,7 @@ static void check_part(tsi_env *env, const structure *s) {
     CHECK(has[from] && (k == 0 || from > part->supernode[k - 1]));
     CHECK((parent == TSI_NONE ? TSI_NONE : part->supernode[parent]) == s->symbolic->parent[from]);
     CHECK(rows == s->symbolic->row_ptr[from + 1] - s->symbolic->row_ptr[from]);
-    for (tsi_count r = 0; r < rows; r++) { /* the same column of the same supernode */
+    for (tsi_count r = 0; r < rows; r++) { /* the same position in the same supernode */
       const tsi_index row = part->symbolic->rows[part->symbolic->row_ptr[k] + r],
                       of = s->symbolic->rows[s->symbolic->row_ptr[from] + r];
       tsi_index owner = parent;

@@ -7,7 +7,7 @@
 
 static bool entry_of[N_MAX][N_MAX];
 
-/* entry_of[i][j]: A has an entry in row i (mapped) and column j. */
+/* entry_of[i][j]: A has an entry in the mapped row i and in column j. */
 static void densify(const pattern *a, const tsi_index *row_map) {
   memset(entry_of, 0, sizeof entry_of);
   for (tsi_index j = 0; j < a->n; j++)
@@ -50,7 +50,7 @@ static void test_case(tsi_env *env, const char *name, const pattern *a) {
   TSI_FREE(env, graph);
 }
 
-/* One triangle, either one, or a mixture. */
+/* One triangle is stored: the lower, the upper, or a mixture. */
 static void test_triangles(tsi_env *env) {
   for (int kind = 0; kind < 3; kind++) {
     pattern full = pattern_random(60, 200, 11), half = pattern_begin(60);
@@ -79,7 +79,7 @@ static void test_triangle_with_row_map(tsi_env *env) {
   CHECK(graph == NULL);
 }
 
-/* Each round but the last breaks one invariant of a path 0 - 1 - 2 - 3. */
+/* Each round except the last one violates one invariant of the path 0 - 1 - 2 - 3. */
 static void test_check(tsi_env *env) {
   const char *message[] = {"n = -1",
                            "ptr[0] = 1",
@@ -101,13 +101,13 @@ static void test_check(tsi_env *env) {
     if (broken == 4) adj[0] = 0;
     if (broken == 5) adj[1] = 2, adj[2] = 0;
     if (broken == 6) adj[1] = 2;
-    if (broken == 7) adj[0] = 2; /* but 2 does not know 0 */
+    if (broken == 7) adj[0] = 2; /* the reverse edge is missing */
     CHECK_STATUS(tsi_graph_check(env, &graph), broken == 8 ? TRISTAR_OK : TRISTAR_ERR_INTERNAL);
     CHECK_MSG(strstr(tsi_error_text(env), message[broken]) != NULL, "round %d: \"%s\"", broken,
               tsi_error_text(env));
   }
   tsi_count ptr[4] = {0, 1, 2, 2};
-  tsi_index adj[2] = {1, 2}; /* 0 -> 1 -> 2: no reverse edges at all */
+  tsi_index adj[2] = {1, 2}; /* 0 -> 1 -> 2: all reverse edges are missing */
   tsi_graph graph = {.n = 3, .ptr = ptr, .adj = adj};
   CHECK_STATUS(tsi_graph_check(env, &graph), TRISTAR_ERR_INTERNAL);
 }

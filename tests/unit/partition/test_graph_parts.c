@@ -17,7 +17,7 @@ static void add(edges *e, tsi_index i, tsi_index j) {
   e->to[e->count++] = j;
 }
 
-/* Columns of the entries (row i, column j). */
+/* Partitions the graph with these edges and checks the parts. */
 static void cut(tsi_env *env, const char *name, const edges *e, tsi_index parts) {
   static tsi_count ptr[N_MAX + 1];
   static tsi_index index[ENTRIES_MAX], part[N_MAX], again[N_MAX];

@@ -5,7 +5,7 @@
 #include "tests/support/patterns.h"
 #include "tests/support/subtests.h"
 
-/* A matrix and what tsi_matching made of it. */
+/* A matrix and the result of tsi_matching. */
 typedef struct problem {
   pattern a;
   double *magnitude;
@@ -18,7 +18,7 @@ static double random_in(uint64_t *seed, double low, double high) {
   return low + (high - low) * (double)lcg(seed) / 2147483648.0;
 }
 
-/* Merges duplicates and gives magnitudes 10^-digits .. 10^digits, some of them zero. */
+/* Merges duplicates and draws magnitudes 10^-digits .. 10^digits, some of them zero. */
 static problem begin(pattern a, double digits, int zero_percent, uint64_t *seed) {
   problem p = {.a = a};
   tsi_count to = 0;
@@ -55,7 +55,7 @@ static void match(tsi_env *env, problem *p) {
       tsi_matching(env, p->a.n, p->a.ptr, p->a.index, p->magnitude, p->row_of, p->r, p->c, &p->rank, NULL));
 }
 
-/* The invariants of the header; slack: how far below 1 a diagonal entry may be. */
+/* Checks the invariants of the header. slack: a matched entry may be smaller than 1 by this amount. */
 static void check_invariants(const char *name, const problem *p, double slack) {
   const pattern *a = &p->a;
   tsi_index matched = 0;
@@ -84,8 +84,8 @@ static void check_invariants(const char *name, const problem *p, double slack) {
 
 /* ---- All permutations ---- */
 
-/* best[S]: the largest sum of logarithms of columns 0 .. |S|-1 on the rows of S; most[S]: the largest number
- * of entries of these columns on rows of S, at most one in a row and a column. */
+/* Computes for each set S of rows and the columns 0 .. |S|-1: best[S], the largest sum of logarithms of a
+ * matching; most[S], the largest number of entries with at most one in a row and a column. */
 static void try_all(const problem *p, double *best_product, tsi_index *best_rank) {
   static double value[8][8], best[256];
   static tsi_index most[256][9];
@@ -99,7 +99,7 @@ static void try_all(const problem *p, double *best_product, tsi_index *best_rank
     for (tsi_index i = 0; i < n; i++)
       if (set >> i & 1) best[set] = fmax(best[set], best[set ^ (1 << i)] + log(value[i][column]));
     most[set][0] = 0;
-    for (tsi_index j = 0; j < n; j++) { /* columns 0 .. j; column j may stay without a row */
+    for (tsi_index j = 0; j < n; j++) { /* column j may stay unmatched */
       most[set][j + 1] = most[set][j];
       for (tsi_index i = 0; i < n; i++)
         if ((set >> i & 1) && value[i][j] > 0)
@@ -138,7 +138,7 @@ static void test_small(tsi_env *env) {
 
 /* ---- Larger ones ---- */
 
-/* A random pattern that contains a permutation. */
+/* Makes a random pattern that contains a permutation. */
 static pattern random_regular(tsi_index n, tsi_index entries, uint64_t *seed) {
   pattern a = pattern_begin(n);
   OWNED tsi_index *row = xmalloc((size_t)n * sizeof *row);
@@ -173,7 +173,7 @@ static void test_random(tsi_env *env) {
 static void test_extremes(tsi_env *env) {
   uint64_t seed = 29;
   for (int round = 0; round < 4; round++) {
-    /* wide ranges: all of the numbers, or what scalings can even out */
+    /* all magnitudes, or a range that scalings can equalize */
     problem p = begin(random_regular(100, 300, &seed), round < 2 ? 300 : 20, 0, &seed);
     p.magnitude[0] = 4.9e-324;
     if (round < 2) p.magnitude[1] = 1.79e308;
@@ -184,7 +184,7 @@ static void test_extremes(tsi_env *env) {
     end(&p);
   }
 
-  /* 1 x 1, with the scalings spread over both sides */
+  /* 1 x 1: the scale is divided between row and column */
   problem p = begin(pattern_diagonal(1), 0, 0, &seed);
   p.magnitude[0] = 4.9e-324;
   match(env, &p);
@@ -192,7 +192,7 @@ static void test_extremes(tsi_env *env) {
   end(&p);
 }
 
-/* Where no representable scalings exist, the permutation is still the best one, and nothing overflows. */
+/* If no representable scalings exist, the permutation is still optimal, and nothing overflows. */
 static void test_overflow(tsi_env *env) {
   const tsi_index n = 1000;
   uint64_t seed = 31;
@@ -212,13 +212,13 @@ static void test_overflow(tsi_env *env) {
   end(&p);
 }
 
-/* A dense matrix for which shortest paths are known to be slow (R. E. Machol and M. Wien, 1976): the search
- * gives up, and what it returns is still a permutation with scalings that bound all entries. */
 static void note_line(void *arg, tristar_log_level level, const char *text) {
   (void)level;
   if (strstr(text, "too much work") != NULL) *(bool *)arg = true;
 }
 
+/* Makes a dense matrix for which shortest paths are known to be slow (R. E. Machol and M. Wien, 1976). The
+ * search gives up and returns a permutation with scalings that bound all entries. */
 static problem slow_problem(tsi_index n) {
   uint64_t seed = 37;
   problem p = begin(pattern_dense(n), 0, 0, &seed);
@@ -246,7 +246,7 @@ static int cancel(void *arg, const tristar_analysis_point *point) {
   return ++*(int *)arg;
 }
 
-/* The searches look at the watch. */
+/* A search can be cancelled. */
 static void test_cancelled(tsi_env *env) {
   const tsi_index n = 700;
   int calls = 0;
@@ -267,7 +267,7 @@ static tsi_index rank_of(tsi_env *env, pattern a) {
   return rank;
 }
 
-/* The columns first .. n-1 live in the first `rows` rows; the others are dense. */
+/* Columns first .. n-1 have entries only in the first `rows` rows; the others are dense. */
 static pattern deficient(tsi_index n, tsi_index first, tsi_index rows) {
   pattern a = pattern_begin(n);
   for (tsi_index j = 0; j < n; j++)
@@ -276,7 +276,7 @@ static pattern deficient(tsi_index n, tsi_index first, tsi_index rows) {
   return a;
 }
 
-/* A staircase on which greedy choices are all wrong: one augmenting path through all n columns. */
+/* All greedy choices are wrong: one augmenting path leads through all n columns. */
 static pattern staircase(tsi_index n) {
   pattern a = pattern_begin(n);
   for (tsi_index j = 0; j < n; j++) {
@@ -295,7 +295,7 @@ static void test_ranks(tsi_env *env) {
   CHECK(rank_of(env, pattern_diagonal(9)) == 9);
   CHECK(rank_of(env, pattern_dense(20)) == 20);
   CHECK(rank_of(env, pattern_arrow(50, 1)) == 2); /* only the first row and the first column */
-  CHECK(rank_of(env, pattern_chain(51)) == 50);   /* no diagonal, odd: the ends compete */
+  CHECK(rank_of(env, pattern_chain(51)) == 50);   /* no diagonal, odd: one end remains unmatched */
   CHECK(rank_of(env, pattern_chain(50)) == 50);
   CHECK(rank_of(env, deficient(40, 10, 17)) == 10 + 17);
   CHECK(rank_of(env, deficient(40, 0, 1)) == 1);
@@ -309,7 +309,7 @@ static void test_edge_cases(tsi_env *env) {
   CHECK(p.rank == 0);
   end(&p);
 
-  p = begin(pattern_dense(6), 2, 100, &seed); /* nothing but explicit zeros */
+  p = begin(pattern_dense(6), 2, 100, &seed); /* only explicit zeros */
   match(env, &p);
   CHECK(p.rank == 0);
   check_invariants("zeros", &p, 1e-11);

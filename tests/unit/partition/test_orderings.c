@@ -17,7 +17,7 @@ static tsi_graph *graph_of(tsi_env *env, const pattern *a) {
   return graph;
 }
 
-/* The graph of a box of k x k x depth points, neighbours along the axes. */
+/* Makes the graph of a box of k x k x depth points, coupled along the axes. */
 static tsi_graph *box(tsi_env *env, tsi_index k, tsi_index depth) {
   CLEANUP(pattern_free) pattern a = pattern_grid(k, k, depth, false);
   return graph_of(env, &a);
@@ -54,7 +54,8 @@ static void check_case(tsi_env *env, const char *name, const pattern *a) {
   TSI_FREE(env, graph);
 }
 
-/* Entries, operations and the heaviest path are those of the symbolic factorization. */
+/* The figures of an ordering equal those of the symbolic factorization: entries, operations, heaviest
+ * path. */
 static void check_measure(tsi_env *env) {
   tsi_graph *graph = box(env, 6, 5);
   tsi_symbolic_options options;
@@ -70,7 +71,7 @@ static void check_measure(tsi_env *env) {
     CHECK(fill.path_entries >= (double)sy->etree_height && fill.path_entries <= fill.entries);
     TSI_FREE(env, sy);
   }
-  /* a chain in its order is one path; n columns of two entries, but for the last */
+  /* a chain in its order is one path: n columns of two entries, except the last one */
   CLEANUP(pattern_free) pattern chain = pattern_chain(9);
   tsi_graph *line = graph_of(env, &chain);
   const tsi_index in_order[] = {0, 1, 2, 3, 4, 5, 6, 7, 8};
@@ -80,7 +81,7 @@ static void check_measure(tsi_env *env) {
   TSI_FREE(env, graph);
 }
 
-/* Each method fills a grid less than the natural order does. */
+/* Each method causes less fill in a grid than the natural order. */
 static void check_fill(tsi_env *env) {
   tsi_graph *graph = box(env, 14, 14);
   tsi_symbolic_options options;
@@ -97,7 +98,7 @@ static void check_fill(tsi_env *env) {
   TSI_FREE(env, graph);
 }
 
-/* A flat box stays with AMD; a cube is dissected, the more so the more solves there are. */
+/* AUTO chooses AMD for a flat box, and a dissection for a cube if there are many solves. */
 static void check_auto(tsi_env *env) {
   tsi_graph *flat = box(env, 60, 1), *cube = box(env, 28, 28);
   tsi_order_choice choice;
@@ -129,7 +130,7 @@ static void listen(void *arg, tristar_log_level level, const char *text) {
   reasons += level == TRISTAR_LOG_INFO && strcmp(text, "ordering: AMD, because the matrix is small") == 0;
 }
 
-/* The log has the reason, too, once. */
+/* The reason of AUTO is logged once. */
 static void check_log(tsi_env *env) {
   tsi_graph *graph = box(env, 5, 5);
   tsi_symbolic_options options;
@@ -173,7 +174,7 @@ static void check_tree(tsi_env *env) {
 
 /* ---- Dense vertices, parts without edges between them ---- */
 
-/* A box of k^3 points, two hubs that all points are neighbours of, and single points. */
+/* Makes a box of k^3 points, two hubs that are coupled with all points, and single points. */
 static tsi_graph *box_with_hubs(tsi_env *env, tsi_index k, tsi_index single) {
   tsi_graph *inner = box(env, k, k), *graph = NULL;
   const tsi_index m = inner->n, n = m + 2 + single;
@@ -192,7 +193,7 @@ static tsi_graph *box_with_hubs(tsi_env *env, tsi_index k, tsi_index single) {
   return graph;
 }
 
-/* Points without neighbours go first, hubs last. */
+/* Points without neighbours are first in the order, hubs are last. */
 static void check_dense(tsi_env *env) {
   tsi_graph *graph = box_with_hubs(env, 16, 5);
   const tsi_index n = graph->n;
@@ -247,8 +248,8 @@ static void check_callback(tsi_env *env) {
 
 /* ---- Scotch ---- */
 
-/* The same order in each call, as if it were the first; another one with another seed. It fills much less
- * than the natural order, and not much more than METIS's. */
+/* The order is the same in each call, and another one with another seed. It causes much less fill than the
+ * natural order, and not much more than METIS. */
 static void check_scotch(tsi_env *env) {
   tsi_graph *cube = box(env, 14, 14), *flat = box(env, 60, 1), *dense = box_with_hubs(env, 16, 5);
   tsi_symbolic_options options;

@@ -5,7 +5,7 @@
 #include "tests/support/random.h"
 #include "tests/support/subtests.h"
 
-/* A random symmetric pattern. */
+/* Makes a random symmetric pattern. */
 static void make_graph(tsi_env *env, tsi_index n, uint64_t seed, tsi_graph **graph) {
   uint64_t state = seed;
   OWNED tsi_count *ptr = xcalloc((size_t)n + 1, sizeof *ptr);
@@ -23,7 +23,7 @@ static bool has_neighbour(const tsi_graph *graph, tsi_index v, tsi_index u) {
   return false;
 }
 
-/* Supernodes of the joined graph in an order with the vertices of a pair next to each other. */
+/* Checks the supernodes of the joined graph in an order in which the vertices of a pair are adjacent. */
 static void check_supernodes(tsi_env *env, const tsi_graph *joined, const tsi_symbolic_options *options,
                              const tsi_index *partner) {
   tsi_symbolic *symbolic;
@@ -37,7 +37,7 @@ static void check_supernodes(tsi_env *env, const tsi_graph *joined, const tsi_sy
   TSI_FREE(env, symbolic);
 }
 
-/* Chains that meet in one vertex: separator trees cut them where they weigh alike. */
+/* Chains that meet in one vertex. Separator trees cut them into parts of similar weight. */
 static void check_chains(tsi_env *env, uint64_t seed) {
   enum { CHAINS = 5, MOST = 40 };
   uint64_t state = seed;
@@ -48,7 +48,7 @@ static void check_chains(tsi_env *env, uint64_t seed) {
   tsi_symbolic_options options;
   for (int c = 0; c < CHAINS; c++) {
     const tsi_index length = 2 + (tsi_index)(next_random(&state) % (MOST - 1));
-    for (tsi_index k = 0; k < length; k++, n++) { /* an edge to the vertex before */
+    for (tsi_index k = 0; k < length; k++, n++) { /* an edge to the previous vertex */
       ptr[n + 1] = ptr[n] + (k > 0);
       if (k > 0) index[ptr[n]] = n - 1;
       partner[n] = n;
@@ -104,7 +104,7 @@ static void check(tsi_env *env, tsi_index n, uint64_t seed) {
   }
   CHECK(2 * pairs + alone == n);
   for (tsi_index v = 0; v < n;
-       v++) { /* one vertex of each odd cycle is alone, the one with the largest diagonal */
+       v++) { /* one vertex of each odd cycle remains single: the one with the largest diagonal entry */
     tsi_index length = 0, best = v, single = TSI_NONE;
     for (tsi_index u = v; !visited[u]; u = row[u]) {
       visited[u] = true;
@@ -140,7 +140,7 @@ static void check(tsi_env *env, tsi_index n, uint64_t seed) {
   for (tsi_index v = 0; v < n; v++)
     CHECK(partner[v] == v || place[partner[v]] - place[v] == 1 || place[v] - place[partner[v]] == 1);
   options.ordering = TSI_ORDER_GIVEN;
-  for (tsi_index k = 0; k < n; k++) place[k] = k; /* a given order: backwards, or shuffled */
+  for (tsi_index k = 0; k < n; k++) place[k] = k; /* a given order: reversed or shuffled */
   for (tsi_index k = n - 1; k > 0; k--) {
     const tsi_index other =
         seed % 2 ? (tsi_index)(((uint64_t)k * 2654435761u + seed) % ((uint64_t)k + 1)) : n - 1 - k;
@@ -151,7 +151,7 @@ static void check(tsi_env *env, tsi_index n, uint64_t seed) {
   }
   options.given = place;
   CHECK_OK(tsi_pairs_order(env, graph, partner, &options, perm));
-  for (tsi_index k = 0, at = 0; k < n; k++) { /* each where the first of its pair is */
+  for (tsi_index k = 0, at = 0; k < n; k++) { /* a pair takes the position of its first vertex */
     const tsi_index v = place[k];
     if (at > 0 && perm[at - 1] == v) continue;
     bool before = false;

@@ -6,7 +6,7 @@
 #include "tests/support/patterns.h"
 #include "tests/support/subtests.h"
 
-/* One public operation on the pattern; returns its status and leaves nothing behind. */
+/* Runs a public operation on the pattern and returns its status; all memory is freed. */
 typedef tristar_status operation(tsi_env *env, const pattern *a, int variant);
 
 static tristar_status run_graph(tsi_env *env, const pattern *a, int variant) {
@@ -17,7 +17,7 @@ static tristar_status run_graph(tsi_env *env, const pattern *a, int variant) {
   return status;
 }
 
-/* variant: the number of leaf parts; 0: natural order, negative: natural order, as many leaf parts */
+/* variant: number of leaf parts; 0 or negative: natural order, with -variant leaf parts. */
 static tristar_status run_symbolic(tsi_env *env, const pattern *a, int variant) {
   tsi_graph *graph = NULL;
   tsi_symbolic *sy = NULL;
@@ -42,7 +42,7 @@ static tristar_status run_ordering(tsi_env *env, const pattern *a, int variant) 
   tsi_symbolic_options options;
   tsi_symbolic_options_init(&options);
   options.ordering = (tsi_ordering_kind)variant;
-  options.costs.solves = 1e9; /* a dissection is worth its time */
+  options.costs.solves = 1e9; /* so many solves that AUTO dissects */
   tristar_status status = tsi_graph_create(env, a->n, a->ptr, a->index, NULL, false, &graph);
   if (status == TRISTAR_OK) {
     status = tsi_symbolic_create(env, graph, &options, &sy);
@@ -53,7 +53,7 @@ static tristar_status run_ordering(tsi_env *env, const pattern *a, int variant) 
   return status;
 }
 
-/* variant 0: weighted (0.5^k on the diagonals, so that searches are needed), 1: rank only */
+/* variant 0: weighted (0.5^k on the diagonals, so that searches are needed); 1: only the rank */
 static tristar_status run_matching(tsi_env *env, const pattern *a, int variant) {
   tsi_index rank = 0, row_of[200];
   double magnitude[2000], r[200], c[200];
@@ -63,7 +63,7 @@ static tristar_status run_matching(tsi_env *env, const pattern *a, int variant) 
   return tsi_matching(env, a->n, a->ptr, a->index, magnitude, row_of, r, c, &rank, NULL);
 }
 
-/* Runs the operation with no failure, then with a failure of the first, second, ... allocation. */
+/* Each allocation of the operation fails in turn. */
 static void fail_each(const char *name, operation *run, const pattern *a, int variant) {
   tsi_env env;
   tsi_env_init(&env);
@@ -74,7 +74,7 @@ static void fail_each(const char *name, operation *run, const pattern *a, int va
             (long long)failing.count);
 }
 
-/* Two unknowns at each vertex, which a dissection merges. */
+/* Makes a pattern with two unknowns at each vertex, which a dissection merges. */
 static pattern doubled(const pattern *a) {
   pattern b = pattern_begin(2 * a->n);
   for (tsi_index j = 0; j < a->n; j++)

@@ -30,7 +30,7 @@ static tsi_index *dissect(tsi_env *env, const tsi_graph *graph, int cores, int s
   return perm;
 }
 
-/* Orders with so many cores, as one process does; nothing is left. */
+/* Several cores compute the same order as one process. No file and no child is left. */
 static void check_same(tsi_env *env, const tsi_graph *graph, int cores) {
   const int files = open_files();
   OWNED tsi_index *alone = dissect(env, graph, 1, 1), *shared = dissect(env, graph, cores, 1);
@@ -49,7 +49,7 @@ static void listen(void *arg, tristar_log_level level, const char *text) {
   (void)arg;
   told.helpers_lost += level == TRISTAR_LOG_INFO && strstr(text, "goes on alone") != NULL;
   if (sscanf(text, "ordering %d%%", &percent) != 1) return;
-  if (told.last == 100) told.last = 0; /* the next order */
+  if (told.last == 100) told.last = 0; /* another ordering begins */
   CHECK(percent >= told.last && percent <= 100);
   told.last = percent;
   told.progress++;
@@ -76,12 +76,12 @@ static void check_cores(tsi_env *env) {
     check_same(env, flat, cores);
   }
   OWNED tsi_index *first = dissect(env, cube, 2, 1), *second = dissect(env, cube, 2, 2);
-  CHECK(memcmp(first, second, (size_t)cube->n * sizeof *first) != 0); /* the seed gets there */
+  CHECK(memcmp(first, second, (size_t)cube->n * sizeof *first) != 0); /* the seed reaches the helpers */
   TSI_FREE(env, cube);
   TSI_FREE(env, flat);
 }
 
-/* A host that ignores ends of children. */
+/* The host program ignores SIGCHLD. */
 static void check_ignored(tsi_env *env) {
   tsi_graph *cube = graph_of(env, pattern_grid(30, 30, 30, false));
   void (*before)(int) = signal(SIGCHLD, SIG_IGN);
@@ -115,7 +115,8 @@ static void check_failing(tsi_env *env) {
     write_program("helpers", programs[k]);
     watch(env);
     check_same(env, cube, 3);
-    CHECK_MSG(told.helpers_lost == (programs[k] != NULL), "program %d", (int)k); /* none: nothing to lose */
+    CHECK_MSG(told.helpers_lost == (programs[k] != NULL), "program %d",
+              (int)k); /* without a program no helper is started */
   }
   env->log = NULL;
   CHECK(unsetenv("TRISTAR_HELPERS") == 0);
@@ -124,7 +125,8 @@ static void check_failing(tsi_env *env) {
 
 /* ---- Merged vertices ---- */
 
-/* Each point of a grid has one to `most` unknowns, neighbours of each other and of those of near points. */
+/* Each point of a grid has `least` to `most` unknowns, coupled with each other and with those of adjacent
+ * points. */
 static tsi_graph *unknowns(tsi_env *env, tsi_index k, tsi_index least, tsi_index most, tsi_index *point) {
   tsi_graph *points = graph_of(env, pattern_grid(k, k, k, false));
   OWNED tsi_index *first = xcalloc((size_t)points->n + 1, sizeof *first);
@@ -146,12 +148,12 @@ static tsi_graph *unknowns(tsi_env *env, tsi_index k, tsi_index least, tsi_index
   return graph_of(env, a);
 }
 
-/* The unknowns of a point follow each other in the order; so do all cores have it. */
+/* The unknowns of a point are consecutive in the order, and several cores compute the same order. */
 static void check_merged(tsi_env *env) {
   enum { K = 14, MOST = 4 };
   static tsi_index point[K * K * K * MOST];
   for (tsi_index least = 2; least <= 3; least++) {
-    const tsi_index most = least == 3 ? 3 : MOST; /* as many each, and not */
+    const tsi_index most = least == 3 ? 3 : MOST; /* equal or different numbers of unknowns */
     tsi_graph *graph = unknowns(env, K, least, most, point);
     OWNED tsi_index *perm = dissect(env, graph, 2, 1), *seen = xcalloc((size_t)graph->n, sizeof *seen);
     for (tsi_index k = 0; k < graph->n; k++)
@@ -161,7 +163,7 @@ static void check_merged(tsi_env *env) {
   }
 }
 
-/* The groups themselves: none in a grid, all in a clique, two stars of twins apart stay apart. */
+/* Vertices with the same neighbours form a group. Vertices 2 and 3 stay single. */
 static void check_groups(tsi_env *env) {
   idx_t xadj[] = {0, 2, 4, 7, 10, 12, 14}, perm[6];
   idx_t adj[] = {1, 2, 0, 2, 0, 1, 3, 2, 4, 5, 3, 5, 3, 4}; /* triangles 0 1 2 and 3 4 5, joined by 2 - 3 */
@@ -172,7 +174,7 @@ static void check_groups(tsi_env *env) {
   CHECK(m->weight != NULL && m->weight[0] == 2 && m->weight[1] == 1 && m->weight[2] == 1 &&
         m->weight[3] == 2);
   CHECK(m->member[m->start[3]] == 4 && m->member[m->start[3] + 1] == 5);
-  CHECK(m->groups.xadj[4] == 6 && m->groups.adj[0] == 1); /* a path of four groups */
+  CHECK(m->groups.xadj[4] == 6 && m->groups.adj[0] == 1); /* the groups form a path */
   const idx_t order[] = {3, 0, 1, 2}, expected[] = {4, 5, 0, 1, 2, 3};
   memcpy(m->groups.perm, order, sizeof order);
   tsi_merged_expand(m, perm);

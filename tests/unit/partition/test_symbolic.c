@@ -50,7 +50,7 @@ static bool is_stored(const tsi_symbolic *sy, tsi_index s, tsi_index i) {
   return false;
 }
 
-/* Each entry of the filled matrix has a place; the totals are those of the filled matrix. */
+/* Each entry of the filled matrix is stored, and the totals are those of the filled matrix. */
 static void compare_filled(const char *name, const tsi_graph *graph, const tsi_symbolic *sy) {
   tsi_count nnz = 0;
   double flops = 0;
@@ -76,9 +76,9 @@ static void compare_filled(const char *name, const tsi_graph *graph, const tsi_s
   CHECK_MSG(highest == sy->etree_height, "%s: height %d, not %d", name, highest, sy->etree_height);
 }
 
-/* Without merging nothing is stored in vain, children hang below first columns only, and columns j-1 and j
- * are apart only where they must be: j has another child, or its structure differs, or another part begins.
- */
+/* Without merging no zeros are stored, and a child is attached to the first column of its parent. Columns
+ * j-1 and j are in different supernodes only if j has another child, its structure differs, or another part
+ * begins. */
 static void check_fundamental(const char *name, const tsi_symbolic *sy) {
   CHECK_MSG(sy->nnz_stored == sy->nnz_exact, "%s: stored %lld, exact %lld", name, (long long)sy->nnz_stored,
             (long long)sy->nnz_exact);
@@ -118,7 +118,7 @@ static void test_options(tsi_env *env, const char *name, const tsi_graph *graph,
   TSI_FREE(env, again);
 }
 
-/* Every ordering, every relaxation, several separator trees. */
+/* All orderings, all relaxations, several separator trees. */
 static void test_case(tsi_env *env, const char *name, const pattern *a) {
   tsi_graph *graph = graph_of(env, a);
   tsi_symbolic_options options;
@@ -157,8 +157,8 @@ static tsi_symbolic *analyze_pattern(tsi_env *env, pattern *a, const tsi_symboli
   return sy;
 }
 
-/* Nested dissection of a k x k grid gives O(k^2 log k) entries, the natural order k^3: an ordering read the
- * wrong way round could not pass. */
+/* Nested dissection of a k x k grid gives O(k^2 log k) entries, the natural order k^3. So an inverted
+ * permutation is detected. */
 static void test_fill(tsi_env *env) {
   const tsi_index k = 60;
   pattern a = pattern_grid(k, k, 1, false);
@@ -170,12 +170,14 @@ static void test_fill(tsi_env *env) {
   a = pattern_grid(k, k, 1, false);
   options.seed = 7;
   tsi_symbolic *other = analyze_pattern(env, &a, &options);
-  CHECK(memcmp(sy->perm, other->perm, (size_t)sy->n * sizeof *sy->perm) != 0); /* the seed matters */
+  CHECK(memcmp(sy->perm, other->perm, (size_t)sy->n * sizeof *sy->perm) !=
+        0); /* another seed gives another order */
   TSI_FREE(env, sy);
   TSI_FREE(env, other);
 }
 
-/* Vertices with very many neighbours are eliminated last: no fill at all, whatever the number of parts. */
+/* Vertices with very many neighbours are eliminated last. So there is no fill, whatever the number of
+ * parts. */
 static void test_arrow(tsi_env *env) {
   tsi_symbolic_options options;
   tsi_symbolic_options_init(&options);
@@ -187,7 +189,7 @@ static void test_arrow(tsi_env *env) {
       tsi_symbolic *sy = analyze_pattern(env, &a, &options);
       CHECK_MSG(sy->nnz_exact == (tsi_count)(n - hubs) * (hubs + 1) + hubs * (hubs + 1) / 2, "%lld entries",
                 (long long)sy->nnz_exact);
-      if (options.leaf_parts > 1) /* the vertices that METIS never saw are spread over the leaves */
+      if (options.leaf_parts > 1) /* vertices that METIS did not order are distributed to the leaves */
         for (tsi_index t = 0; t < options.leaf_parts; t++)
           CHECK_MSG(sy->part_columns[t] > n / options.leaf_parts - 5, "part %d has %d columns", t,
                     sy->part_columns[t]);
@@ -195,8 +197,8 @@ static void test_arrow(tsi_env *env) {
     }
 }
 
-/* A separator tree that is cut from the elimination tree of nested dissection has leaves and separators about
- * as good as those of METIS_NodeNDP; a chain in its natural order, which cannot be cut, stays in one leaf. */
+/* A separator tree that is cut from the elimination tree has leaves and separators of similar quality as
+ * METIS_NodeNDP. A chain in its natural order cannot be cut, so it is one leaf. */
 static void test_cut(tsi_env *env) {
   tsi_symbolic_options options;
   tsi_symbolic_options_init(&options);
@@ -234,11 +236,11 @@ static void test_cut(tsi_env *env) {
   TSI_FREE(env, sy);
 }
 
-/* Merging removes most of the tiny supernodes for few zeros, and never joins parts. */
+/* Merging removes most of the tiny supernodes at the cost of few zeros. It never joins parts. */
 static void test_merging(tsi_env *env) {
   const struct {
     tsi_index k, kz;
-    double zeros; /* share tolerated here */
+    double zeros; /* tolerated share of zeros */
   } grids[] = {{150, 1, 0.12}, {30, 30, 0.04}};
   for (int g = 0; g < 2; g++) {
     tsi_symbolic_options options;
@@ -259,8 +261,7 @@ static void test_merging(tsi_env *env) {
   }
 }
 
-/* Zeros of every group, hence of all, are at most the share that is tolerated: a chain, whose groups could
- * grow. */
+/* The share of zeros is at most `relax`. In a chain groups could grow without bound. */
 static void test_share(tsi_env *env) {
   tsi_symbolic_options options;
   tsi_symbolic_options_init(&options);
@@ -276,7 +277,7 @@ static void test_share(tsi_env *env) {
   }
 }
 
-/* A tree as deep as it has nodes. */
+/* A tree whose depth is the number of its nodes. */
 static void test_depth(tsi_env *env) {
   const tsi_index n = 200000;
   pattern a = pattern_chain(n);

@@ -4,7 +4,7 @@
 #include "partition/order/symbolic.h"
 #include "tests/support/patterns.h"
 
-/* Takes the first `count` rows away from supernode s. */
+/* Removes the first `count` rows of supernode s. */
 static void drop_rows(tsi_symbolic *sy, tsi_index s, tsi_count count) {
   for (tsi_count p = sy->row_ptr[s] + count; p < sy->row_ptr[sy->count]; p++)
     sy->rows[p - count] = sy->rows[p];
@@ -71,8 +71,8 @@ static void parent_missing(tsi_symbolic *sy) {
 static void parent_of_root(tsi_symbolic *sy) {
   sy->parent[root_of(sy)] = 0;
 }
-/* A leaf that is not the first child moves up to a farther ancestor: its columns lie inside another subtree.
- */
+/* A leaf that is not the first child gets a farther ancestor as its parent, so its columns are inside
+ * another subtree. */
 static void no_postorder(tsi_symbolic *sy) {
   for (tsi_index s = 1; s < sy->count; s++) {
     tsi_index up = sy->parent[s];
@@ -87,7 +87,7 @@ static void no_postorder(tsi_symbolic *sy) {
   }
   CHECK_MSG(false, "the test's structure is too small");
 }
-/* A leaf that is the first child of several loses all rows but one. */
+/* The first child of several is a leaf and loses all rows but one. */
 static void light_child_first(tsi_symbolic *sy) {
   for (tsi_index s = 0; s + 2 < sy->count; s++) {
     tsi_count rows = sy->row_ptr[s + 1] - sy->row_ptr[s];
@@ -108,7 +108,7 @@ static void etree_height_low(tsi_symbolic *sy) {
 static void etree_height_high(tsi_symbolic *sy) {
   sy->etree_height = sy->n + 1;
 }
-/* A row of a supernode and of its parent becomes another row in the parent. */
+/* A row that a supernode shares with its parent is changed in the parent. */
 static void row_not_contained(tsi_symbolic *sy) {
   for (tsi_index s = 0; s < sy->count; s++) {
     tsi_index up = sy->parent[s];
@@ -122,7 +122,7 @@ static void row_not_contained(tsi_symbolic *sy) {
   }
   CHECK_MSG(false, "the test's structure is too small");
 }
-/* A leaf supernode exchanges two vertices with a far one: the entries of A no longer fit. */
+/* A leaf supernode exchanges two vertices with a far supernode, so the entries of A do not fit. */
 static void entry_without_place(tsi_symbolic *sy) {
   tsi_index last = sy->n - 1, u = sy->perm[0], v = sy->perm[last];
   sy->perm[0] = v;
@@ -154,7 +154,7 @@ static void part_out_of_range(tsi_symbolic *sy) {
 static void part_negative(tsi_symbolic *sy) {
   sy->part[0] = -1;
 }
-/* Two supernodes of as many columns in different leaves change places. */
+/* Two supernodes with the same number of columns in different leaves are exchanged. */
 static void part_not_above(tsi_symbolic *sy) {
   for (tsi_index s = 0; s < sy->count; s++)
     for (tsi_index t = 0; t < s; t++)
@@ -172,7 +172,7 @@ static void part_columns_wrong(tsi_symbolic *sy) {
 }
 
 static const struct {
-  const char *name, *message; /* of the check must contain this */
+  const char *name, *message; /* message: must be contained in the error */
   void (*break_it)(tsi_symbolic *sy);
 } breaks[] = {
     {"n_negative", "n = -1", n_negative},
@@ -233,7 +233,7 @@ int test_symbolic_check(int argc, char **argv) {
               tsi_error_text(&env));
     TSI_FREE(&env, sy);
   }
-  /* Another graph than the analyzed one. */
+  /* the graph of another matrix */
   pattern other = pattern_chain(7);
   tsi_graph *small = NULL;
   tsi_symbolic *sy = NULL;

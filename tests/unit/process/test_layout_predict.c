@@ -40,7 +40,7 @@ static void check_times(const tristar_simulated *s, const tristar_cluster *clust
   CHECK(near(s->path_arithmetic_seconds + s->path_inside_seconds + s->path_between_seconds, s->seconds));
   CHECK(s->waiting.min >= -1e-9 * s->seconds &&
         s->arithmetic.max <= s->seconds * cluster->cores * (1 + 1e-9));
-  CHECK(s->forward.max + s->backward.min <= s->seconds * (1 + 1e-9)); /* the last forward step comes before */
+  CHECK(s->forward.max + s->backward.min <= s->seconds * (1 + 1e-9)); /* forward ends before backward */
   CHECK(s->ranks > 1 || (s->path_messages == 0 && near(s->path_arithmetic_seconds, s->seconds)));
 }
 
@@ -51,7 +51,7 @@ static tristar_simulated factor(const tristar_analysis_t *an, const tristar_layo
   return s;
 }
 
-/* Messages with panels come on top of those that are counted. */
+/* The simulation also counts messages with panels, which the traffic does not contain. */
 static void check_factor(const tristar_analysis_t *an, const tristar_layout *layout,
                          const tristar_cluster *cluster, const tristar_traffic *traffic) {
   const tristar_simulated s = factor(an, layout, cluster), again = factor(an, layout, cluster);
@@ -96,7 +96,7 @@ static void check_layouts(const tristar_analysis_t *an) {
     }
 }
 
-/* One process with one core: what its program holds takes what the cluster says. */
+/* One process with one core: the time follows from the bytes of its program and the rates of the cluster. */
 static void check_one(const tristar_analysis_t *an) {
   tsi_predicted p;
   tristar_simulated s;
@@ -106,14 +106,16 @@ static void check_one(const tristar_analysis_t *an) {
       p.world->rank[0].bytes / cluster.core_bytes_per_second + (double)s.steps * cluster.step_seconds;
   CHECK_MSG(near(s.seconds, expected), "%g s, not %g", s.seconds, expected);
   tsi_predicted_release(an, &p);
-  /* many right-hand sides: arithmetic, 2 operations for each of them and each 8 bytes of factor */
+  /* with many right-hand sides the arithmetic decides: 2 operations per right-hand side for each 8 bytes of
+   * the factor */
   CHECK_OK(tsi_layout_simulate(an, NULL, 100, &cluster, NULL, &s, &p));
   const double flops = p.world->rank[0].bytes / 8 * 2 * 100;
   CHECK(near(s.seconds, flops / cluster.flops_per_second + (double)s.steps * cluster.step_seconds));
   tsi_predicted_release(an, &p);
 }
 
-/* One process: faster products, memory and tasks shorten a factorization, in which nothing else is. */
+/* One process: slower products, memory or tasks lengthen a factorization. Together they are less than its
+ * whole time. */
 static void check_rates(const tristar_analysis_t *an) {
   tristar_cluster cluster = DEFAULTS(tristar_cluster), slow = cluster;
   const double seconds = factor(an, NULL, &cluster).seconds;
@@ -127,10 +129,10 @@ static void check_rates(const tristar_analysis_t *an) {
     CHECK_MSG(more > 0, "rate %d halved: %g s more than %g s", k, more, seconds);
     extra += more;
   }
-  CHECK_MSG(extra < seconds, "%g s of %g s", extra, seconds); /* the calls of small fronts */
+  CHECK_MSG(extra < seconds, "%g s of %g s", extra, seconds); /* the rest are calls of small fronts */
 }
 
-/* Slower messages make no solve and no factorization faster, where a process has one core. */
+/* With one core per process slower messages make no solve and no factorization faster. */
 static void check_latency(const tristar_analysis_t *an) {
   tristar_layout layout = DEFAULTS(tristar_layout);
   tristar_cluster cluster = DEFAULTS(tristar_cluster);
@@ -152,10 +154,10 @@ static void check_seconds(const char *what, double seconds, double expected) {
   CHECK_MSG(near(seconds, expected), "%s: %g s, not %g s", what, seconds, expected);
 }
 
-#define DRAWN_MOST 3 /* in the order of the program: 6 */
+#define DRAWN_MOST 3 /* 6 in the order of the program */
 
-/* The order in which cores draw steps: no process waits forever, however few its cores are; and few cores
- * take about as long as if each took what is ready, the most urgent first. */
+/* With cores that draw their steps in a fixed order no process waits forever, whatever the number of cores.
+ * It takes at most DRAWN_MOST times as long as running ready steps by priority. */
 static void check_draw_order(const tristar_analysis_t *an) {
   static const int shape[][3] = {{1, 1, 1}, {4, 1, 1}, {1, 4, 1}, {2, 3, 2}, {1, 1, 4}, {2, 2, 4}};
   for (size_t k = 0; k < 8 * sizeof shape / sizeof *shape; k++) {
@@ -179,8 +181,8 @@ static void check_draw_order(const tristar_analysis_t *an) {
   }
 }
 
-/* Cores that draw their steps: cores enough run them when they are ready. Cores of a process that share a
- * rate are no faster, and a rate that nothing exceeds changes nothing. */
+/* Enough cores run drawn steps as soon as they are ready. A shared rate makes the cores of a process
+ * slower, unless it is larger than they can use. */
 static void check_drawn(const tristar_analysis_t *an) {
   tristar_layout layout = DEFAULTS(tristar_layout);
   tristar_cluster cluster = DEFAULTS(tristar_cluster), drawn;
@@ -216,7 +218,7 @@ static void check_panels(const tristar_analysis_t *an) {
             an->panels->count);
 }
 
-/* The chunks of GPUs: smaller, so more steps; messages are those that are counted with them. */
+/* GPUs have smaller chunks, so more steps. The messages are those counted with these chunks. */
 static void check_gpus(const tristar_analysis_t *an) {
   tristar_layout layout = DEFAULTS(tristar_layout);
   tristar_cluster cluster = tsi_device_cluster(tsi_device_get(0)), cores = cluster;
@@ -261,7 +263,7 @@ static void check_errors(const tristar_analysis_t *an) {
   tristar_simulated s;
   tristar_cluster cluster = DEFAULTS(tristar_cluster);
   tristar_layout layout = DEFAULTS(tristar_layout);
-  layout.pz = 8; /* four leaves */
+  layout.pz = 8; /* the tree has only four leaves */
   CHECK_STATUS(tristar_layout_predict(an, &layout, 1, &cluster, &s), TRISTAR_ERR_ARGUMENT);
   CHECK_STATUS(tristar_layout_predict_factor(an, &layout, &cluster, &s), TRISTAR_ERR_ARGUMENT);
   CHECK_STATUS(tristar_layout_predict_factor(an, NULL, &cluster, NULL), TRISTAR_ERR_ARGUMENT);
@@ -282,7 +284,7 @@ static void check_errors(const tristar_analysis_t *an) {
   CHECK_STATUS(tristar_layout_predict(an, NULL, 1, &cluster, &s), TRISTAR_ERR_ARGUMENT);
 }
 
-/* The k-th allocation fails: nothing leaks, the status says so. */
+/* The k-th allocation fails: the status is MEMORY, and no memory is lost. */
 static void check_memory(const tristar_view *view, bool factorization) {
   CLEANUP(close_context) tristar_t *ts = open_without_starpu(false);
   tristar_analysis_options options = DEFAULTS(tristar_analysis_options);

@@ -18,7 +18,7 @@ static void check_layouts(tsi_env *env, problem *q, tsi_index pz, bool all) {
     }
 }
 
-/* symmetry: as open_problem has it. */
+/* symmetry: as for open_problem. */
 static void check_matrix(tristar_t *ts, const char *kind, int64_t k, const typed *t, tristar_method method,
                          tristar_symmetry symmetry, bool all) {
   CLEANUP(close_problem) problem q = open_problem(ts, kind, k, t, symmetry);
@@ -37,7 +37,7 @@ int test_process(int argc, char **argv) {
                    !TSI_TESTS_RACES));
   if (!TSI_TESTS_RACES)
     RUN(check_matrix(ts, "circuit", 500, &typed_complex_double, TRISTAR_METHOD_LU, TRISTAR_SYMMETRIC, false));
-  if (!TSI_TESTS_SANITIZED) { /* the same code for other numbers */
+  if (!TSI_TESTS_SANITIZED) { /* other types have the same code */
     RUN(check_matrix(ts, "maxwell3d", 4, &typed_double, TRISTAR_METHOD_LDLT, TRISTAR_SYMMETRIC, false));
     RUN(check_matrix(ts, "poisson3d7", 8, &typed_complex_double, TRISTAR_METHOD_AUTO, TRISTAR_HERMITIAN,
                      false));

@@ -6,7 +6,7 @@
 #include "tests/support/mpi/world.h"
 #include "tests/support/subtests.h"
 
-/* All that the steps of a process write, or read of the caller; x is b. */
+/* Memory that the steps of a process write, or read of the caller; x is b. */
 typedef struct memory {
   char *workspace, *x, *inbox, *outbox;
 } memory;
@@ -15,9 +15,9 @@ typedef struct watch {
   member *m;
   tsi_execution *e;
   tsi_access_list *accesses;
-  tsi_index step;            /* the next one */
-  memory size;               /* bytes, as pointers from NULL on */
-  memory now, known, before; /* of the run; what was written; before the step */
+  tsi_index step;            /* the next step */
+  memory size;               /* numbers of bytes, stored as pointers */
+  memory now, known, before; /* memory of the run; what earlier steps have written; a copy before the step */
 } watch;
 
 static size_t size_of(const char *size) {
@@ -61,7 +61,7 @@ static void copy_rows(const watch *w, tsi_count row, tsi_count rows, const char 
   memcpy(to + (size_t)row * bytes, from + (size_t)row * bytes, (size_t)rows * bytes);
 }
 
-/* Rows of a chunk's columns in b and x. */
+/* Copies the rows of a chunk's columns in b and x. */
 static void copy_user(const watch *w, const tsi_access *a, const char *from, char *to) {
   const tsi_process *p = w->m->process;
   const size_t columns = (size_t)p->share->panels->start[p->share->panels->count];
@@ -72,7 +72,7 @@ static void copy_user(const watch *w, const tsi_access *a, const char *from, cha
   }
 }
 
-/* The rows of an access. The factor is not copied: nobody writes it. */
+/* Copies the rows of an access. The factor is never written, so it is not copied. */
 static void copy_access(const watch *w, const tsi_access *a, const memory *from, memory *to) {
   const tsi_tables *t = &w->m->process->tables;
   const tsi_count rows = a->end - a->first;
@@ -143,14 +143,14 @@ static tristar_status watch_send(void *context, tsi_index which) {
   return port_send(((watch *)context)->m, which);
 }
 
-/* In ARRIVAL, which ends with it. */
+/* Called within ARRIVAL, whose end it is. */
 static tristar_status watch_wait(void *context, tsi_index which) {
   const tristar_status status = port_wait(((watch *)context)->m, which);
   after_step(context);
   return status;
 }
 
-/* At the end of any other step. */
+/* Called at the end of any other step. */
 static void watch_progress(void *context) {
   after_step(context);
 }
@@ -199,7 +199,7 @@ static void watch_destroy(tsi_env *env, watch *w) {
   release(&w->before);
 }
 
-/* x is b on every process. */
+/* Makes x and b the same array on every process. */
 static void join_arrays(world *w) {
   for (tsi_index r = 0; r < w->ranks; r++) {
     member *m = &w->member[r];

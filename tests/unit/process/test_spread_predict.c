@@ -18,7 +18,7 @@ typedef struct triangle {
   tsi_lines lines;
 } triangle;
 
-/* Row i waits for row i - 1, and with `tree` for row i / 2. */
+/* Row i depends on row i - 1, and with `tree` also on row i / 2. */
 static void make(triangle *t, bool tree) {
   tsi_count at = 0;
   for (tsi_index i = 0; i < ROWS; i++) {
@@ -43,7 +43,7 @@ static bool near(double a, double b) {
   return a <= b + 1e-9 * b && b <= a + 1e-9 * b;
 }
 
-/* GPUs take a task each of the chain, one after the other: three left sums are waited for. */
+/* Each GPU has one task of the chain. The tasks run one after the other, so three left sums are awaited. */
 static void check_chain(tsi_env *env) {
   triangle t;
   make(&t, false);
@@ -104,7 +104,7 @@ static bool differ_by(double a, double b, double seconds) {
   return fabs(a - b - seconds) < 1e-9;
 }
 
-/* Each row of the chain loads; GPUs take a task each, one after the other. */
+/* Each row of the chain causes a load. The tasks of the GPUs run one after the other. */
 static void check_published_chain(tsi_env *env) {
   triangle t;
   make(&t, false);
@@ -123,12 +123,13 @@ static void check_published_chain(tsi_env *env) {
                     seconds_of(env, &t.lines, "V100-SXM3", 8, 1, false, published),
                     published ? (ROWS + 1) * loads : 2 * loads));
   const tsi_device *mesh = tsi_device_find("V100"), *full = tsi_device_find("A100");
-  /* A node of A100 has 4 GPUs; more count as GPUs that all have links. */
+  /* A node of A100 has 4 GPUs. More GPUs count as if each pair had a link. */
   CHECK(tsi_spread_linked(full, 0, 3) && tsi_spread_linked(full, 0, 5));
   CHECK(tsi_spread_linked(mesh, 0, 4) && !tsi_spread_linked(mesh, 0, 5) && !tsi_spread_linked(mesh, 0, 8));
 }
 
-/* A chain in 16 tasks: the first row of a task faults, and so does the last row of the task before. */
+/* A chain in 16 tasks. The first row of a task causes a fault, and so does the last row of the previous
+ * task. */
 static void check_published_faults(tsi_env *env) {
   triangle t;
   make(&t, false);
@@ -140,7 +141,7 @@ static void check_published_faults(tsi_env *env) {
   }
 }
 
-/* Chains of CHAIN rows. The chains of a section wait for those of the section before. */
+/* Chains of CHAIN rows. The chains of a section depend on those of the previous section. */
 enum { CHAIN = 100, SECTION = 100 * CHAIN, SECTIONS = 8, MANY = SECTIONS * SECTION };
 
 static void check_published_shape(tsi_env *env) {

@@ -12,7 +12,7 @@ static tsi_index at(const tsi_spy *spy, tsi_index i, tsi_index j) {
   return spy->owner[(size_t)i * (size_t)spy->cells + (size_t)j];
 }
 
-/* Every entry of L once, in the chunk of its column; nothing else. */
+/* The picture contains each entry of L once, in the chunk of its column, and nothing else. */
 static void check_fine(const flow *f, const tsi_spy *spy) {
   const tsi_symbolic *symbolic = tristar_factor_get_analysis(f->factor)->symbolic;
   const tsi_chunks *chunks = f->plan->side[0].chunks;
@@ -43,8 +43,7 @@ static void check_coarse(const tsi_spy *fine, const tsi_spy *coarse) {
   }
 }
 
-/* Each process has entries; returns on how many cells of the diagonal the owner differs from the former one.
- */
+/* Each process has entries. Returns how often the owner changes along the diagonal. */
 static int check_owners(const tristar_analysis_t *analysis, const tristar_layout *layout) {
   bool seen[8] = {false};
   int changes = 0;
@@ -62,7 +61,8 @@ static int check_owners(const tristar_analysis_t *analysis, const tristar_layout
   return changes;
 }
 
-/* Both maps: subtrees, which are whole on one process, change the owner less often than cyclic panels. */
+/* With subtree maps, in which a process has whole subtrees, the owner changes less often than with cyclic
+ * maps. */
 static void check_maps(const tristar_analysis_t *analysis, tristar_layout layout) {
   layout.map = TRISTAR_MAP_SUBTREE;
   const int subtree = check_owners(analysis, &layout);

@@ -34,7 +34,7 @@ static void check_figures(const tristar_analysis_t *an) {
     layout.map = TRISTAR_MAP_CYCLIC;
     const tristar_traffic cyclic = traffic_of(an, layout, 1);
     CHECK(new.grid_steps == pz / 2 && old.grid_steps == 2 * new.grid_steps);
-    /* without copies all processes together hold the factor once */
+    /* without replicas the processes together store the factor once */
     CHECK(old.factor_bytes.total >= one.factor_bytes.total &&
           old.factor_bytes.total <= one.factor_bytes.total);
     CHECK(pz == 1 || new.factor_bytes.total > old.factor_bytes.total);
@@ -48,7 +48,7 @@ static void check_figures(const tristar_analysis_t *an) {
 
 static void check_errors(const tristar_analysis_t *an) {
   tristar_traffic traffic;
-  tristar_layout layout = layout_of(1, 1, 8); /* four leaves */
+  tristar_layout layout = layout_of(1, 1, 8); /* the tree has only four leaves */
   CHECK_STATUS(tristar_layout_traffic(an, &layout, 1, &traffic), TRISTAR_ERR_ARGUMENT);
   CHECK(traffic.ranks == 0);
   layout = layout_of(1, 1, 3);
@@ -76,7 +76,7 @@ static tristar_analysis_t *analyze(tristar_t *ts, const tristar_view *view) {
   return an;
 }
 
-/* No row, and one. */
+/* A matrix without rows, and one with one row. */
 static void check_tiny(tristar_t *ts) {
   const int64_t ptr[] = {0, 1};
   const int32_t index[] = {0};
@@ -90,7 +90,7 @@ static void check_tiny(tristar_t *ts) {
   }
 }
 
-/* The k-th allocation fails: nothing leaks, the status says so. */
+/* The k-th allocation fails: the status is MEMORY, and no memory is lost. */
 static void check_memory(const tristar_view *view) {
   CLEANUP(close_context) tristar_t *ts = open_without_starpu(false);
   CLEANUP(tristar_analysis_destroy) tristar_analysis_t *an = analyze(ts, view);

@@ -8,7 +8,7 @@
 static const tsi_block_scheme schemes[] = {TSI_BLOCKS_COLUMN, TSI_BLOCKS_ROW, TSI_BLOCKS_RECURSIVE};
 static tsi_env env;
 
-/* As waits allow, the latest first. */
+/* Runs the chunks in another legal order: the last ones first. */
 static void run_late_first(const tsi_block_rows *rows, const tsi_block_program *program, tsi_index stride,
                            void *x) {
   OWNED bool *done = xcalloc((size_t)rows->count + 1, sizeof *done);
@@ -44,7 +44,7 @@ static void check_way(const system_of *s, const way *w) {
   CHECK_OK(tsi_block_sweep_create(&env, &lines, w->backward, &w->options, (char)s->t->scalar, NULL,
                                   w->reversed ? place : NULL, &sweep));
   for (int again = 0; again < 2; again++) tsi_block_sweep_fill(sweep, s->values[w->columns]);
-  tsi_block_options one = w->options; /* one lane: the same bits */
+  tsi_block_options one = w->options; /* one lane gives the same bits */
   one.lanes = 1;
   one.least = 1000;
   CHECK_OK(tsi_block_sweep_create(&env, &lines, w->backward, &one, (char)s->t->scalar, NULL,
@@ -80,7 +80,7 @@ static void check_system(int kind, int32_t n, const typed *t, bool all) {
     }
 }
 
-/* Columns farther apart than 16 bits can count, and others. */
+/* Columns that differ by more than 16 bits can hold, and others. */
 static void check_wide(void) {
   enum { N = 70000 };
   triangle_pattern p = {N, xcalloc(N + 1, sizeof *p.ptr), xmalloc(4 * N * sizeof *p.index)};

@@ -7,7 +7,7 @@
 
 enum { N = 80000, CHAINS = 8 };
 
-/* Row i waits for the rows waits[0 .. count - 1] before it, where there are such. */
+/* Row i depends on the rows i - waits[0], i - waits[1], ..., if they exist. */
 static triangle_pattern make(int32_t n, int count, const int32_t *waits) {
   triangle_pattern t = {n, xcalloc((size_t)n + 1, sizeof *t.ptr),
                         xmalloc((size_t)n * (size_t)(count + 1) * sizeof *t.index)};
@@ -22,7 +22,7 @@ static triangle_pattern make(int32_t n, int count, const int32_t *waits) {
   return t;
 }
 
-/* What the cut is like, with so many workers. */
+/* Checks the way and the lanes of the cut for this number of workers. */
 static void check(int workers, tristar_partition partition, const triangle_pattern *t, tsi_row_way way,
                   int lanes) {
   CLEANUP(close_context) tristar_t *ts = open_with_starpu(workers, false);
@@ -45,24 +45,24 @@ int test_row_choice(int argc, char **argv) {
   subtests_begin(&argc, argv);
   static const int32_t apart[] = {N / 2, 40, 35}, chains[] = {2 * CHAINS, CHAINS},
                        mixed[] = {CHAINS + 1, CHAINS};
-  CHECK(unsetenv("STARPU_NCPU") == 0); /* it has precedence */
+  CHECK(unsetenv("STARPU_NCPU") == 0); /* it would override the number of workers */
   CLEANUP(triangle_free) triangle_pattern t = make(N, 1, apart);
   RUN(check(2, TRISTAR_PARTITION_AUTO, &t, TSI_ROWS_SUPERSTEPS, 2));
   RUN(check(1, TRISTAR_PARTITION_AUTO, &t, TSI_ROWS_SUPERSTEPS, 1));
   triangle_free(&t);
   t = make(N / 8, 1, (const int32_t[]){N / 16});
-  RUN(check(2, TRISTAR_PARTITION_AUTO, &t, TSI_ROWS_SUPERSTEPS, 1)); /* too small */
+  RUN(check(2, TRISTAR_PARTITION_AUTO, &t, TSI_ROWS_SUPERSTEPS, 1)); /* too small for several lanes */
   RUN(check(2, TRISTAR_PARTITION_SUPERSTEPS, &t, TSI_ROWS_SUPERSTEPS, 2));
   triangle_free(&t);
-  t = make(N, 2, chains); /* which each core has some of */
+  t = make(N, 2, chains); /* each core gets some of the chains */
   RUN(check(2, TRISTAR_PARTITION_AUTO, &t, TSI_ROWS_SUPERSTEPS, 2));
   triangle_free(&t);
-  t = make(N, 2, mixed); /* all cores wait for all, set by set */
+  t = make(N, 2, mixed); /* in each level set all cores would wait for each other */
   RUN(check(2, TRISTAR_PARTITION_AUTO, &t, TSI_ROWS_SUPERSTEPS, 1));
   RUN(check(2, TRISTAR_PARTITION_SUPERSTEPS, &t, TSI_ROWS_SUPERSTEPS, 2));
   RUN(check(2, TRISTAR_PARTITION_LEVELS, &t, TSI_ROWS_LEVELS, 2));
   triangle_free(&t);
-  t = make(N, 3, apart); /* sets of 35 rows: few for two cores */
+  t = make(N, 3, apart); /* level sets of 35 rows are small for two cores */
   RUN(check(2, TRISTAR_PARTITION_AUTO, &t, TSI_ROWS_SUPERSTEPS, 1));
   return 0;
 }

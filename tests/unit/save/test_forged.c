@@ -39,7 +39,7 @@ static void check_forged(tristar_t *ts, const saved_bytes *bytes, int rounds) {
 
 static const int rounds = TSI_TESTS_SANITIZED ? 1500 : 8000;
 
-/* Factors that the library made. */
+/* Factors that the library computed. */
 static void check_made(tristar_t *ts, const char *kind, int64_t k, tristar_method method, int leaf_parts) {
   CLEANUP(tristar_matrix_destroy) tristar_matrix_t *matrix;
   CLEANUP(tristar_analysis_destroy) tristar_analysis_t *an = NULL;
@@ -63,7 +63,7 @@ static void check_made(tristar_t *ts, const char *kind, int64_t k, tristar_metho
   check_forged(ts, &bytes, rounds);
 }
 
-/* Imported ones, with two structures. */
+/* Imported factors with two structures. */
 static void check_given(tristar_t *ts, tristar_method method) {
   CLEANUP(release) dense m = draw(60, false, method, false);
   CLEANUP(release_view) given_view given;

@@ -8,7 +8,7 @@
 #include "tests/support/subtests.h"
 
 #define FILE_NAME "shared_read.tristar"
-enum { COUNT = (int)(17 * TSI_SAVED_PIECE + 4321) }; /* bytes: the last piece is not whole */
+enum { COUNT = (int)(17 * TSI_SAVED_PIECE + 4321) }; /* number of bytes; the last piece is incomplete */
 
 static unsigned char *elements(void) {
   unsigned char *data = xcalloc(1, COUNT);
@@ -29,9 +29,8 @@ static void write_records(tristar_t *ts, const unsigned char *data) {
   CHECK_OK(tsi_sink_file_end(&file, true));
 }
 
-/* Keeps so many bytes of the file, if not 0, after the source has begun. Verifies the word behind the record,
- * too.
- */
+/* Truncates the file to `keep` bytes (if not 0) after reading has begun. Also verifies the word after the
+ * record. */
 static tristar_status read_records(tristar_t *ts, int threads, off_t keep, unsigned char *data) {
   CLEANUP(tsi_source_file_close) tsi_source_file file;
   char kind[TSI_RECORD_NAME];

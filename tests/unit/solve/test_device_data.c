@@ -6,7 +6,8 @@
 #include "tests/support/subtests.h"
 #include "tristar_matrix.h"
 
-/* Condition decides how far two orders of sums may be apart: of the largest entry of x. */
+/* Bound of the difference between two orders of sums, relative to the largest entry of x. It depends on the
+ * condition. */
 static const struct {
   const char *file;
   tristar_method method;

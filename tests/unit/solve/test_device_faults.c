@@ -40,12 +40,12 @@ static void close_problem(open_case *c) {
 
 static uint64_t state = 3;
 
-/* Any place of an array of `count`. */
+/* Returns a random index of an array of `count` elements. */
 static size_t any(tsi_count count) {
   return (size_t)(next_random(&state) % (uint64_t)count);
 }
 
-/* All that a node, a panel or a row says. */
+/* Damages each field of nodes, panels and rows. */
 static void break_structure(const device_solver *s, const tsi_device_tables *t) {
   const tsi_tables_source source = device_source(s, 0);
   tsi_device_node *nodes = (tsi_device_node *)t->node;
@@ -82,7 +82,7 @@ static void break_structure(const device_solver *s, const tsi_device_tables *t) 
   }
 }
 
-/* Order of tickets and what they wait for. */
+/* Damages the order of tickets, and their waits. */
 static void break_sweep(const device_solver *s, const tsi_device_tables *t, const tsi_device_sweep *sweep) {
   const tsi_tables_source source = device_source(s, 0);
   tsi_device_ticket *tickets = (tsi_device_ticket *)sweep->ticket;
@@ -97,12 +97,12 @@ static void break_sweep(const device_solver *s, const tsi_device_tables *t, cons
     BROKEN(before[w], sweep->tickets, CHECK_TABLES);
     BROKEN(before[w], -1, CHECK_TABLES);
     BROKEN(tickets[q].befores, sweep->waits + 1, CHECK_TABLES);
-    /* waits for none: something that it reads may not be there yet */
+    /* without its waits a ticket may read rows too early */
     if (tickets[q].befores > 0) BROKEN(tickets[q].befores, 0, CHECK_TABLES);
-    /* waits for itself */
+    /* a ticket waits for itself */
     if (tickets[q].befores > 0)
       BROKEN(before[tickets[q].before + tickets[q].befores - 1], (tsi_index)q, CHECK_TABLES);
-    /* runs before what it waits for: the nodes of two tickets of one node each change places */
+    /* a ticket runs before one that it waits for: exchanges the nodes of two tickets with one node each */
     const tsi_index p = tickets[q].befores > 0 ? before[tickets[q].before] : TSI_NONE;
     if (p == TSI_NONE || tickets[q].nodes > 1 || tickets[p].nodes > 1) continue;
     tsi_index *a = &order[tickets[q].first], *b = &order[tickets[p].first];
@@ -115,8 +115,8 @@ static void break_sweep(const device_solver *s, const tsi_device_tables *t, cons
   }
 }
 
-/* Nodes that depend on each other share no ticket: what a warp node waits for takes the place of its
- * neighbour in their ticket. The plan has long chains of such nodes. */
+/* Dependent nodes must not share a ticket. Replaces a node by a warp node that its neighbour waits for. The
+ * plan has long chains of such nodes. */
 static void break_independence(const device_solver *given) {
   device_solver with_chains = *given, *s = &with_chains;
   tsi_device_options options = given->device->options;

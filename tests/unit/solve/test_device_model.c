@@ -40,7 +40,8 @@ static void check_bounds(const tsi_device_forecast *f) {
   CHECK(close_to(f->solve.seconds, f->sweep[0].seconds + f->sweep[1].seconds));
 }
 
-/* One block does everything in turn; blocks enough, and a bandwidth without end, leave the longest chain. */
+/* One block does all work in sequence. With enough blocks and infinite bandwidth the longest chain
+ * remains. */
 static void check_limits(tsi_env *env, const tristar_factor_t *factor, tsi_device_options options) {
   options.costs.bandwidth = 1e30;
   options.costs.blocks = 1;
@@ -51,7 +52,7 @@ static void check_limits(tsi_env *env, const tristar_factor_t *factor, tsi_devic
   CHECK(close_to(many.solve.seconds, many.solve.path_seconds));
   CHECK(many.solve.path_seconds <= alone.solve.seconds * (1 + 1e-12));
   CHECK(close_to(many.solve.work_seconds * 20000, alone.solve.work_seconds));
-  /* little bandwidth: it is the bound, and almost reached where one block has all of it */
+  /* a small bandwidth is the bound, which one block nearly reaches */
   options.costs.bandwidth = 1e6;
   options.costs.blocks = 1;
   const tsi_device_forecast slow = forecast(env, factor, &options);
@@ -75,7 +76,8 @@ static void check_choice(tsi_env *env, const tristar_factor_t *factor, const tsi
   CHECK_OK(tsi_device_choose(env, factor, &costs, &best));
   check_bounds(&best);
   CHECK(best.solve.seconds <= forecast(env, factor, &options).solve.seconds);
-  CHECK(close_to(forecast(env, factor, &best.options).solve.seconds, best.solve.seconds)); /* repeats */
+  CHECK(close_to(forecast(env, factor, &best.options).solve.seconds,
+                 best.solve.seconds)); /* the choice is reproducible */
   CHECK(close_to(best.solve.factor_bytes, bytes_of_factor(factor)));
 }
 
@@ -89,7 +91,7 @@ static void check_device_table(void) {
     CHECK(tsi_device_named(device->title) == device);
     for (int k = 0; k < count; k++) CHECK(strcmp(tsi_device_get(k)->name, device->name) != 0);
   }
-  CHECK(count == 7 && tsi_device_get(-1) == NULL); /* as many as --gpu has words */
+  CHECK(count == 7 && tsi_device_get(-1) == NULL); /* one for each word of --gpu */
 }
 
 int test_device_model(int argc, char **argv) {

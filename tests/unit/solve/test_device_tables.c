@@ -7,10 +7,10 @@
 #include "tests/support/typed.h"
 
 typedef struct problem {
-  const char *kind; /* generated, or, size 0, a file of the folder of real matrices */
+  const char *kind; /* a generated matrix, or (size 0) a file of the folder of real matrices */
   int64_t size;
   tristar_method method;
-  tristar_symmetry symmetry; /* of a complex matrix of a symmetric kind */
+  tristar_symmetry symmetry; /* declared symmetry of a symmetric kind in a complex type */
   tristar_inverse inverse;
   double node_bytes;
   bool mixed; /* single factors of a double matrix */
@@ -22,7 +22,8 @@ static const problem problems[] = {
     {"poisson3d7", 7, TRISTAR_METHOD_LLT, TRISTAR_HERMITIAN, TRISTAR_INVERSE_PARTITIONED, 2000, false},
     {"kkt3d", 5, TRISTAR_METHOD_LDLT, TRISTAR_SYMMETRIC, TRISTAR_INVERSE_DIAGONAL, 1500, false},
     {"kkt3d", 5, TRISTAR_METHOD_LDLT, TRISTAR_HERMITIAN, TRISTAR_INVERSE_PARTITIONED, 1500, false},
-    {"kkt3d", 5, TRISTAR_METHOD_LU, TRISTAR_SYMMETRIC, TRISTAR_INVERSE_DIAGONAL, 2500, false}, /* matched */
+    {"kkt3d", 5, TRISTAR_METHOD_LU, TRISTAR_SYMMETRIC, TRISTAR_INVERSE_DIAGONAL, 2500,
+     false}, /* with a matching */
     {"convdiff3d", 7, TRISTAR_METHOD_LU, TRISTAR_GENERAL, TRISTAR_INVERSE_NONE, 2000, false},
     {"chem3d", 4, TRISTAR_METHOD_LU, TRISTAR_GENERAL, TRISTAR_INVERSE_PARTITIONED, 64e3, false},
     {"fusion2d", 3, TRISTAR_METHOD_LU, TRISTAR_GENERAL, TRISTAR_INVERSE_DIAGONAL, 3000, true},
@@ -64,7 +65,7 @@ static bool is_entry(shape which, int n, int i, int j) {
   return i == j || which == DENSE || (which == ARROW && (i == n - 1 || j == n - 1));
 }
 
-/* No row, one row, a diagonal, one supernode, one long row. */
+/* No row, one row, a diagonal matrix, a single supernode, one long row. */
 static void check_shape(tristar_t *ts, shape which, int n) {
   OWNED int64_t *ptr = xcalloc((size_t)n + 1, sizeof *ptr);
   OWNED int32_t *index = xcalloc((size_t)n * (size_t)n + 1, sizeof *index);

@@ -38,8 +38,7 @@ static void choose(void) {
   check("unknown nodes", unknown, 3, (tsi_numa_range[]){{0, PAGE, 0}, {3 * PAGE, 5 * PAGE, 1}}, 2);
 }
 
-/* Many random ranges: pages are disjoint, inside a range of their node, and none that could move is missed.
- */
+/* Many random ranges: a page is moved if and only if all of its bytes belong to one node. */
 static void cover(void) {
   enum { RANGES = 400 };
   tsi_numa_range range[RANGES], before[RANGES];
@@ -53,7 +52,7 @@ static void cover(void) {
   }
   const tsi_count count = tsi_numa_choose(range, RANGES, PAGE);
   for (uintptr_t page = 0; page < at; page += PAGE) {
-    int node = -2; /* of all bytes of the page */
+    int node = -2; /* node of all bytes of the page; -1: several */
     for (int k = 0; k < RANGES; k++)
       if (before[k].begin < page + PAGE && before[k].end > page)
         node = node == -2 || node == before[k].node ? before[k].node : -1;
@@ -66,14 +65,14 @@ static void cover(void) {
   }
 }
 
-static int told; /* lines about placement */
+static int told; /* number of log lines about placement */
 static void hear(void *arg, tristar_log_level level, const char *text) {
   (void)arg;
   (void)level;
   if (strncmp(text, "placement: ", 11) == 0) told++;
 }
 
-/* Another plan with tasks. */
+/* Replaces the plan by one with tasks. */
 static void replan(flow *f, tristar_placement placement) {
   tristar_plan_options options = DEFAULTS(tristar_plan_options);
   tristar_plan_destroy(&f->plan);
@@ -83,7 +82,7 @@ static void replan(flow *f, tristar_placement placement) {
   CHECK_OK(tristar_plan(f->factor, &options, &f->plan));
 }
 
-/* LU has two streams, a Cholesky factor one. nrhs > 1 has another workspace. */
+/* LU has two streams, Cholesky one. nrhs > 1 has another workspace. */
 static void solve(const char *kind, int64_t k, int streams) {
   tristar_config config = DEFAULTS(tristar_config);
   CLEANUP(tristar_destroy) tristar_t *ts;
@@ -97,13 +96,13 @@ static void solve(const char *kind, int64_t k, int streams) {
   fill_random(b, 3 * n, 5);
   CHECK_OK(tristar_solve(f.plan, TRISTAR_N, 3, b, n, expected, n));
   CHECK(atomic_load(&f.plan->placement) == TSI_PLACEMENT_NONE ||
-        atomic_load(&f.plan->placement) == TSI_PLACEMENT_DONE); /* one node, or several */
+        atomic_load(&f.plan->placement) == TSI_PLACEMENT_DONE); /* with one node; with several */
   for (int off = 0; off < 2; off++) {
     tristar_solve_options part;
     replan(&f, off ? TRISTAR_PLACEMENT_OFF : TRISTAR_PLACEMENT_ON);
     const int wanted = off ? TSI_PLACEMENT_NONE : TSI_PLACEMENT_WANTED;
     CHECK(atomic_load(&f.plan->placement) == wanted);
-    tristar_solve_options_init(&part); /* a part of a solve does not place */
+    tristar_solve_options_init(&part); /* a solve with a part does not place data */
     part.part = TRISTAR_PART_L;
     CHECK_OK(tristar_solve_with(f.plan, &part, 1, b, x, NULL));
     CHECK(atomic_load(&f.plan->placement) == wanted);
@@ -117,7 +116,8 @@ static void solve(const char *kind, int64_t k, int streams) {
   }
 }
 
-/* The allocations of placement may fail: the solve says so, and the next one places. */
+/* If an allocation of the placement fails, the solve returns the error, and the next solve places the
+ * data. */
 static void fail(void) {
   CLEANUP(close_context) tristar_t *ts = open_with_starpu(0, false);
   CLEANUP(flow_destroy) flow f;
@@ -127,7 +127,7 @@ static void fail(void) {
   const int64_t n = f.view.rows;
   OWNED double *b = xcalloc((size_t)n, sizeof *b);
   allocation_failures failing = fail_allocations_of(ts);
-  failing.keeps_memory = true; /* of the solve that succeeds */
+  failing.keeps_memory = true; /* memory of the solve that succeeds */
   while (next_failure(&failing)) {
     const size_t before = bytes_held(ts);
     const tristar_status status = tristar_solve(f.plan, TRISTAR_N, 1, b, n, b, n);
