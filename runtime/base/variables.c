@@ -13,7 +13,7 @@ static const struct {
                                   "file of the calibration; off: use the figures of a common machine"},
     [TSI_VARIABLE_CHECK] = {"TRISTAR_CHECK", "0", "1: verify every internal structure as it is built"},
     [TSI_VARIABLE_IDLE] = {"TRISTAR_IDLE", "sleep",
-                           "what idle workers of a StarPU that TriStar has started do: sleep, doze or poll"},
+                           "behaviour of idle workers, if TriStar has started StarPU: sleep, doze or poll"},
     [TSI_VARIABLE_ISA] = {"TRISTAR_ISA", "the best of this processor",
                           "instruction set of the solve's kernels: base, avx2 or avx512"},
     [TSI_VARIABLE_TRANSPORT] = {"TRISTAR_TRANSPORT", "direct",
@@ -23,17 +23,17 @@ static const struct {
          "1: measure read bandwidth and DGEMM rate with small arrays, as tests do: a tenth "
          "of the time, but caches hold the arrays"},
     [TSI_VARIABLE_HELPERS] = {"TRISTAR_HELPERS", "of the build or installation",
-                              "folder of the programs that help the library, as in orderings"},
+                              "folder of the helper programs of the library, such as those for orderings"},
     [TSI_VARIABLE_PEERS] = {"TRISTAR_PEERS", "of the build or installation",
                             "folder of the programs that tristar bench compares with"},
     [TSI_VARIABLE_DATA] = {"TRISTAR_DATA", "../shared/data",
-                           "folder of further matrices, for tests and tools/bench/table_matrices"},
+                           "folder with further matrices, for tests and tools/bench/table_matrices"},
     [TSI_VARIABLE_FUZZ_SECONDS] = {"TRISTAR_FUZZ_SECONDS", "120",
                                    "seconds that tools/check fuzz spends on each of its targets"},
     [TSI_VARIABLE_SIMGRID_STARPU] = {"TRISTAR_SIMGRID_STARPU", "what pkg-config finds",
-                                     "where the StarPU is installed that tools/check simgrid builds with"},
+                                     "folder of the installed StarPU for tools/check simgrid"},
     [TSI_VARIABLE_STARPU_SOURCE] = {"TRISTAR_STARPU_SOURCE", "none",
-                                    "source archive that tools/check simgrid builds a StarPU of"}};
+                                    "source archive of StarPU, from which tools/check simgrid builds one"}};
 
 const char *tsi_variable(tsi_variable_id id) {
   const char *value = getenv(variables[id].name);
