@@ -9,8 +9,8 @@ One line for each matrix. The exit status is 1 if
   - a triangle with a zero on its diagonal is not refused with a message that names the row,
   - both sweeps (--uplo LU) give other bits than one after the other,
   - fewer than LEAST matrices (default 60) are solved.
-Backward errors are those that the program reports and, of Matrix Market files with at most a million entries, those that this
-script finds with its own reading of the file and its own sums. 77: there is no data.
+Backward errors are those that the program reports. For Matrix Market files with at most a million entries, this script also reads the
+file and computes them. The exit status is 77 if there is no data.
 """
 import csv
 import gzip
@@ -23,11 +23,11 @@ import sys
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 BOUND = 1e-13
-OWN_ENTRIES = 1000000  # more take this script too long
+OWN_ENTRIES = 1000000  # larger matrices would take too long in this script
 
 
 class Matrix:
-    """A Matrix Market file: entries (row, column, value), those that symmetry implies too."""
+    """The entries (row, column, value) of a Matrix Market file, including those that symmetry implies."""
 
     def __init__(self, path, symmetry):
         self.entries = []
@@ -56,7 +56,7 @@ class Matrix:
         return ((i, j, value) for i, j, value in self.entries if (i <= j if upper else i >= j))
 
     def backward_error(self, upper, b, x):
-        """max |b - T x| / (|T| |x| + |b|), of sums that carry their rounding errors along."""
+        """max |b - T x| / (|T| |x| + |b|), with compensated sums."""
         total, lost, size = list(b), [0] * self.n, [abs(value) for value in b]
         for i, j, value in self.triangle(upper):
             product = -value * x[j]
@@ -68,7 +68,7 @@ class Matrix:
         return max((abs(t + l) / s if s > 0 else (0 if t + l == 0 else math.inf) for t, l, s in zip(total, lost, size)), default=0)
 
     def overflows(self, upper, b):
-        """Does substitution leave the range of numbers?"""
+        """Returns whether substitution exceeds the range of numbers."""
         x, columns = list(b), {}
         for i, j, value in self.triangle(upper):
             columns.setdefault(j, []).append((i, value))
@@ -121,14 +121,14 @@ class Case:
         return done.returncode, (done.stderr.strip().splitlines() or [""])[-1], figures
 
     def refused(self, uplo, message, rhs):
-        """A text for a triangle that was not solved; whether that is right goes to self.wrong."""
+        """A text for a triangle that was not solved. Adds to self.wrong if it should have been solved."""
         zero = re.search(r": (?:L|U): diagonal entry (\d+) \(counted from 0\) is zero or missing$", message)
         beyond = re.search(r"row (\d+) of .*beyond the range of numbers", message)
         if zero:
             if self.own and self.own.diagonal.index(0) != int(zero[1]):
                 self.wrong.append("%s: diagonal entry %s is not the first zero" % (uplo, zero[1]))
             if not self.own and self.row["file"].endswith(".mtx.gz") and "zero/absent diagonals" not in self.row["notes"]:
-                self.wrong.append("%s: INDEX.tsv tells of no zero on the diagonal: %s" % (uplo, message))
+                self.wrong.append("%s: INDEX.tsv lists no zero on the diagonal: %s" % (uplo, message))
             return "zero on the diagonal, row %s" % zero[1]
         if beyond and self.own and self.own.overflows(uplo == "U", read_vector(rhs)):
             return "overflow, row %s" % beyond[1]
@@ -144,7 +144,7 @@ class Case:
             errors.append(self.own.backward_error(uplo == "U", read_vector(rhs), read_vector(out)))
             if 0 in self.own.diagonal:
                 self.wrong.append("%s: solved, though there is a zero on the diagonal" % uplo)
-        if not all(error <= BOUND for error in errors):  # a NaN is no good, either
+        if not all(error <= BOUND for error in errors):  # also wrong for NaN
             self.wrong.append("%s: backward error %s" % (uplo, ", found here ".join("%.1e" % e for e in errors)))
         return True, "%.1e %s" % (max(errors), figures["partition"])
 
@@ -167,7 +167,7 @@ class Case:
         return lower and upper, "L %s; U %s" % (text, text_upper)
 
     def write_rhs(self):
-        """Numbers between 1/2 and 1, written without loss; gives the name of the file."""
+        """Writes numbers between 1/2 and 1 without loss to a file, and returns its name."""
         state, is_complex = 1, self.row["field"] == "complex"
         with open("b.mtx", "w") as file:
             file.write("%%%%MatrixMarket matrix array %s general\n%s 1\n" % ("complex" if is_complex else "real", self.row["rows"]))

@@ -1,4 +1,4 @@
-"""SciPy's own tests of its direct solvers, run against the functions of tristar that take their place."""
+"""SciPy's own tests of its direct solvers, run with the functions of tristar that replace these."""
 import sys
 
 sys.dont_write_bytecode = True
@@ -27,11 +27,11 @@ class SuperLUOrTriStar(type):
 
 
 class SuperLU(metaclass=SuperLUOrTriStar):
-    """What the tests import instead of SuperLU."""
+    """The object that the tests import instead of SuperLU."""
 
 
 class Plugin:
-    """Counts the tests, and leaves some out."""
+    """Counts the tests, and skips some."""
 
     def __init__(self):
         self.passed = 0

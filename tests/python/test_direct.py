@@ -15,7 +15,7 @@ OPS = {"N": lambda A: A, "T": lambda A: A.T, "H": lambda A: A.conj().T}
 
 
 class Matrices(unittest.TestCase):
-    """What may be factored."""
+    """Matrices that can be factored: types and formats."""
 
     def test_types_and_ops(self):
         for dtype in DTYPES:
@@ -394,7 +394,7 @@ class Services(unittest.TestCase):
         self.assertGreater(tristar.default_context().memory().current_bytes, 0)
 
     def test_perturbed(self):
-        """An accepted singular matrix: consistent systems are solved, and L U is refused."""
+        """A singular matrix with singular="perturb": consistent systems are solved, and L and U raise an error."""
         B = sparse.csc_matrix(np.outer([1, -1, 0], [1, -1, 0]) + np.outer([0, 1, -1], [0, 1, -1]), dtype=float)
         with self.assertRaises(tristar.SingularError):
             tristar.splu(B)

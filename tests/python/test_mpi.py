@@ -41,7 +41,7 @@ def largest(x):
 
 
 def raises(kind, call, *words):
-    """All ranks raise an exception of this kind with these words."""
+    """Checks that all ranks raise an exception of this class whose message has these words."""
     try:
         call()
     except kind as error:

@@ -162,7 +162,7 @@ class Files(unittest.TestCase):
             tristar.load(io.BytesIO(b"no file of TriStar" * 100))
 
         class Full(io.RawIOBase):
-            """A file that takes nothing."""
+            """A file whose writes fail."""
 
             def write(self, data):
                 raise OSError("the disk is full")

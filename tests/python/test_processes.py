@@ -18,7 +18,7 @@ shared = {}
 
 
 def solve_shared(k):
-    """In a worker: the factor of the parent is made again, and solves."""
+    """Runs in a worker: the factor of the parent is computed again, and solves."""
     return shared["lu"].solve(k * shared["b"])
 
 
@@ -60,7 +60,7 @@ class Threads(unittest.TestCase):
             thread.join()
 
     def test_new_values_between_solves(self):
-        """A refactorization waits for solves: each result belongs to one of the matrices."""
+        """A refactorization waits for solves: each result is the solution with one of the matrices."""
         A, b = unsymmetric(300), vectors(300)
         lu = tristar.splu(A)
         results = [tristar.splu(A).solve(b), tristar.splu(2 * A).solve(b)]
@@ -188,7 +188,7 @@ class Interrupts(unittest.TestCase):
     """Ctrl-C ends long calls at once, and objects stay usable."""
 
     def interrupted(self, function, after=0.1):
-        """Calls a function again and again until Ctrl-C, which must be noticed soon."""
+        """Calls a function repeatedly until Ctrl-C, which must end the loop soon."""
         began = []
         # A signal, as the terminal sends it: _thread.interrupt_main would not wake up a main thread that waits.
         timer = threading.Timer(after, lambda: (began.append(time.monotonic()), os.kill(os.getpid(), signal.SIGINT)))
@@ -243,7 +243,7 @@ class Interrupts(unittest.TestCase):
 
 
 class Memory(unittest.TestCase):
-    """Nothing is left of 10,000 factorizations."""
+    """10,000 factorizations leak no memory."""
 
     def test_no_leak(self):
         A, b = unsymmetric(40), vectors(40)

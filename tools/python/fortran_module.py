@@ -1,7 +1,7 @@
-"""The module `tristar` of Fortran, made of the declarations of the public headers.
+"""Generates the Fortran module `tristar` from the declarations of the public headers.
 
 Enumerators become integer parameters, structures derived types, functions interfaces with the names and the arguments of C.
-An array of any kind fits an argument `void *`. Arguments that may be NULL are optional. GENERICS has names that C lacks.
+Arguments `void *` accept arrays of any kind. Arguments that may be NULL are optional. GENERICS has names that C lacks.
 """
 import re
 
@@ -40,7 +40,7 @@ module tristar_mpi
 
 
 class Declarations:
-    """What the text of make_bindings declares; types may also be those of `base`."""
+    """The declarations in a text of make_bindings; types may also be those of `base`."""
 
     def __init__(self, text, base=None):
         self.constants = re.findall(r"^#define (\w+) (-?\d+)$", text, re.M)
@@ -64,7 +64,7 @@ class Declarations:
         self.constant_names = {name.lower() for name, _ in self.constants + [pair for _, body in self.enums for pair in enumerators(body)]}
 
     def value_type(self, name):
-        """The type of a value of the C type `name`, which is no pointer."""
+        """The Fortran type of the C type `name`, which is not a pointer."""
         name = re.sub(r"^(struct|enum|const) ", "", name)
         if name in self.enum_names:
             return "integer(c_int)"
@@ -106,7 +106,7 @@ def enumerators(body):
 
 
 def wrapped(text):
-    """A statement in lines of at most 120 characters."""
+    """Breaks a statement into lines of at most 120 characters."""
     lines, indent = [], " " * (len(text) - len(text.lstrip()))
     while len(text) > 120:
         cut = text.rindex(" ", 0, 116)

@@ -1,4 +1,4 @@
-"""splu of SciPy, and splu of TriStar in its place: one word of the program changes."""
+"""Replaces splu of SciPy by splu of TriStar: one word of the program changes."""
 import time
 
 import numpy as np
@@ -17,6 +17,6 @@ for module in (sla, tristar):
         x = lu.solve(b)
     print(f"{module.__name__:20} {time.perf_counter() - start:.3f} s, residual {abs(A @ x - b).max():.1e}")
 
-x, report = lu.solve_refined(b, forward_error=True)  # what SuperLU does not have
+x, report = lu.solve_refined(b, forward_error=True)  # SuperLU has no such function
 print(report)
 assert report.forward_error < 1e-8

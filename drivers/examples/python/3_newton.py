@@ -1,4 +1,4 @@
-"""Newton's method for -u'' + u^3 = 1: the pattern is analyzed once, each step brings new values."""
+"""Newton's method for -u'' + u^3 = 1: the pattern is analyzed once, and each step factors new values."""
 import numpy as np
 import scipy.sparse as sp
 

@@ -6,7 +6,7 @@ import tristar
 
 k, steps, dt = 60, 200, 1e-4
 x, y = (c.ravel() for c in np.meshgrid(np.linspace(0, 1, k + 1), np.linspace(0, 1, k + 1)))
-corner = np.add.outer((k + 1) * np.arange(k), np.arange(k)).ravel()  # of the squares; each one is cut into two triangles
+corner = np.add.outer((k + 1) * np.arange(k), np.arange(k)).ravel()  # of the squares; each one is divided into two triangles
 triangles = np.concatenate([corner[:, None] + [0, 1, k + 2], corner[:, None] + [0, k + 2, k + 1]])
 
 

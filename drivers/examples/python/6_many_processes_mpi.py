@@ -10,7 +10,7 @@ k = 60
 line = sp.diags([-1, 2, -1], [-1, 0, 1], (k, k))
 ends = k * k * np.arange(comm.size + 1) // comm.size
 rows = slice(ends[comm.rank], ends[comm.rank + 1])
-A = tristar.mpi.Matrix(sp.kronsum(line, line, format="csr")[rows])  # a real program makes only its rows
+A = tristar.mpi.Matrix(sp.kronsum(line, line, format="csr")[rows])  # a real program assembles only its rows
 b = np.ones(A.rows)
 
 lu = tristar.mpi.splu(A)                                            # a factor over all ranks

@@ -1,4 +1,4 @@
-"""Eigenvalues next to a shift with SLEPc: options name TriStar as the solver of the shifted systems, the script does not.
+"""Eigenvalues next to a shift with SLEPc. Options, not the script, select TriStar as the solver of the shifted systems.
 
     export PETSC_OPTIONS="-dll_prepend libtristar_petsc.so"
     mpiexec -n 2 python3 7_slepc.py -st_pc_factor_mat_solver_type tristar

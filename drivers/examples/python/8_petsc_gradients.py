@@ -1,4 +1,4 @@
-"""Preconditioned conjugate gradients with petsc4py: options name the approximate inverse of TriStar, the script does not.
+"""Preconditioned conjugate gradients with petsc4py. Options, not the script, select the approximate inverse of TriStar.
 
     export PETSC_OPTIONS="-dll_prepend libtristar_petsc.so"
     mpiexec -n 2 python3 8_petsc_gradients.py -pc_type tristar -pc_tristar_kind fsai
@@ -24,7 +24,7 @@ A.setOption(PETSc.Mat.Option.SPD, True)
 x, b = A.createVecs()
 b.set(1)
 counts = {}
-for name in ("none", None):  # without a preconditioner, and with that of the options
+for name in ("none", None):  # without a preconditioner, and with the one of the options
     ksp = PETSc.KSP().create()
     ksp.setOperators(A)
     ksp.setType("cg")

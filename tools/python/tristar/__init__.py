@@ -1,7 +1,7 @@
 """TriStar: sparse direct solvers, triangular solves, preconditioners and Krylov methods for NumPy and SciPy.
 
     import tristar
-    lu = tristar.splu(A)               # takes the place of scipy.sparse.linalg.splu
+    lu = tristar.splu(A)               # replaces scipy.sparse.linalg.splu
     x = lu.solve(b)                    # many times
     lu.refactor(A2)                    # new values, same pattern
 

@@ -13,8 +13,8 @@ from_buffer = ffi.from_buffer
 
 
 def as_sparse(A, caller):
-    """A as CSC or CSR with a floating-point type of LAPACK. The library makes CSR of BSR with square blocks. Warns where another format
-    had to be converted, as SciPy does."""
+    """A as CSC or CSR with a floating-point type of LAPACK. The library converts BSR with square blocks to CSR. If another format
+    has to be converted, this warns, as SciPy does."""
     if hasattr(A, "to_scipy_sparse"):  # pydata/sparse
         A = A.to_scipy_sparse()
     if not sparse.issparse(A) or A.format not in ("csc", "csr") and not has_square_blocks(A):
@@ -59,7 +59,7 @@ def require_square(A):
 
 
 def plain_array(array, dtypes, what):
-    """A contiguous 1-D array in the byte order of the machine; the array itself where it is one."""
+    """A contiguous 1-D array in the byte order of the machine; the array itself if it is one already."""
     array = np.ascontiguousarray(array)
     if array.ndim != 1:
         raise ValueError(f"{what} must have 1 dimension")
@@ -71,7 +71,7 @@ def plain_array(array, dtypes, what):
 
 
 class MatrixArrays:
-    """The arrays of a CSC or CSR matrix, and the `tristar_view` of them. With `copy` changes of A have no effect."""
+    """The arrays of a CSC or CSR matrix, and the `tristar_view` of them. `copy`: copies them, so that later changes of A have no effect."""
 
     def __init__(self, A, copy=False):
         integers = (np.dtype(np.int32), np.dtype(np.int64))
@@ -116,7 +116,7 @@ class MatrixArrays:
         return values
 
     def _keys(self):
-        """A number for the place of each entry."""
+        """A number for each entry, by its row and column."""
         lines = np.repeat(np.arange(len(self.ptr) - 1), np.diff(self.ptr))
         return lines * max(self.shape) + self.index[:len(lines)]
 
@@ -135,7 +135,7 @@ class MatrixArrays:
 def of_view(view):
     """(MatrixArrays, places): a copy of the matrix that a view describes, and the places of the values of the view in it.
 
-    A matrix of which the view has one triangle gets both. Places are None if all values keep their order.
+    If the view has one triangle, the copy has both. Places are None if all values keep their order.
     """
     lines = view.cols if view.format == lib.TRISTAR_CSC else view.rows
     dtype = next(dtype for dtype, letter in SCALARS.items() if LETTERS[letter] == view.scalar)
@@ -168,7 +168,7 @@ def copy_of(address_of_first, count, dtype):
 
 
 def require_cast(given, dtype):
-    """Raises the exception of SuperLU.solve for right-hand sides of a type that would lose digits."""
+    """Raises the exception of SuperLU.solve for right-hand sides that would lose digits in a conversion."""
     if not np.can_cast(given, dtype, "safe"):
         raise TypeError(f"Cannot cast array data from {given!r} to {dtype!r} according to the rule 'safe'")
 

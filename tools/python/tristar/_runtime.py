@@ -220,16 +220,16 @@ class Context:
         return Report("Memory", stats)
 
     def limit_memory(self, size):
-        """Lets the context have at most `size` bytes; 0: no limit. What would exceed it raises OutOfMemoryError, factorizations before
-        they start. See `forecast`."""
+        """Limits the memory of the context to `size` bytes; 0: no limit. Calls that would exceed it raise OutOfMemoryError, factorizations
+        before they start. See `forecast`."""
         check(lib.tristar_limit_memory(self.handle, size))
 
     def follow(self, function):
-        """Calls function(phase, share) while the context analyzes, factors, plans, solves or reads files; None: no longer.
+        """Calls function(phase, share) while the context analyzes, factors, plans, solves or reads files; None: stops these calls.
 
-        phase: "analysis", "factor", "plan", "solve" or "read"; share: from 0 to 1. A true result cancels the call, which raises CancelledError;
-        so does an exception, which is printed. Threads of the library call the function, at most ten times a second. While a function
-        is set, only one thread may use the context.
+        phase: "analysis", "factor", "plan", "solve" or "read"; share: from 0 to 1. A true result cancels the call, which raises
+        CancelledError; so does an exception of the function, which is printed. Threads of the library call the function, at most ten times a
+        second. While a function is set, only one thread may use the context.
         """
         followed = NULL
         if function is not None:
@@ -237,11 +237,11 @@ class Context:
             followed = ffi.callback(
                 "tristar_progress_fn", lambda _, point: bool(function(word(phases, point.phase), point.share)), error=1)
         check(lib.tristar_set_progress(self.handle, followed, NULL))
-        self._followed = followed  # the former one may have been called until now
+        self._followed = followed  # until now the previous function may have been called
 
 
 class _Process:
-    """What a process has once. A child of fork() starts anew."""
+    """State of a process. A child of fork() starts with a new one."""
 
     generation = 0
     context = None
@@ -263,7 +263,7 @@ def generation():
 
 
 def default_context():
-    """The context of the process, made at first use. A child of fork() gets one of its own."""
+    """The context of the process, created at first use. A child of fork() gets a new one."""
     if _Process.context is None:
         with _Process.lock:
             if _Process.context is None:
@@ -272,7 +272,7 @@ def default_context():
 
 
 def set_default_context(context):
-    """Makes `context` the one that later calls use. None: a new one with defaults at the next use."""
+    """Sets the context that later calls use. None: a new one with defaults at the next use."""
     _Process.context = context
 
 
@@ -287,7 +287,7 @@ def usable(context):
 def call_interruptibly(function, *arguments, on_interrupt=None):
     """Raises what `check(function(*arguments))` raises, and KeyboardInterrupt at once.
 
-    On the main thread another thread makes the call. After Ctrl-C that thread ends the call and drops its result; the arguments
+    If this is the main thread, another thread makes the call. After Ctrl-C that thread ends the call and drops its result; the arguments
     live until then. `on_interrupt` may shorten the call.
     """
     if threading.current_thread() is not threading.main_thread():

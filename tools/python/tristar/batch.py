@@ -33,7 +33,7 @@ class Batch:
         self._cell, self.systems = cell, 0
 
     def _ready(self):
-        if self._generation != generation():  # a child of fork() makes it again; factors are lost
+        if self._generation != generation():  # a child of fork() creates it again; factors are lost
             self._make()
         return self._cell[0]
 
@@ -59,12 +59,12 @@ class Batch:
         raise ValueError(f"b has the shape {b.shape}: ({n},), ({systems}, {n}) or ({systems}, {n}, columns) is needed")
 
     def _run(self, function, systems, strict, with_errors=True):
-        """function(errors, statuses) calls the library. Raises the first failure unless `strict` is false."""
+        """Calls function(errors, statuses), which calls the library. Raises the first failure unless `strict` is false."""
         errors, statuses = np.zeros(systems), ffi.new("tristar_status[]", max(1, systems))
         cell = self._cell
         outcome = []
 
-        def work():  # its variables live until its end, also after Ctrl-C
+        def work():  # local variables live until the end of the call, also after Ctrl-C
             status = function(cell[0], ffi.cast("double *", ffi.from_buffer(errors)) if systems else NULL, statuses)
             outcome.append((status, message() if status else ""))
             return 0

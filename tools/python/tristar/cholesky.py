@@ -163,7 +163,7 @@ class CholeskyFactor(Factorization):
         """Factors A + C C^H, or with `subtract` A - C C^H, in the time of a few solves. C: sparse, with few columns.
 
         Raises ValueError if C C^H has an entry outside the pattern of A, and NotPositiveDefiniteError if the difference is not
-        positive definite; the factor is as before then.
+        positive definite; the factor is unchanged then.
         """
         self._ready()
         C = sparse.csc_matrix(as_sparse(C, "update_inplace"), dtype=self.dtype, copy=True)
@@ -179,7 +179,7 @@ class CholeskyFactor(Factorization):
 
 
 def cholesky(A, beta=0, mode="auto", ordering_method="default", use_long=None, *, context=None, **options):
-    """Factors A + beta I, which is symmetric or Hermitian positive definite; takes the place of sksparse.cholmod.cholesky.
+    """Factors A + beta I, which is symmetric or Hermitian positive definite; replaces sksparse.cholmod.cholesky.
 
     Only the lower triangle of A is used. ordering_method: "default", "natural", "amd", "metis", "nesdis", "best". mode and use_long
     have no effect. options: those of splu. Raises NotPositiveDefiniteError with the row of the pivot.

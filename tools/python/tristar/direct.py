@@ -10,7 +10,7 @@ from ._runtime import SingularError
 from .explicit import ExplicitFactors
 from .factor import Factorization
 
-# Orderings of SuperLU, and those of TriStar that take their place.
+# Orderings of SuperLU, and the corresponding ones of TriStar.
 PERMC = {None: "auto", "COLAMD": "auto", "MMD_ATA": "amd", "MMD_AT_PLUS_A": "amd", "NATURAL": "natural"}
 
 
@@ -63,10 +63,10 @@ class SparseLU(Factorization):
 
 
 def options_of_superlu(permc_spec, options):
-    """Options of the library for those of SuperLU. Refuses those that would change results."""
+    """Converts options of SuperLU to those of the library. Raises an exception for options that would change results."""
     given = dict(options or {})
     permc_spec = given.pop("ColPerm", permc_spec)
-    # What only concerns SuperLU's algorithm, and has no counterpart.
+    # Options of SuperLU's algorithm that have no counterpart.
     for name in ("SymmetricMode", "DiagPivotThresh", "PanelSize", "Relax", "Equil", "PivotGrowth", "ConditionNumber", "PrintStat",
                  "Fact", "IterRefine", "RowPerm"):
         given.pop(name, None)
@@ -78,15 +78,15 @@ def options_of_superlu(permc_spec, options):
 
 
 def singular(failure):
-    """A singular matrix, in the words of SuperLU and of the library."""
+    """The exception for a singular matrix, with the messages of SuperLU and of the library."""
     return SingularError(f"Factor is exactly singular, or singular to working precision: {failure}")
 
 
 def splu(A, permc_spec=None, diag_pivot_thresh=None, relax=None, panel_size=None, options=None, *, context=None, **settings):
-    """Factors a square sparse matrix; takes the place of scipy.sparse.linalg.splu.
+    """Factors a square sparse matrix; replaces scipy.sparse.linalg.splu.
 
-    A: CSC and CSR are used as they are, BSR with square blocks becomes CSR, other formats are converted. `permc_spec` NATURAL keeps the order of the columns.
-    diag_pivot_thresh, relax and panel_size belong to SuperLU and have no effect. `settings` are fields of tristar_analysis_options and
+    A: CSC and CSR are used as they are, BSR with square blocks becomes CSR, other formats are converted. `permc_spec` NATURAL keeps the
+    order of the columns. diag_pivot_thresh, relax and panel_size have no effect. `settings` are fields of tristar_analysis_options and
     tristar_plan_options in tristar.h, with words for constants: method="lu", ordering="metis", singular="perturb", engine="serial".
 
     Raises SingularError, a RuntimeError as in SciPy, also if the matrix is singular to working precision.
@@ -100,24 +100,24 @@ def splu(A, permc_spec=None, diag_pivot_thresh=None, relax=None, panel_size=None
 
 
 def factorized(A, **settings):
-    """A function that solves A x = b; takes the place of scipy.sparse.linalg.factorized. settings: those of splu."""
+    """A function that solves A x = b; replaces scipy.sparse.linalg.factorized. settings: those of splu."""
     return splu(A, **settings).solve
 
 
 def load(file, context=None):
-    """The factors in a file, as SparseLU: no analysis, no factorization. The method `save` of factors writes such files, and so do
-    `tristar solve --save` and the library.
+    """Loads the factors in a file as a SparseLU, without analysis and factorization. The method `save` of factors, `tristar solve --save`
+    and the library write such files.
 
-    file: a path, or an object with a method read(size). CholeskyFactor.load gives a Cholesky factor its own methods back.
+    file: a path, or an object with a method read(size). CholeskyFactor.load returns a CholeskyFactor.
     """
     return SparseLU.load(file, context)
 
 
 def spsolve(A, b, permc_spec=None, use_umfpack=True, **settings):
-    """Solves A x = b once; takes the place of scipy.sparse.linalg.spsolve.
+    """Solves A x = b once; replaces scipy.sparse.linalg.spsolve.
 
-    b: dense, or sparse: then x is sparse in the format of A, unless b has one column. use_umfpack has no effect. If A is singular, also
-    if only to working precision, the result is NaN, with a MatrixRankWarning. settings: those of splu.
+    b: dense or sparse. If b is sparse, x is sparse in the format of A, unless b has one column. use_umfpack has no effect. If A is singular,
+    or singular to working precision, the result is NaN, with a MatrixRankWarning. settings: those of splu.
     """
     A = as_sparse(A, "spsolve")
     b_is_sparse = sparse.issparse(b)
@@ -133,7 +133,7 @@ def spsolve(A, b, permc_spec=None, use_umfpack=True, **settings):
     A = A.astype(dtype, copy=False)
     b = b.astype(dtype, copy=False)
     try:
-        # As SuperLU, unlike splu: no copy of the matrix is kept.
+        # Unlike splu this keeps no copy of the matrix.
         lu = SparseLU(A, keep=False, **{**options_of_superlu(permc_spec, None), **settings})
     except SingularError:
         warnings.warn("Matrix is exactly singular", MatrixRankWarning, stacklevel=2)

@@ -1,8 +1,8 @@
 """The entries of L and U, computed from the solves of a factor.
 
-The library stores inverted diagonal blocks and has no function that returns entries. They follow from few solves. In the order
+The library stores inverted diagonal blocks and has no function that returns entries. A few solves are enough to compute them. In the order
 of the factor, F = L D U is the scaled and permuted matrix, and row k of L has entries in columns of descendants of k in the
-elimination tree. Columns of equal depth have disjoint subtrees, so one right-hand side serves all of them:
+elimination tree. Columns of equal depth have disjoint subtrees, so one right-hand side is enough for all of them:
 
     U(k, l) = (L^-1 B)(k, depth(l))     B(k, depth(l)) = F(k, l) for k <= l
     L(l, k) = (U^-T C)(k, depth(l))     C(k, depth(l)) = F(l, k) for k <= l
@@ -96,7 +96,7 @@ class ExplicitFactors:
         column_scale = order.column_scale[order.columns]
         L.data *= (row_scale[L.col] / row_scale[L.row]).astype(factor.dtype)
         U.data /= (row_scale[U.row] * column_scale[U.col]).astype(factor.dtype)
-        # A natural order is postordered in the factor. Its own order has the same triangles.
+        # The factor has a postorder of the natural order. Both orders give the same triangles.
         natural = factor.analysis_statistics().ordering == "natural"
         place = order.columns if natural else np.arange(order.n)
         self.L, self.U = (sparse.csc_matrix((M.data, (place[M.row], place[M.col])), shape=M.shape) for M in (L, U))
@@ -106,7 +106,7 @@ class ExplicitFactors:
 
     @classmethod
     def of(cls, factor):
-        """The factors of a SparseLU. Of an L D L^H with pivots of order 2 they are those of a second factorization, by L U."""
+        """The factors of a SparseLU. For an L D L^H with pivots of order 2 these are the factors of a second factorization, by L U."""
         if factor.analysis_statistics().method == "ldlt":
             options = {**factor._analysis_options, **factor._plan_options, "method": "lu"}
             factor = type(factor)(factor._arrays.matrix(), context=factor._context, keep=False, **options)
@@ -116,7 +116,7 @@ class ExplicitFactors:
 
 
 def inverse_diagonal(factor, order):
-    """The diagonal of U^-1: with ones at all columns of one depth, whose subtrees are disjoint."""
+    """The diagonal of U^-1, by solves with ones at all columns of one depth, whose subtrees are disjoint."""
     result, everything = np.empty(order.n, factor.dtype), np.arange(order.n)
     for begin in range(0, order.height, BLOCK):
         columns = min(BLOCK, order.height - begin)

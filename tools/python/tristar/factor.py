@@ -1,4 +1,4 @@
-"""A matrix that the library factors: analysis, new values, files. LU and Cholesky share it."""
+"""A matrix that the library factors: analysis, new values, files. The base of LU and Cholesky."""
 import os
 
 import numpy as np
@@ -41,7 +41,7 @@ class Factorization(Solver):
         analysis, factor = new_cell("analysis"), new_cell("factor")
         context = self._context
 
-        def work():  # its variables live until its end, also after Ctrl-C
+        def work():  # local variables live until the end of the call, also after Ctrl-C
             status = lib.tristar_analyze(context.handle, arrays.view, options, analysis)
             return status or lib.tristar_factor(analysis[0], arrays.view.values, factor) if kept else 0
 
@@ -57,7 +57,7 @@ class Factorization(Solver):
         return factor
 
     def refactor(self, A):
-        """Takes new values: a matrix with entries of the same pattern, or the array of its values in the order of A.data.
+        """Factors new values: a matrix whose entries are in the same pattern, or the array of its values in the order of A.data.
 
         Raises ValueError for an entry outside the pattern. The analysis is repeated only if the method of the factorization no longer
         suits the values. After a failure solves raise StaleError until a later call succeeds. Waits for solves of other threads.
@@ -76,7 +76,7 @@ class Factorization(Solver):
                 call_interruptibly(self._take_values)
 
     def _take_values(self):
-        """Factors the new values while no solve runs; again from the beginning if they need another method."""
+        """Factors the new values while no solve runs, with a new analysis if they need another method."""
         with self._gate.exclusive():
             values = self._arrays.values if self._stored is None else self._arrays.values[self._stored]
             status = lib.tristar_refactor(self._factor[0], from_buffer(values))
@@ -89,8 +89,8 @@ class Factorization(Solver):
         """Called when the values change."""
 
     def inverse_pattern(self, trans="N"):
-        """The entries of op(A)^-1 where A has entries, as a matrix. With trans="T" they cost least: the trace of A^-1 B is the sum of
-        these times the entries of B."""
+        """The entries of op(A)^-1 where A has entries, as a matrix. They are cheapest with trans="T": the trace of A^-1 B is the sum of
+        these entries times those of B."""
         if trans not in OPS:
             raise ValueError("trans must be N, T, or H")
         self._ready()
@@ -104,7 +104,7 @@ class Factorization(Solver):
             pattern.data[:] = self.inverse_entries(rows, columns)
             if trans == "H":
                 np.conj(pattern.data, out=pattern.data)
-        if not pattern.has_canonical_format:  # an entry that A has twice is there twice
+        if not pattern.has_canonical_format:  # duplicates of A are duplicates of the result
             count = type(pattern)((np.ones(pattern.nnz), pattern.indices, pattern.indptr), pattern.shape, copy=True)
             pattern.sum_duplicates()
             count.sum_duplicates()
@@ -138,7 +138,7 @@ class Factorization(Solver):
 
     @classmethod
     def load(cls, file, context=None):
-        """The object that `save`, `tristar solve --save` or `tristar_plan_save` wrote: no analysis, no factorization.
+        """Loads an object that `save`, `tristar solve --save` or `tristar_plan_save` wrote, without analysis and factorization.
 
         file: a path, or an object with a method read(size). Solutions have the bits of the saved object on the same kind of processor.
         """
@@ -209,12 +209,12 @@ def make_analysis_options(n, values):
 
 
 def forecast(A, *, nrhs=1, context=None, **settings):
-    """Memory and time of a factorization and of a solve with nrhs columns, before they are spent: a report.
+    """Forecasts memory and time of a factorization and of a solve with nrhs columns. Returns a report.
 
-    settings: fields of tristar_analysis_options and tristar_plan_options, as splu has them. The call analyzes the matrix.
+    settings: fields of tristar_analysis_options and tristar_plan_options, as in splu. The call analyzes the matrix.
     The report has the fields of tristar_forecast in tristar_forecast.h: `peak_bytes`, the most bytes of the context from now on;
-    `factor_peak_bytes`, `plan_bytes`, `solve_bytes`, `factor_seconds`, `solve_seconds`, and others. The guide says what the figures
-    contain (forecast.md).
+    `factor_peak_bytes`, `plan_bytes`, `solve_bytes`, `factor_seconds`, `solve_seconds`, and others. The guide describes the figures
+    (forecast.md).
     """
     A = as_sparse(A, "forecast")
     require_square(A)
@@ -226,7 +226,7 @@ def forecast(A, *, nrhs=1, context=None, **settings):
     expected = ffi.new("tristar_forecast *")
     kept += kept_of_plan + [arrays]
 
-    def work():  # its variables live until its end, also after Ctrl-C
+    def work():  # local variables live until the end of the call, also after Ctrl-C
         status = lib.tristar_analyze(context.handle, arrays.view, options, analysis) if kept else 0
         return status or lib.tristar_analysis_forecast(analysis[0], plan, expected)
 
@@ -239,7 +239,7 @@ def _restore(kind, A, options):
 
 
 def raise_first(failures, call):
-    """Calls, and raises the exception of a callback instead of that of the call which it failed."""
+    """Makes a call. If a callback raised an exception, raises it instead of the exception of the call."""
     try:
         call()
     except Error:

@@ -12,7 +12,7 @@ from .solver import Inverse, Solver
 from .precond import IncompleteLU, Preconditioner
 from .reports import Report
 
-# Products from this order on may take long.
+# Products with matrices of at least this order may take long.
 LONG_ROWS = 10000
 
 
@@ -32,7 +32,7 @@ def progress_of(solver):
 
 
 def product_of(matvec, n, dtype, raised):
-    """The operator of a function of a vector. Its exceptions are appended to `raised`."""
+    """The operator of the library for a function of a vector. Exceptions of the function are appended to `raised`."""
 
     def multiply(_, x, y):
         try:
@@ -104,7 +104,7 @@ class KrylovSolver:
         return cell
 
     def _make_preconditioner(self, M):
-        """What must stay alive, and whose first entry is the cell of the preconditioner."""
+        """The objects that must stay alive; the first one is the cell of the preconditioner."""
         if M is None:
             return [[NULL]]
         if isinstance(M, Inverse):
@@ -124,7 +124,7 @@ class KrylovSolver:
                                     lib.TRISTAR_T: lambda X: operator.rmatmat(X.conj()).conj()})
 
     def _make_function(self, apply):
-        """A preconditioner of a function of the columns of an array for each operation."""
+        """A preconditioner from one function for each operation, which takes an array of columns."""
         cell, n, dtype, raised = new_cell("precond"), self._n, self.dtype, self._raised
 
         def on_apply(_, op, columns, b, ldb, x, ldx):
@@ -160,14 +160,14 @@ class KrylovSolver:
         return self._run(b, x, x0 is not None)
 
     def _run(self, b, x, guess):
-        """Solves with the right-hand sides b, column-major. x has the guess if there is one."""
+        """Solves with the right-hand sides b, column-major. x contains the initial guess if there is one."""
         n, columns = self._n, b.shape[1] if b.ndim == 2 else 1
         self._raised.clear()
         self._set_guess(guess)
         results = ffi.new("tristar_krylov_result[]", max(1, columns))
         cells = (self._cell, self._precond, self, b, x)
 
-        def work():  # its variables live until its end, also after Ctrl-C
+        def work():  # local variables live until the end of the call, also after Ctrl-C
             return lib.tristar_krylov_solve(cells[0][0], cells[1][0][0], columns, address(b), n, address(x), n, results)
 
         try:
@@ -199,7 +199,7 @@ class KrylovSolver:
         return report
 
     def update_values(self, A):
-        """Takes new values: a matrix with the same pattern. The preconditioner stays."""
+        """Sets new values: a matrix with the same pattern. The preconditioner does not change."""
         if self._arrays is None:
             raise ValueError("the matrix is a function")
         values = self._arrays.values_of(A, "update_values")
@@ -216,13 +216,13 @@ class KrylovSolver:
 
 
 def solve_once(method, A, b, x0, M, callback, options):
-    """One solve as by a function of SciPy."""
+    """One solve, with the arguments and results of the functions of SciPy."""
     solver = KrylovSolver(A, M, method, callback, norm="residual", **options)
     return solver.solve(b, x0)
 
 
 def scipy_options(tol, maxiter, atol, more):
-    """Options of the library for those of SciPy."""
+    """Converts options of SciPy to those of the library."""
     options = dict(more, tolerance=float(tol))
     if maxiter is not None:
         options["max_iterations"] = int(maxiter)
@@ -232,7 +232,7 @@ def scipy_options(tol, maxiter, atol, more):
 
 
 def cg(A, b, x0=None, tol=1e-5, maxiter=None, M=None, callback=None, atol=None, **options):
-    """Conjugate gradients; takes the place of scipy.sparse.linalg.cg, except for `callback(column, iteration, residual)`.
+    """Conjugate gradients; replaces scipy.sparse.linalg.cg, except for `callback(column, iteration, residual)`.
 
     Converges at || b - A x || <= max(tol || b ||, atol). Returns (x, info); the result also has the figures of each column. b may
     have several columns. options: fields of tristar_krylov_options.
@@ -241,17 +241,17 @@ def cg(A, b, x0=None, tol=1e-5, maxiter=None, M=None, callback=None, atol=None, 
 
 
 def bicgstab(A, b, x0=None, tol=1e-5, maxiter=None, M=None, callback=None, atol=None, **options):
-    """BiCGSTAB, preconditioned from the right; else as cg."""
+    """BiCGSTAB, preconditioned from the right; otherwise like cg."""
     return solve_once("bicgstab", A, b, x0, M, callback, scipy_options(tol, maxiter, atol, {"side": "right", **options}))
 
 
 def gmres(A, b, x0=None, tol=1e-5, restart=None, maxiter=None, M=None, callback=None, atol=None, **options):
-    """GMRES, preconditioned from the right; maxiter counts iterations, not restarts; else as cg."""
+    """GMRES, preconditioned from the right; maxiter counts iterations, not restarts; otherwise like cg."""
     more = {"side": "right", "restart": 30 if restart is None else int(restart), **options}
     return solve_once("gmres", A, b, x0, M, callback, scipy_options(tol, maxiter, atol, more))
 
 
 def fgmres(A, b, x0=None, tol=1e-5, restart=None, maxiter=None, M=None, callback=None, atol=None, **options):
-    """Flexible GMRES: M may change in each iteration; else as gmres."""
+    """Flexible GMRES: M may change in each iteration; otherwise like gmres."""
     more = {"restart": 30 if restart is None else int(restart), **options}
     return solve_once("fgmres", A, b, x0, M, callback, scipy_options(tol, maxiter, atol, more))

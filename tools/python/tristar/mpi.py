@@ -53,14 +53,14 @@ class Context(OneContext):
 class _Ranks:
     """The ranks of a communicator, and the objects of the library on them.
 
-    To destroy an object is collective, and the ranks drop it at different times. So an object that all ranks have dropped is destroyed
-    when the next one is made. What remains is destroyed before the interpreter ends.
+    Destroying an object is collective, but the ranks drop it at different times. Therefore an object that all ranks have dropped is
+    destroyed when the next one is created. The remaining objects are destroyed before the interpreter ends.
     """
 
     everyone = []
 
     def __init__(self, comm):
-        self.comm = comm.Dup()  # messages do not meet those of the program
+        self.comm = comm.Dup()  # separates its messages from those of the program
         self.made, self.live, self.dropped = 0, {}, []
         self._context = None
         self.everyone.append(self)
@@ -76,7 +76,7 @@ class _Ranks:
 
     @property
     def context(self):
-        """The context of objects that were not given one."""
+        """The default context, for objects created without a context."""
         if self._context is None:
             self._context = Context(self.comm)
         return self._context
@@ -103,14 +103,14 @@ class _Ranks:
             self.dropped.remove(number)
 
     def destroy(self, number):
-        """Destroys an object, unless that is done."""
+        """Destroys an object, unless it is destroyed already."""
         cell, destroy, _ = self.live.pop(number, (None, None, None))
         if cell is not None:
             destroy(cell)
 
     @classmethod
     def end(cls):
-        """Before the interpreter ends. After an exception other ranks may never come here."""
+        """Called before the interpreter ends. After an exception other ranks may never call it."""
         if MPI.Is_finalized() or getattr(sys, "last_value", None) is not None:
             return
         for ranks in cls.everyone:
@@ -129,7 +129,7 @@ class _Distributed:
     _number = None
 
     def _make(self, ranks, create, *used):
-        """create(cell) makes the object, which uses the objects `used`."""
+        """Calls create(cell), which creates the object; it uses the objects `used`."""
         ranks.destroy_dropped()
         cell = ffi.new(f"tristar_{self.kind}_t **")
         check(create(cell))
@@ -148,7 +148,7 @@ class _Distributed:
         return self._cell[0]
 
     def destroy(self):
-        """Frees the memory now. Without it the memory is freed after all ranks have dropped the object, when another one is made."""
+        """Frees the memory now. Without this call it is freed after all ranks have dropped the object, when another one is created."""
         if self._number is not None:
             self._ranks.destroy(self._number)
 
@@ -163,7 +163,7 @@ class _Distributed:
             self._ranks.dropped.append(self._number)
 
     def _vectors(self, rows, dtype, *arrays):
-        """The arrays as column-major ones of `rows` rows, and the number of columns. Raises on all ranks what is wrong on one."""
+        """The arrays as column-major ones of `rows` rows, and the number of columns. An error on one rank is raised on all ranks."""
         failure, vectors, columns = None, [], 0
         try:
             vectors = [np.asfortranarray(as_vectors(array, rows, dtype)) for array in arrays]
@@ -253,7 +253,7 @@ class Matrix(_Distributed):
         return made
 
     def repartition(self, **options):
-        """The same matrix with its rows on other ranks, in parts with few entries between them, and numbered anew."""
+        """The same matrix with its rows distributed in parts with few entries between them, and renumbered."""
         made = type(self).__new__(type(self))
         made._create(self._ranks, self._context, options, lambda c, o, cell: lib.tristar_dmatrix_repartition(self.handle, o, cell))
         return made
@@ -264,7 +264,7 @@ class Matrix(_Distributed):
         return self._ranks.comm
 
     def update(self, rows):
-        """Takes new values: the rows of this rank, with the pattern of the matrix. Preconditioners are not updated."""
+        """Sets new values: the rows of this rank, with the pattern of the matrix. Preconditioners are not updated."""
         arrays = self._arrays_of(self._ranks, rows, self._symmetry)
         check(lib.tristar_dmatrix_update(self.handle, arrays.view))
 
@@ -323,7 +323,7 @@ def _split(settings):
 
 
 class DistributedLU(_Distributed):
-    """A factor of a Matrix over its ranks: L U, or L L^H and L D L^H of a symmetric matrix. `splu` makes it."""
+    """A factor of a Matrix over its ranks: L U, or L L^H and L D L^H of a symmetric matrix. `splu` creates it."""
 
     kind = "distributed"
 
@@ -394,7 +394,7 @@ class DistributedLU(_Distributed):
         return 1 / reciprocal[0] if reciprocal[0] > 0 else np.inf
 
     def refactor(self, A):
-        """Takes the values of a Matrix of the same pattern, such as the first one after `update`. It does not analyze."""
+        """Factors the values of a Matrix of the same pattern, such as the original one after `update`, without an analysis."""
         check(lib.tristar_dmatrix_refactor(A.handle, self.handle))
 
     def statistics(self):
@@ -412,9 +412,9 @@ class DistributedLU(_Distributed):
 
 
 def splu(A, layout=None, **settings):
-    """Factors a Matrix on its ranks. A sparse matrix in place of A is the block of rows of this rank.
+    """Factors a Matrix on its ranks. If A is a sparse matrix, it is the block of rows of this rank.
 
-    layout: (px, py, pz) or "2x1x2", with as many ranks as the communicator; None: the library chooses. settings are the fields of
+    layout: (px, py, pz) or "2x1x2", with as many ranks as the communicator; None: the library chooses it. settings are the fields of
     tristar_analysis_options, tristar_distributed_options and tristar_layout, such as method="lu", ordering="ptscotch".
     """
     if not isinstance(A, Matrix):
@@ -455,7 +455,7 @@ class Preconditioner(_Distributed):
         return x
 
     def update(self, A):
-        """Takes the values of a Matrix of the same pattern. Only for "fsai"."""
+        """Computes the preconditioner for the values of a Matrix of the same pattern. Only for "fsai"."""
         if not self._is_fsai:
             raise ValueError('only preconditioners of the kind "fsai" take new values: make a new one')
         check(lib.tristar_dmatrix_fsai_update(A.handle, self.handle))
@@ -468,7 +468,7 @@ class Preconditioner(_Distributed):
 class KrylovSolver(_Distributed, one_process.KrylovSolver):
     """A Krylov method for a Matrix. M: a Preconditioner of this module, or a DistributedLU. Other arguments: tristar.KrylovSolver.
 
-    METHOD "auto" takes matrices of the symmetry "general" for unsymmetric.
+    METHOD "auto" treats matrices of the symmetry "general" as unsymmetric.
     """
 
     kind = "krylov"
@@ -492,7 +492,7 @@ class KrylovSolver(_Distributed, one_process.KrylovSolver):
             self._precond = self._make_function({op: lambda X, name=name: M.solve(X, name) for name, op in OPS.items()})
 
     def solve(self, b, x0=None):
-        """The rows of this rank of the solution, as tristar.KrylovSolver.solve. info and reports are the same on all ranks."""
+        """The rows of this rank of the solution, like tristar.KrylovSolver.solve. info and reports are the same on all ranks."""
         for used in (self, self._M):
             if used is not None:
                 used.handle  # not destroyed
@@ -516,22 +516,22 @@ def _solve_once(method, A, b, x0, M, callback, options):
 
 
 def cg(A, b, x0=None, tol=1e-5, maxiter=None, M=None, callback=None, atol=None, **options):
-    """Conjugate gradients for a Matrix, as tristar.cg."""
+    """Conjugate gradients for a Matrix, like tristar.cg."""
     return _solve_once("cg", A, b, x0, M, callback, one_process.scipy_options(tol, maxiter, atol, options))
 
 
 def bicgstab(A, b, x0=None, tol=1e-5, maxiter=None, M=None, callback=None, atol=None, **options):
-    """BiCGSTAB for a Matrix, as tristar.bicgstab."""
+    """BiCGSTAB for a Matrix, like tristar.bicgstab."""
     return _solve_once("bicgstab", A, b, x0, M, callback, one_process.scipy_options(tol, maxiter, atol, {"side": "right", **options}))
 
 
 def gmres(A, b, x0=None, tol=1e-5, restart=None, maxiter=None, M=None, callback=None, atol=None, **options):
-    """GMRES for a Matrix, as tristar.gmres."""
+    """GMRES for a Matrix, like tristar.gmres."""
     more = {"side": "right", "restart": 30 if restart is None else int(restart), **options}
     return _solve_once("gmres", A, b, x0, M, callback, one_process.scipy_options(tol, maxiter, atol, more))
 
 
 def fgmres(A, b, x0=None, tol=1e-5, restart=None, maxiter=None, M=None, callback=None, atol=None, **options):
-    """Flexible GMRES for a Matrix, as tristar.fgmres."""
+    """Flexible GMRES for a Matrix, like tristar.fgmres."""
     more = {"restart": 30 if restart is None else int(restart), **options}
     return _solve_once("fgmres", A, b, x0, M, callback, one_process.scipy_options(tol, maxiter, atol, more))

@@ -62,7 +62,7 @@ def plot(A, picture="gantt", file=None, **options):
     with tempfile.TemporaryDirectory() as folder:
         if sparse.issparse(A) or isinstance(A, np.ndarray):
             path = os.path.join(folder, "matrix.mtx")
-            mmwrite(path, sparse.coo_matrix(A), symmetry="general")  # to find a symmetry takes most of the time
+            mmwrite(path, sparse.coo_matrix(A), symmetry="general")  # detecting a symmetry would take most of the time
         else:
             path = os.fspath(A)
         out = os.path.join(folder, "picture.svg") if file is None else os.fspath(file)

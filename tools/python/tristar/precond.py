@@ -40,7 +40,7 @@ class Preconditioner(LinearOperator):
         keep = (self._arrays, self._context, self._cell, arguments)
         if len(self._arrays.index) < LONG_ENTRIES:
             check(function(*arguments))
-        else:  # its variables live until its end, also after Ctrl-C
+        else:  # local variables live until the end of the call, also after Ctrl-C
             call_interruptibly(lambda: function(*arguments) if keep else 0)
 
     @property
@@ -63,7 +63,7 @@ class Preconditioner(LinearOperator):
         return x
 
     def update(self, A):
-        """Takes new values: a matrix with entries of the same pattern. No application may run. Raises ValueError for other entries."""
+        """Sets new values: a matrix whose entries are in the same pattern. No application may run. Raises ValueError for other entries."""
         handle, values = self.handle, self._arrays.values_of(A, "update")
         self._arrays.take_values(values)
         self._run(lib.tristar_precond_update, handle, self._arrays.view)
@@ -147,11 +147,11 @@ def check_rules(drop_rule):
 
 def spilu(A, drop_tol=None, fill_factor=None, drop_rule=None, permc_spec=None, diag_pivot_thresh=None, relax=None,
           panel_size=None, options=None, *, context=None):
-    """Incomplete L U of a square sparse matrix; takes the place of scipy.sparse.linalg.spilu.
+    """Incomplete L U of a square sparse matrix; replaces scipy.sparse.linalg.spilu.
 
     TriStar's ILUT: row i of the factors drops entries up to drop_tol (default: 1e-4) times its norm, and the factors have at most about
     fill_factor (default: 10) times the entries of A. Columns are ordered by reverse Cuthill-McKee, unless permc_spec is NATURAL; rows
-    are matched to columns if the diagonal has zeros. There is no pivoting: where SuperLU exchanges rows, this raises SingularError.
+    are matched to columns if the diagonal has zeros. There is no pivoting: if SuperLU would have to exchange rows, this raises SingularError.
     drop_rule and the other arguments of SuperLU are checked, and have no effect.
     """
     A = as_sparse(A, "spilu")

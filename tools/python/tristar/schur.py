@@ -1,4 +1,4 @@
-"""Schur complements: the unknowns that are left when all others are eliminated."""
+"""Schur complements of chosen unknowns."""
 import numpy as np
 
 from ._arrays import address, as_sparse, as_vectors, require_square
@@ -11,7 +11,7 @@ class SchurFactor(Factorization):
     """Factors of the block A_II of a matrix, and the Schur complement A_SS - A_SI A_II^-1 A_IS of the unknowns S = `schur`.
 
     `condense` and `expand` are the solves before and after the caller's own solve with the complement. `solve`, which needs all of
-    A, raises UnsupportedError. `refactor` takes new values.
+    A, raises UnsupportedError. `refactor` factors new values.
     """
 
     def __init__(self, A, schur, context=None, keep=True, **options):
@@ -41,7 +41,7 @@ class SchurFactor(Factorization):
         return complement
 
     def condense(self, b, trans="N"):
-        """(g, y): the right-hand sides of the complement of op(A), and what `expand` continues with.
+        """(g, y): the right-hand sides of the complement of op(A), and the vectors that `expand` needs.
 
         b: array of n rows with 1 or 2 dimensions. g has len(unknowns) rows, y the shape of b.
         """

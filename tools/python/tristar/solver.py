@@ -15,11 +15,11 @@ from ._runtime import (NULL, ForkError, call_interruptibly, check, error, ffi, g
 from .reports import Report
 
 OPS = {"N": lib.TRISTAR_N, "T": lib.TRISTAR_T, "H": lib.TRISTAR_C}
-# Calls that are predicted to take longer, in seconds, are made on another thread, which Ctrl-C need not wait for.
+# Calls that are predicted to take longer, in seconds, are made on another thread, so that Ctrl-C does not wait for them.
 LONG_SECONDS = 0.1
-# Right-hand sides whose solves cost as much as a call of unknown length, which is long except for small matrices.
+# A call of unknown length counts as a solve with this number of right-hand sides, which is long except for small matrices.
 LONG_CALL = 100
-# Numbers in right-hand sides that are copied rather than passed with their strides.
+# Right-hand sides with at most this number of entries are copied instead of passed with their strides.
 SMALL = 10000
 SOLVE_OPTIONS = ffi.typeof("tristar_solve_options *")
 SOLVE_OPTIONS_SIZE = ffi.sizeof("tristar_solve_options")
@@ -38,7 +38,7 @@ os.register_at_fork(after_in_child=_renew_lock)
 
 
 class Gate:
-    """Many solves, or one refactorization. Operations of a deque are atomic, so a solve costs two of them."""
+    """A lock for many solves or one refactorization. Operations of a deque are atomic; a solve needs two of them."""
 
     def __init__(self):
         self.inside = deque()
@@ -136,7 +136,7 @@ class Solver:
                 self._make(self._plan_options)
 
     def _ready(self):
-        """Called before all calls but fast solves, which find out by an error."""
+        """Called before all calls except fast solves, which detect a fork by an error."""
         if self._generation != generation():
             self._renew()
 
@@ -148,8 +148,8 @@ class Solver:
         b: array of n rows with 1 or 2 dimensions in any memory order, or a sparse matrix. Returns a new array of the same shape
         (column-major), or a CSC matrix. Raises ValueError for another shape, and TypeError if the type of b cannot be cast safely.
         """
-        # Column-major arrays of the right type, with little overhead; the transposed view is what cffi takes for contiguous. A copy
-        # of a small array takes less time than all other ways.
+        # Column-major arrays of the right type, with little overhead; cffi accepts the transposed view as contiguous. Copying a small
+        # array is faster than all other ways.
         if type(b) is ndarray and b.dtype is self.dtype and b.size and b.ndim < 3 and trans in OPS:
             if not b.flags.f_contiguous:
                 if b.size > SMALL:
@@ -204,7 +204,7 @@ class Solver:
             self._call(columns, lambda: lib.tristar_solve_with(self._plan, options, columns, address(b), address(x), NULL))
 
     def _solve_sparse(self, B, trans):
-        """Only the rows of B that have entries are read, and only the chunks of the factor that they reach."""
+        """Solves with a sparse B: reads only the rows of B that have entries, and only the chunks of the factor that they need."""
         if B.shape[0] != self._n:
             raise ValueError(f"b is of incompatible size: it has {B.shape[0]} rows, the matrix {self._n}")
         require_cast(B.dtype, self.dtype)
@@ -223,7 +223,7 @@ class Solver:
         options = solve_options(op)
         options.part, options.factor_order = part, factor_order
         if len(rows) < self._n:
-            if not len(rows):  # the library takes an empty list for none
+            if not len(rows):  # the library treats an empty list as no list
                 rows, block = np.zeros(1, np.int64), np.zeros((1, block.shape[1]), self.dtype, order="F")
             options.b_rows, options.b_row = len(rows), integers(rows)
         options.b_row_stride, options.b_column_stride = 1, len(rows)
@@ -237,7 +237,7 @@ class Solver:
         return x
 
     def _call(self, columns, function):
-        """function() calls the library with the factor, for so many right-hand sides. After Ctrl-C it ends on another thread."""
+        """Calls function(), which uses the factor for the given number of right-hand sides. After Ctrl-C it ends on another thread."""
         gate = self._gate
 
         def work():
@@ -355,7 +355,7 @@ class Solver:
         return Report("Plan", stats)
 
     def explain(self, columns=1):
-        """A report of what would run a solve with so many right-hand sides now, and why."""
+        """A report of what would run a solve with this number of right-hand sides now, and why."""
         self._ready()
         result = ffi.new("tristar_explanation *")
         check(lib.tristar_plan_explain(self._plan, NULL, columns, result))

@@ -12,8 +12,8 @@ from .solver import Solver
 class TriangularSolver(Solver):
     """Solves with the lower or upper triangle of a sparse matrix, many times.
 
-    lower: which triangle; entries of the other one are not read. unit_diagonal: the diagonal is taken for ones. `partition` is a word
-    of tristar_partition; other options are fields of tristar_plan_options.
+    lower: true for the lower triangle; entries of the other one are not read. unit_diagonal: use ones instead of the stored diagonal.
+    `partition` is a word of tristar_partition; other options are fields of tristar_plan_options.
     """
 
     def __init__(self, A, lower=True, unit_diagonal=False, partition="auto", context=None, **options):
@@ -51,9 +51,9 @@ def require_triangle(A, lower):
 
 
 def spsolve_triangular(A, b, lower=True, overwrite_A=False, overwrite_b=False, unit_diagonal=False):
-    """Solves A x = b with a triangular matrix; takes the place of scipy.sparse.linalg.spsolve_triangular.
+    """Solves A x = b with a triangular matrix; replaces scipy.sparse.linalg.spsolve_triangular.
 
-    The result has the type that A, b and double precision have in common. For many right-hand sides one after the other
+    The type of the result is the common type of A, b and double precision. For many solves with the same matrix
     use TriangularSolver. Raises LinAlgError if A is not triangular, or has a zero on the diagonal.
     """
     if not sparse.issparse(A) or A.format != "csr":
