@@ -61,8 +61,8 @@ void tsi_bench_print_missing(const tsi_bench_setup *setup) {
   const char *between = "";
   for (int k = 0; k < TSI_BENCH_PEERS; k++) {
     if (!setup->missing[k]) continue;
-    printf("%s%s",
-           *between ? between : "Peers that are not there, and are skipped: ", setup->family->peers[k].title);
+    printf("%s%s", *between ? between : "Peers that are not installed, and are skipped: ",
+           setup->family->peers[k].title);
     between = ", ";
   }
   if (*between)

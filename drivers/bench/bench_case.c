@@ -179,7 +179,7 @@ static void run_contender(tsi_bench_case *c, int k, int64_t round) {
   r->used_s += seconds;
   if (figures == NULL && settings->quick && round > 0 && !r->kept && !r->late) return;
   r->ok = figures != NULL && number(figures, "solve_s") > 0;
-  if (figures != NULL && !r->ok) snprintf(r->message, sizeof r->message, "told no solve_s");
+  if (figures != NULL && !r->ok) snprintf(r->message, sizeof r->message, "printed no solve_s");
   if (r->ok && c->matrix->uplo != NULL) r->ok = is_accurate(figures, r);
   if (r->ok) {
     if (c->setup->contenders[k].peer < 0 && round == 0 && (c->shortest_run <= 0 || seconds < c->shortest_run))

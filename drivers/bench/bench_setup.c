@@ -324,8 +324,8 @@ static int add_named_peers(tsi_bench_setup *setup, const char *text, int cores, 
   for (int k = 0; k < list.count && status == TSI_EXIT_OK; k++) {
     const int peer = peer_of(setup->family, list.word[k]);
     if (!find_program(f, setup->family, peer, name, path, sizeof path)) {
-      tsi_console_error("bench: the peer %s is not there: no %s in %s%s%s", list.word[k], name, f->path[0],
-                        f->count > 1 ? " or " : "", f->count > 1 ? f->path[1] : "");
+      tsi_console_error("bench: the peer %s is not installed: no %s in %s%s%s", list.word[k], name,
+                        f->path[0], f->count > 1 ? " or " : "", f->count > 1 ? f->path[1] : "");
       return TSI_EXIT_FAILED;
     }
     status = add_peer(setup, peer, cores, path);

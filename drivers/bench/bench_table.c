@@ -18,8 +18,8 @@ void tsi_bench_print_matrix(const tsi_bench_setup *setup, const tsi_bench_matrix
     printf("medians of %s, each of %s\n", tsi_text_many(settings->rounds, "round"),
            tsi_text_many(settings->repeat, "solve"));
   if (m->triangular)
-    puts("The matrix is triangular. tristar solve factors nothing of it, as tristar bench --triangular "
-         "compares; here all contenders factor it.");
+    puts("The matrix is triangular. tristar solve does not factor it (see tristar bench --triangular); here "
+         "all contenders factor it.");
 }
 
 static void print_rates(const tsi_bench_case *c) {
@@ -222,9 +222,8 @@ static void print_reuse_row(const tsi_bench_case *c, int peer) {
 
 void tsi_bench_print_reuse(const tsi_bench_case *c) {
   if (c->best_tristar < 0 && c->best_peer < 0) return;
-  printf(
-      "%s: time in all, with analysis and factorization (each figure in the setting that is best for it)\n",
-      tsi_text_many(c->nrhs, "right-hand side"));
+  printf("%s: total time, with analysis and factorization (each figure in the setting that is best for it)\n",
+         tsi_text_many(c->nrhs, "right-hand side"));
   printf("  %-*s %10s %10s %11s %11s %11s%s\n", NAME_WIDTH, "solver", "analysis", "factor", "1 solve",
          "10 solves", "1000 solves", c->best_peer >= 0 && c->best_tristar >= 0 ? "  TriStar takes less" : "");
   for (int peer = -1; peer < TSI_BENCH_PEERS; peer++) print_reuse_row(c, peer);

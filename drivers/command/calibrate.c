@@ -14,7 +14,7 @@ static void print_quality(const tsi_calibration_quality *q) {
     snprintf(others, sizeof others, "; %.2f cores used by other processes", q->other_cores);
   tsi_report("measured", "%s; the best two differ by %.1f %%%s", tsi_text_many(q->attempts, "time"),
              100 * q->spread, others);
-  if (!q->trusted) tsi_report("", "not to be trusted: calibrate again when nothing else runs");
+  if (!q->trusted) tsi_report("", "unreliable: calibrate again on an idle machine");
 }
 
 /* Prints GPUs and their buses. StarPU measures the buses when it first starts on a machine with GPUs. */
@@ -59,10 +59,10 @@ static void print_report(const tristar_calibration *c, const tsi_calibration_qua
   else
     tsi_report("reading", "%.1f GB/s by one core", c->read_gbps_one);
   tsi_report("products", "%.1f GF/s by one core, of dense matrices", c->multiply_gflops_one);
-  tsi_report("chunks", "of %s and more: about what one core reads while 16 tasks pass",
+  tsi_report("chunks", "of %s and more: about the bytes that one core reads in the time of 16 tasks",
              tsi_text_bytes(c->floor_bytes));
   if (c->floor_bytes != floor_before)
-    tsi_report("", "until now of %s and more: later plans give results with other roundings",
+    tsi_report("", "before of %s and more: results of later plans have other rounding errors",
                tsi_text_bytes(floor_before));
   print_devices();
   print_quality(q);

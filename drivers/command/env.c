@@ -99,7 +99,7 @@ static void judge(warning_list *list, const tsi_settings *settings, const trista
   judge_folder(list, settings);
   if (tsi_blas_mistaken(&took, &better))
     warn(list,
-         "OpenBLAS takes this processor for a %s, which factors at half the speed: tristar sets "
+         "OpenBLAS uses the kernels of a %s, which factor at half the speed: tristar sets "
          "OPENBLAS_CORETYPE=%s for itself; set it for other programs too",
          took, better);
   if (asked != NULL && asked[strspn(asked, "0")] == '\0')
@@ -113,10 +113,10 @@ static void judge(warning_list *list, const tsi_settings *settings, const trista
   if (scheduler != NULL && strcmp(scheduler, "modular-heteroprio-heft") == 0 && info->version[1] == 3)
     warn(list, "STARPU_SCHED=%s: with StarPU 1.3 its tasks may never end", scheduler);
   if (info->cores > 0 && info->cpu_workers > info->cores)
-    warn(list, "%d CPU workers, but this process may run on %s: they take turns", info->cpu_workers,
+    warn(list, "%d CPU workers, but this process may run on %s: they share cores", info->cpu_workers,
          tsi_text_many(info->cores, "core"));
   if (info->bound_cores > 0 && info->cpu_workers > info->bound_cores)
-    warn(list, "%d CPU workers are bound to %s: they take turns", info->cpu_workers,
+    warn(list, "%d CPU workers are bound to %s: they share cores", info->cpu_workers,
          tsi_text_many(info->bound_cores, "core"));
 }
 

@@ -78,8 +78,8 @@ static void print_granularity(const tsi_session *s, const tristar_calibration *c
   char from[sizeof c->path + 40] = "defaults; `tristar calibrate` measures this machine";
   if (c->source == TRISTAR_CALIBRATION_FILE) snprintf(from, sizeof from, "measured, %s", c->path);
   tsi_report("chunks", "of %s to %s%s", tsi_text_bytes(s->p.floor_bytes), tsi_text_bytes(s->p.ceiling_bytes),
-             s->settings->chunk_bytes > 0 ? ", as asked for" : "");
-  tsi_report("", "a task costs %s; in the time of 16 tasks one core reads about %s", task,
+             s->settings->chunk_bytes > 0 ? ", as requested" : "");
+  tsi_report("", "a task takes %s; in the time of 16 tasks one core reads about %s", task,
              tsi_text_bytes(c->floor_bytes));
   tsi_report("", "(%s)", from);
   tsi_report_machine("machine", c);
@@ -109,7 +109,7 @@ static void print_report(const tsi_session *s, const tsi_bandwidth *bandwidth, c
   tsi_report("", "assuming memory at the measured %.1f GB/s of 1 core, %.1f GB/s of %d", bandwidth->one,
              bandwidth->all, bandwidth->cores);
   if (s->p.tasks > 0)
-    tsi_report("", "the cost of tasks comes on top: %.1f %% of the sum, for %s", 100 * p.task_share,
+    tsi_report("", "overhead of tasks in addition: %.1f %% of the sum, for %s", 100 * p.task_share,
                tsi_text_many(s->p.tasks, "task"));
   tsi_gpu_print(gpu);
   print_widths(h);

@@ -97,7 +97,7 @@ static void print_singles(const tsi_info_gpus *r) {
   if (r->solve.ranks == 1) return;
   tsi_report("", "%.2f times as fast as one GPU, which takes %s", r->single[0].seconds / r->solve.seconds,
              tsi_text_seconds(r->single[0].seconds));
-  tsi_report("", "a single grid pays up to %s of %d a node: %s as %s",
+  tsi_report("", "a single grid is fastest up to %s of %d per node: %s as %s",
              tsi_text_many(best->layout.px * best->layout.py, "GPU"), r->cluster.model.ranks_per_node,
              tsi_text_seconds(best->seconds), text_of(&best->layout, layout));
   for (int k = r->pays + 1; k < r->singles; k++)

@@ -29,8 +29,9 @@ static void print_report(const tsi_session *s, const tristar_layout *layout, int
   tsi_report("layout", "%d x %d x %d: %s process%s, %s algorithm, %s map, %s trees", layout->px, layout->py,
              layout->pz, tsi_text_count(t->ranks), t->ranks == 1 ? "" : "es", tsi_algorithm_name(s->settings),
              tsi_map_name(layout->map), tsi_tree_name(layout->message_tree));
-  tsi_report("", "%s, %s of them spread over a grid; %s between grids", tsi_text_many(t->chunks, "chunk"),
-             tsi_text_count(t->spread_chunks), tsi_text_many(t->grid_steps, "step"));
+  tsi_report("", "%s, %s of them distributed over a grid; %s between grids",
+             tsi_text_many(t->chunks, "chunk"), tsi_text_count(t->spread_chunks),
+             tsi_text_many(t->grid_steps, "step"));
   tsi_report("", "each process holds %s to %s of a triangular factor, %s on average: balance %.2f",
              tsi_text_bytes(t->factor_bytes.min), tsi_text_bytes(t->factor_bytes.max),
              tsi_text_bytes(t->factor_bytes.mean), t->balance);

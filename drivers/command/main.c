@@ -33,22 +33,22 @@ static const tsi_word pictures[] = {
      "GF/s of the sweeps against flops per byte, for 1, 4, 16 and 64 right-hand sides, with the read "
      "bandwidth and DGEMM of this machine"},
     {"rhs",
-     "time of a solve, and for each right-hand side, with 1 to 64 right-hand sides, and the limits that read "
-     "bandwidth and DGEMM set"},
+     "time of a solve, and of each right-hand side, with 1 to 64 right-hand sides, and the limits by read "
+     "bandwidth and DGEMM"},
     {"reuse",
-     "time in all against the number of solves with one factorization; with --from those of other solvers "
-     "too, and from how many solves on TriStar takes less"},
+     "total time against the number of solves with one factorization; with --from also of other solvers, "
+     "and the number of solves from which on TriStar takes less time"},
     {"scaling", "time of a solve with 1, 2, 4, ... workers, and a prediction for 1 to 64 processes"},
     {"refinement", "backward error after each correction and each iteration of FGMRES"},
     {"memory", "memory of the library, and of the process, during analysis, factorization, plan and solves"},
     {"communication", "messages and bytes from process to process in a solve with --layout"},
-    {"spy", "where the entries of the factor are, by chunk, or by process of --layout"},
+    {"spy", "positions of the entries of the factor, by chunk, or by process of --layout"},
     {"tree",
      "each supernode as a rectangle below its parent; areas are bytes of factor, chunks differ in colour"},
-    {"placement", "the same with the device of each subtree, and what each device takes in a solve: of the "
+    {"placement", "the same with the device of each subtree, and the time of each device in a solve: of the "
                   "plan (--place), "
                   "or with --gpu by the cost model"},
-    {"study", "times of simulated solves on many processes or GPUs, of a file of study_sc23 --json or "
+    {"study", "times of simulated solves on many processes or GPUs, from a file of study_sc23 --json or "
               "study_zc21 --json (--from)"},
     {NULL, NULL}};
 
@@ -59,19 +59,20 @@ static const tsi_command commands[] = {
      "Analyzes and factors A, records the plan of a solve, solves, refines, and reports times and accuracy. "
      "Without --rhs the entries of B are floor(s/2^11)/2^52 - 1 for s = 6364136223846793005 s + "
      "1442695040888963407 mod 2^64, starting from s = 1, column after column; in complex types real and "
-     "imaginary part of each entry in turn. The exit status is 1 if A is singular or X not accurate.\n"
+     "imaginary part of each entry in turn. The exit status is 1 if A is singular or X is not accurate.\n"
      "\n"
-     "A that is lower or upper triangular, as it stands in the file or once its rows and columns are "
-     "permuted, is not factored but solved as tristar trisolve does it, if that has all options that are "
-     "given. With others, such as --method or --condition, and with --precision sd and cz and "
+     "If A is lower or upper triangular, as stored or after a permutation of its rows and columns, it is not "
+     "factored, but solved as by tristar trisolve, provided that tristar trisolve has all given options. "
+     "With "
+     "other options, such as --method or --condition, and with --precision sd and cz and "
      "--on-demand, it is factored like any matrix.\n"
      "\n"
-     "In a file of plain text for --rhs each line is a row of B. Where the precision is complex, two numbers "
+     "In a file of plain text for --rhs each line is a row of B. If the precision is complex, two numbers "
      "are one entry: its real and its imaginary part.\n"
      "\n"
-     "Under mpiexec, --layout PXxPYxPZ spreads the factor over PX * PY * PZ processes: PZ grids of PX * PY "
-     "processes, each for a leaf of the separator tree and the ancestors of that leaf. The report then "
-     "shows for all processes how they spent their time and what they sent.\n",
+     "Under mpiexec, --layout PXxPYxPZ distributes the factor over PX * PY * PZ processes: PZ grids of PX * "
+     "PY processes, each for a leaf of the separator tree and the ancestors of that leaf. The report then "
+     "shows how all processes spent their time, and the messages that they sent.\n",
      NULL, 1, tsi_command_solve},
     {TSI_TRISOLVE, "trisolve", "MATRIX", "Solves with a triangle of a matrix, without factoring it",
      MATRIX_TEXT
@@ -81,44 +82,41 @@ static const tsi_command commands[] = {
      "sweep "
      "of Gauss-Seidel. Without --rhs B is that of tristar solve.\n"
      "\n"
-     "A triangle most of whose columns continue the one before is solved by supernodes; any other one row by "
-     "row, or with --partition in blocks. Row by row and in blocks the calling thread does the work, "
+     "If most columns of a triangle continue the previous column, it is solved by supernodes; otherwise row "
+     "by row, or with --partition in blocks. Row by row and in blocks the calling thread does the work, "
      "with "
-     "the help of StarPU's workers on other cores where that was faster in the latest solves; --engine tasks "
-     "makes StarPU tasks instead.\n"
+     "the help of StarPU's workers on other cores if that was faster in the latest solves; --engine tasks "
+     "submits StarPU tasks instead.\n"
      "\n"
-     "Plain solves are timed; then X is refined and judged. With LU each of both solves is. The exit status "
-     "is 1 if the diagonal has a zero or X is not accurate.\n",
+     "Plain solves are timed; then X is refined and its error is checked. With LU this holds for each of the "
+     "two solves. The exit status is 1 if the diagonal has a zero or X is not accurate.\n",
      NULL, 1, tsi_command_trisolve},
     {TSI_KRYLOV, "krylov", "MATRIX", "Solves A X = B by a Krylov method with a preconditioner",
      MATRIX_TEXT
      "\n"
-     "Iterates with CG, also pipelined or by blocks of right-hand sides, BiCGSTAB, GMRES or flexible GMRES, "
-     "and with incomplete factors, a sweep of "
-     "Gauss-Seidel, the diagonal, or complete factors as preconditioner, whose triangles are solved as "
-     "those of tristar trisolve, or with a sparse approximate inverse. Reports the times of set-up and "
-     "iteration, and how accurate X is. Without "
+     "The method is CG, also pipelined or with blocks of right-hand sides, BiCGSTAB, GMRES or flexible "
+     "GMRES. "
+     "The preconditioner is an incomplete factorization, a sweep of "
+     "Gauss-Seidel, the diagonal, or a complete factorization, whose triangles are solved as "
+     "by tristar trisolve, or a sparse approximate inverse. Reports the times of set-up and "
+     "iteration, and the accuracy of X. Without "
      "--rhs B is that of tristar solve.\n"
      "\n"
-     "Under mpiexec the rows of the matrix, a Matrix Market file that all processes can open or a model "
-     "problem, "
-     "go to the processes in blocks of equal size, and each makes the preconditioner of its own diagonal "
-     "block, or of its rows and some of others with --overlap; a sparse approximate inverse is that of all "
-     "rows. B "
-     "is read, and X written, by the first one.\n"
+     "Under mpiexec the matrix is a Matrix Market file that all processes can open, or a model problem. Each "
+     "process has a block of rows of equal size, and computes the preconditioner of its own diagonal "
+     "block, or with --overlap also of some rows of other processes. A sparse approximate inverse is that of "
+     "all rows. The first process reads B and writes X.\n"
      "\n"
-     "The exit status is 1 if a right-hand side has not converged; X is written all the same.\n",
+     "The exit status is 1 if a right-hand side has not converged; X is written nevertheless.\n",
      NULL, 1, tsi_command_krylov},
-    {TSI_INFO, "info", "MATRIX", "Shows what a solve with a matrix consists of",
+    {TSI_INFO, "info", "MATRIX", "Describes a solve with a matrix",
      MATRIX_TEXT
      "\n"
      "Analyzes and factors the matrix and records a plan, but does not solve. Reports fill, supernodes, "
-     "chunks, the shape of the task graph, and the time that a solve should take on this machine, whose "
-     "read bandwidth it measures. Before it factors, it forecasts the memory and the time of that and of "
-     "solves; with --forecast this is all. Of a triangular matrix, which tristar solve does not factor, it "
-     "reports "
-     "the "
-     "plan of that solve.\n"
+     "chunks, the shape of the task graph, and the predicted time of a solve on this machine, whose "
+     "read bandwidth it measures. Before it factors, it forecasts the memory and the time of the "
+     "factorization and of solves; with --forecast it does only this. For a triangular matrix, which tristar "
+     "solve does not factor, it reports the plan of that solve.\n"
      "\n"
      "With --layout it counts the messages of a distributed solve instead, with --ranks those of conjugate "
      "gradients with a sparse approximate inverse (tristar krylov), from the matrix alone.\n",
@@ -130,32 +128,28 @@ static const tsi_command commands[] = {
      "cluster of --machine: the programs of all processes, step by step, and all of their messages. It needs "
      "neither MPI nor a factorization. The report has the time, how processes spend it, the critical path, "
      "and the messages; it is the same in each run. With --factorization it simulates the factorization "
-     "in place of a solve.\n"
+     "instead of a solve.\n"
      "\n"
-     "Without these options it simulates a node with GPUs. "
-     "Solves on a node of cores and GPUs that StarPU simulates: with the cores alone, with as "
-     "many subtrees on GPUs as there "
-     "is room for, and with those that are predicted to be faster there. Reports the time on that "
-     "node, and the bytes that "
-     "cross the bus of each GPU, in the first solve, which brings the factor there, and in each "
-     "later one. What is computed "
-     "is right, on the machine that the program runs on; times come from the cost model of "
-     "tristar info --gpu, and are the "
-     "same in each run.\n"
+     "Without these options StarPU simulates a node with cores and GPUs, and solves on it: with the cores "
+     "alone, with as many subtrees on GPUs as fit into their memory, and with those that are predicted to be "
+     "faster there. Reports the time on that node, and the bytes on the bus of each GPU, in the first solve, "
+     "which transfers the factor, and in each later one. The solves really run on the cores of this machine, "
+     "and their results are checked. Times come from the cost model of tristar info --gpu, and are the same "
+     "in "
+     "each run.\n"
      "\n"
-     "StarPU has to be one that was built with SimGrid, and TriStar for it. The exit status is 1 "
-     "if it is not, or X not "
-     "accurate.\n",
+     "This needs a StarPU that was built with SimGrid, and a TriStar that was built with this StarPU. The "
+     "exit status is 1 otherwise, or if X is not accurate.\n",
      NULL, 1, tsi_command_simulate},
     {TSI_SCHUR, "schur", "MATRIX", "Computes the Schur complement of chosen unknowns",
      MATRIX_TEXT
      "\n"
-     "Factors the rows and columns I of A that --unknowns does not name, and computes the dense matrix "
-     "A_SS - A_SI A_II^-1 A_IS of the unknowns S that it names. The exit status is 1 if A_II is singular to "
-     "working precision.\n"
+     "S are the unknowns in the file of --unknowns, I all others. Factors A_II and computes the dense matrix "
+     "A_SS - A_SI A_II^-1 A_IS. The exit status is 1 if A_II is singular to working precision.\n"
      "\n"
-     "With --rhs B, --reduced G writes the right-hand sides of the complement. Solve with it by any program; "
-     "then "
+     "With --rhs B, --reduced G writes the right-hand sides of the complement. Solve with the complement in "
+     "any "
+     "program; then "
      "--interface XS --solution X writes the solutions of A X = B whose rows S are XS.\n"
      "\n"
      "mpiexec -n N tristar schur MATRIX --unknowns FILE --layout PXxPYxPZ factors on many processes. The "
@@ -165,7 +159,7 @@ static const tsi_command commands[] = {
      MATRIX_TEXT
      "\n"
      "Factors A and computes the diagonal of its inverse, the entries of the inverse where A has entries, or "
-     "entries that a file names. If pivots were perturbed, each column takes a refined solve. The exit "
+     "the entries that a file lists. If pivots were perturbed, each column needs a refined solve. The exit "
      "status is "
      "1 if A is singular to working precision.\n"
      "\n"
@@ -175,77 +169,83 @@ static const tsi_command commands[] = {
     {TSI_BATCH, "batch", "MATRIX VALUES...", "Solves many systems whose matrices have one pattern",
      MATRIX_TEXT
      "\n"
-     "Each file of VALUES has the matrix of a system, with the pattern and the symmetry of MATRIX, whose "
-     "values "
-     "are typical: they decide on the order of elimination, the scaling and the pivots. Systems are factored "
-     "and solved side by side in the lanes of vectors, and shared by the cores. Each solution is checked, "
-     "and "
-     "refined if needed; a system that the common pivots do not suit is solved with its own.\n"
+     "Each file of VALUES has the matrix of a system, with the pattern and the symmetry of MATRIX. MATRIX "
+     "has "
+     "typical values: they determine the order of elimination, the scaling and the pivots. Systems are "
+     "factored and solved side by side in the lanes of vector registers, and distributed over the cores. "
+     "Each "
+     "solution is checked, and refined if necessary. If the common pivots are not suitable for a system, it "
+     "is solved with pivots of its own.\n"
      "\n"
      "With as many columns in --rhs as systems, each system has one of them; otherwise all systems have all "
      "columns. X has the solutions of the first system, then those of the second, and so on. The exit status "
      "is 1 if a system has no solution; it has no columns in X, and all others are solved.\n",
      NULL, INT_MAX, tsi_command_batch},
     {TSI_CALIBRATE, "calibrate", "", "Measures this machine, for the granularity of later plans",
-     "Measures what a StarPU task costs and how fast memory is read, looks up the caches, and keeps the "
+     "Measures the overhead of a StarPU task and the bandwidth of memory, determines the sizes of caches, "
+     "and "
+     "stores the "
      "figures in the file TRISTAR_CALIBRATION or, without it, in .starpu/tristar below XDG_CACHE_HOME, "
      "STARPU_HOME or HOME, the first of them that is set. Later runs choose the sizes of chunks by these "
-     "figures, and `tristar info` shows them. Other chunks give results with other roundings. Reports of "
-     "each "
-     "GPU what StarPU "
-     "measured of its bus when it first started here.\n"
+     "figures, and `tristar info` shows them. Results with other chunks have other rounding errors. For "
+     "each GPU it reports what StarPU "
+     "measured for its bus when it first started here.\n"
      "\n"
-     "Run it while nothing else runs: it notices load, measures again, and warns if the figures still "
-     "cannot be trusted.\n"
+     "Run it on an idle machine. If it notices other load, it measures again, and warns if the figures are "
+     "still unreliable.\n"
      "\n"
      "mpiexec -n N tristar calibrate --cluster FILE measures messages between processes instead, on a node "
      "and "
      "between two nodes. FILE describes the cluster for `tristar simulate --machine FILE`.\n",
      NULL, 0, tsi_command_calibrate},
-    {TSI_ENV, "env", "", "Lists environment variables, and what StarPU has here",
-     "Lists the environment variables of TriStar, and those of StarPU, the BLAS and MPI that matter most: "
+    {TSI_ENV, "env", "", "Lists environment variables, and the workers and schedulers of StarPU",
+     "Lists the environment variables of TriStar, and the most important ones of StarPU, the BLAS and MPI: "
      "value, default, meaning. Starts StarPU and lists its version, its workers, the cores that they are "
-     "bound to, and its schedulers. Warns of settings that have no effect, an effect that is hardly "
-     "intended, or make StarPU abort. The exit status is 1 if StarPU cannot start or has no CPU worker.\n",
+     "bound to, and its schedulers. Warns of settings that have no effect or probably an unintended effect, "
+     "or that make StarPU abort. The exit status is 1 if StarPU cannot start or has no CPU worker.\n",
      NULL, 0, tsi_command_env},
     {TSI_GEN, "gen", "KIND K", "Writes a model problem to a file",
-     "tristar gen --list lists the kinds, and what the size K means for each of them.\n", NULL, 2,
+     "tristar gen --list lists the kinds, and the meaning of the size K for each of them.\n", NULL, 2,
      tsi_command_gen},
-    {TSI_PLOT, "plot", "MATRIX", "Draws a solve: its tasks and their graph, the factor, what it costs",
+    {TSI_PLOT, "plot", "MATRIX", "Draws a solve: its tasks and their graph, the factor, its times",
      MATRIX_TEXT "\n"
                  "tristar plot PICTURE MATRIX --out FILE and tristar plot MATRIX --what PICTURE --out FILE "
-                 "are the same. With --from a MATRIX may be left out, if the file has only one.\n",
+                 "are the same. With --from, MATRIX may be omitted if the file has only one.\n",
      pictures, 2, tsi_command_plot},
     {TSI_BENCH, "bench", "MATRIX...", "Compares the solve phase with that of other solvers",
      MATRIX_OF_BENCH
      "\n"
-     "Every contender runs in a process of its own, in turn, round by round, in double precision and without "
-     "refinement in its time: TriStar with each number of workers and each scheduler; the peers CHOLMOD, "
-     "UMFPACK, SuperLU, SuperLU_DIST and MUMPS with 1, 2 and all threads of the BLAS, of which the fastest "
-     "setting counts.\n"
+     "Every contender runs in a process of its own, in turn, round by round, in double precision; times do "
+     "not "
+     "include refinement. The contenders are TriStar with each number of workers and each scheduler, and the "
+     "peers CHOLMOD, UMFPACK, SuperLU, SuperLU_DIST and MUMPS with 1, 2 and all threads of the BLAS, of "
+     "which "
+     "the fastest setting counts.\n"
      "\n"
-     "Between its turns a contender is halted. It keeps its factors for the next round, as far as memory "
-     "allows: --fresh starts it anew in each round. One that exceeds --limit takes part no more.\n"
+     "Between its turns a contender is stopped. It keeps its factors for the next round if there is enough "
+     "memory; --fresh starts it again in each round. A contender that exceeds --limit is ended.\n"
      "\n"
-     "With --quick there is an answer for each table within --limit seconds, 60 unless given. Each solver "
+     "With --quick each table is complete within --limit seconds, by default 60. Each solver "
      "runs in "
-     "one setting, with all cores, and is prepared once. The table has the order of elimination that each "
-     "used, "
+     "one setting, with all cores, and is prepared once. The table has the order of elimination of each "
+     "solver, "
      "and the time of the first solution: analysis, factorization and one solve. A peer gets up to two "
      "thirds of "
-     "the time that is left. It is stopped after that time; its row has a lower bound, \"> 13 s\". Rounds of "
+     "the remaining time. Then it is ended, and its row has a lower bound, \"> 13 s\". Rounds of "
      "solves "
      "follow as long as there is time.\n"
      "\n"
-     "GB/s: exact nonzeros of L and U, without padding. bandwidth: GB/s as a share of what all cores can "
-     "read; above 100 % the factor stays in the caches. outside: share of the time of StarPU's workers that "
-     "is not spent in kernels. DGEMM, tall: GF/s as a share of DGEMM's, with square matrices and with as "
-     "many columns as right-hand sides. Both are measured in the same rounds, with the largest number of "
-     "workers. error: componentwise backward error after so many steps of refinement.\n"
+     "GB/s: exact nonzeros of L and U, without padding. bandwidth: GB/s as a share of the read bandwidth of "
+     "all cores; above 100 % the factor stays in the caches. outside: share of the time of StarPU's workers "
+     "that is not spent in kernels. DGEMM, tall: GF/s as a share of the rate of DGEMM, with square matrices "
+     "and with as many columns as right-hand sides. Both are measured in the same rounds, with the largest "
+     "number of workers. error: componentwise backward error after the given number of refinement steps.\n"
      "\n"
-     "The programs of the peers, NAME_solve, are looked for in the folder TRISTAR_PEERS or, without it, "
+     "The programs of the peers, NAME_solve, are in the folder TRISTAR_PEERS or, without it, "
      "beside this program in tools/peers and ../libexec/tristar. Variants of TriStar run with the largest "
-     "number of workers and have a table of their own, and so have several schedulers. A LIST has commas. "
+     "number of workers and have a table of their own, and so have several schedulers. The items of a LIST "
+     "are "
+     "separated by commas. "
      "The row of a contender that fails has the cause; the exit status is 1 if no TriStar solved.\n"
      "\n"
      "With --triangular nothing is factored: contenders solve with the lower and the upper triangle of each "
@@ -253,15 +253,15 @@ static const tsi_command commands[] = {
      "trisolve) with each number of workers, and the peers triangle_NAME: a plain sweep row by row, "
      "CXSparse, "
      "Eigen, PETSc and KokkosKernels. Times count only with a backward error below 1e-10. Rows are scaled "
-     "where substitution with the matrix's own values leaves the range of numbers. Preparation is import and "
-     "plan. The summary has geometric means over all triangles and over those with much to do at once, and "
+     "if substitution with the original values exceeds the range of numbers. Preparation is import and "
+     "plan. The summary has geometric means over all triangles and over those with much parallelism, and "
      "the least speed-ups. The exit status is 1 if a matrix could not be measured or the automatic partition "
      "did not solve.\n"
      "\n"
      "With --fsai contenders solve by conjugate gradients, on each number of processes with one thread each "
      "(mpiexec): TriStar with sparse approximate inverses, pipelined as well, and with the diagonal; hypre's "
      "inverses in TriStar's iteration; PETSc with the diagonal and with incomplete Cholesky factors of the "
-     "blocks. All end by the norm of the residual itself, at --tol times that of B. The programs of the "
+     "blocks. All end when the norm of the true residual is --tol times that of B. The programs of the "
      "peers "
      "are krylov_NAME. The summary has geometric means of ratios for each number of processes. The exit "
      "status "
@@ -280,8 +280,8 @@ static int print_help(void) {
          "Sparse triangular solves as a task graph on StarPU: factor once, solve again and again.\n\n"
          "Subcommands\n");
   for (size_t k = 0; k < COMMANDS; k++) printf("  %-9s %s\n", commands[k].name, commands[k].summary);
-  printf("\n  tristar help SUBCOMMAND, or tristar SUBCOMMAND --help, lists the options of each,\n"
-         "  tristar version prints the version, and whether it has Scotch and PT-Scotch.\n\n"
+  printf("\n  tristar help SUBCOMMAND, or tristar SUBCOMMAND --help, lists the options of a subcommand.\n"
+         "  tristar version prints the version, and those of Scotch and PT-Scotch.\n\n"
          "Environment\n");
   tsi_wrap_entry("STARPU_NCPU", "CPU workers (default: all cores)", INDENT);
   tsi_wrap_entry("STARPU_SCHED", "scheduler: lws (the default), eager, prio, dmda, ...", INDENT);
@@ -319,7 +319,7 @@ static bool is_one_of(const char *word, const char *a, const char *b, const char
 static int help(int argc, char **argv) {
   const bool version = is_one_of(argv[1], "version", "--version", "-V");
   const int most = strcmp(argv[1], "help") == 0 ? 3 : 2;
-  if (argc > most) return tsi_usage_error(NULL, "one word too many: %s", argv[most]);
+  if (argc > most) return tsi_usage_error(NULL, "unexpected argument: %s", argv[most]);
   if (version) return print_version();
   if (argc == 2 || is_one_of(argv[2], "help", "--help", "-h")) return print_help();
   if (is_one_of(argv[2], "version", "--version", "-V")) return print_version();

@@ -102,7 +102,7 @@ static bool is_whole_node(simulation *m) {
   return (cores == m->cores && devices == m->devices) ||
          tsi_session_fail(
              &m->session, TRISTAR_ERR_UNSUPPORTED,
-             "StarPU simulates %d cores and %d GPUs of the %d and %d asked for: it was configured "
+             "StarPU simulates %d cores and %d GPUs of the %d and %d requested: it was configured "
              "with fewer (--enable-maxcpus, --enable-maxcudadev)",
              cores, devices, m->cores, m->devices);
 }
@@ -242,7 +242,7 @@ int tsi_command_simulate(const tsi_settings *settings) {
   if (settings->algo >= 0 || settings->map >= 0 || settings->message_tree >= 0)
     return tsi_usage_error("simulate", "--algo, --map and --message-tree need --ranks or --layout");
   if (!TSI_IS_SIMULATED) {
-    tsi_console_error("simulate: this StarPU simulates nothing: it was built without SimGrid (./configure "
+    tsi_console_error("simulate: this StarPU cannot simulate: it was built without SimGrid (./configure "
                       "--enable-simgrid)");
     return TSI_EXIT_FAILED;
   }

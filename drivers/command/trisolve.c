@@ -115,8 +115,8 @@ static bool choose_triangle(tsi_session *s, solution *z) {
   if (s->settings->uplo >= 0 || z->uplo != BOTH) return true;
   s->usage = true;
   return tsi_session_fail(s, TRISTAR_ERR_ARGUMENT,
-                          "%s: the matrix has entries in both triangles: --uplo L, U or LU says what to "
-                          "solve with",
+                          "%s: the matrix has entries in both triangles: choose one, or their product, with "
+                          "--uplo L, U or LU",
                           s->name);
 }
 
@@ -281,7 +281,7 @@ static void report_sweep(const tsi_session *s, const sweep *w) {
     snprintf(work, sizeof work, "%s on %s, scheduler %.32s", tsi_text_many(w->p.tasks, "task"),
              tsi_text_many(w->p.workers, "worker"), w->p.scheduler);
   else if (w->p.workers > 1)
-    snprintf(work, sizeof work, "%s: this thread, with helpers where that is faster",
+    snprintf(work, sizeof work, "%s: this thread, with helpers if that is faster",
              tsi_text_many(w->p.workers, "lane"));
   tsi_report(uplo_text(w->uplo), "%s with%s diagonal; %s, %.1f rows each on average",
              tsi_text_count(w->entries), w->diag == TRISTAR_UNIT ? " a unit" : " its",

@@ -67,7 +67,8 @@ static bool read(spread *z) {
   if (z->uplo == BOTH) {
     s->usage = true;
     return tsi_session_fail(s, TRISTAR_ERR_ARGUMENT,
-                            "%s: --uplo L or U says which triangle is spread over the GPUs", s->name);
+                            "%s: --uplo L or U is needed: one triangle is distributed over the GPUs",
+                            s->name);
   }
   z->stats = calloc((size_t)z->s->ranks, sizeof *z->stats);
   if (z->stats == NULL) return tsi_session_fail(s, TRISTAR_ERR_MEMORY, "%s: out of memory", s->name);
@@ -183,13 +184,13 @@ static void print_report(const tsi_session *s, const spread *z) {
   tsi_report("matrix", "%s", s->name);
   tsi_report("", "%s, %s; read in %s", tsi_text_many(s->view.rows, "row"), s->precision->text,
              tsi_text_seconds(s->read_s));
-  tsi_report(z->uplo == UPPER ? "upper" : "lower", "on %s; imported in %s, spread in %s",
+  tsi_report(z->uplo == UPPER ? "upper" : "lower", "on %s; imported in %s, distributed in %s",
              tsi_text_many(z->s->ranks, "GPU"), tsi_text_seconds(z->import_s), tsi_text_seconds(z->spread_s));
   if (s->settings->tasks_per_gpu > 0)
-    tsi_report("", "%s of consecutive rows a GPU, dealt round robin",
+    tsi_report("", "%s of consecutive rows for each GPU, round robin",
                tsi_text_many(s->settings->tasks_per_gpu, "task"));
   else
-    tsi_report("", "rows are on the GPU of most rows that they wait for");
+    tsi_report("", "a row is on the GPU that has most of the rows that it depends on");
   tsi_report("", "%s of other GPUs, of at most %s", tsi_text_many(gets, "sum"), tsi_text_count(most));
   tsi_report("solve", "%s with the transfer of b and x from and to rank 0%s",
              tsi_text_seconds(z->plain.median_s), tsi_repeated_text(s, &z->plain, times));

@@ -119,7 +119,7 @@ static int scan(const tsi_settings *settings, const kind **what, const char **ma
   if (*matrix != NULL && ((*what)->needs & STUDY))
     return tsi_usage_error("plot", "%s: --what %s draws all matrices of --from", *matrix, (*what)->word);
   if (!named && settings->operand[1] != NULL)
-    return tsi_usage_error("plot", "one word too many: %s", settings->operand[1]);
+    return tsi_usage_error("plot", "unexpected argument: %s", settings->operand[1]);
   return check_options(settings, *what);
 }
 

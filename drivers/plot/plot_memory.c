@@ -124,7 +124,7 @@ static bool run(tsi_session *s, memory *m) {
   m->in.begin = tsi_now();
   (void)look(&m->in);
   if (ok && pthread_create(&m->in.thread, NULL, sample, &m->in) != 0)
-    ok = tsi_session_fail(s, TRISTAR_ERR_RUNTIME, "cannot start a thread to look at the memory");
+    ok = tsi_session_fail(s, TRISTAR_ERR_RUNTIME, "cannot start a thread to measure the memory");
   else if (ok) {
     for (int phase = 0; phase < PHASES && ok; phase++) ok = run_phase(s, m, phase, &b, &x);
     pthread_mutex_lock(&m->in.lock);

@@ -68,7 +68,7 @@ static void write_point(FILE *file, const tristar_refine_point *point, tsi_shape
   fprintf(file, "<title>right-hand side %lld\n%s, %s of FGMRES\nbackward error %.2e%s</title></path>\n",
           (long long)point->column + 1, tsi_text_many(point->steps, "correction"),
           tsi_text_many(point->iterations, "iteration"), point->backward_error,
-          shape == TSI_CROSS ? ", given up" : "");
+          shape == TSI_CROSS ? ", discarded" : "");
 }
 
 /* Labels the first and the last error, only for a single right-hand side: others would overlap. */
@@ -122,7 +122,7 @@ static void write_legend(tsi_picture *p, const history *h, const tsi_series *tol
     const char *text;
   } shapes[] = {{TSI_DISC, "first solve"},
                 {TSI_SQUARE, "correction"},
-                {TSI_CROSS, "correction, given up"},
+                {TSI_CROSS, "correction, discarded"},
                 {TSI_DIAMOND, "iteration of FGMRES"}};
   for (size_t k = 0; k < sizeof shapes / sizeof shapes[0]; k++)
     if (has(h, shapes[k].shape))

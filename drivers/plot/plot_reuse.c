@@ -243,10 +243,10 @@ static void find_even(reuse *r) {
 /* ---- Picture ------------------------------------------------------------------------------------------ */
 
 static void describe(const reuse *r, int k, char *out, size_t size) {
-  static const char *const verdicts[] = {[ALWAYS] = "TriStar takes less always",
-                                         [NEVER] = "TriStar takes less never",
-                                         [FROM] = "TriStar takes less from",
-                                         [UP_TO] = "TriStar takes less up to"};
+  static const char *const verdicts[] = {[ALWAYS] = "TriStar always takes less time",
+                                         [NEVER] = "TriStar never takes less time",
+                                         [FROM] = "TriStar takes less time from",
+                                         [UP_TO] = "TriStar takes less time up to"};
   const solver *s = &r->solver[k];
   if (k == 0 && r->count > 1)
     snprintf(out, size, "%s", s->title);
@@ -336,7 +336,7 @@ static bool draw(tsi_session *s, const reuse *r) {
                 .name = "solves",
                 .logarithmic = true,
                 .integer = true};
-  tsi_axis y = {.name = "time in all (s)", .logarithmic = true};
+  tsi_axis y = {.name = "total time (s)", .logarithmic = true};
   curve *curves = malloc(SOLVERS_MOST * sizeof *curves);
   if (curves == NULL) return tsi_session_fail(s, TRISTAR_ERR_MEMORY, "out of memory for the picture");
   for (int k = 0; k < r->count; k++) list_curve(r, k, &curves[k], series);

@@ -86,8 +86,7 @@ bool tsi_processes_svg(tsi_session *s, const tristar_layout *layout, int ranks,
                          .end = TOP,
                          .name = "time, of all workers of a process",
                          .quantity = TSI_SECONDS};
-  if (!tsi_picture_begin(&p, s, s->settings->svg, "Where the time of each process goes in a solve", WIDTH,
-                         LEFT))
+  if (!tsi_picture_begin(&p, s, s->settings->svg, "Time of each process in a solve", WIDTH, LEFT))
     return false;
   tsi_picture_subtitle(&p, "%d \xc3\x97 %d \xc3\x97 %d processes, %s algorithm, %s map, %s trees, %s each",
                        layout->px, layout->py, layout->pz, tsi_algorithm_name(s->settings),

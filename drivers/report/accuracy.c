@@ -50,7 +50,7 @@ bool tsi_accuracy_judge(tsi_session *s, const tsi_accuracy *a) {
     return tsi_session_fail(
         s, TRISTAR_ERR_SINGULAR,
         "%s: the matrix is singular to working precision (%s): estimated reciprocal condition "
-        "%.1e, %s; --singular perturb solves with it all the same",
+        "%.1e, %s; --singular perturb solves with it nevertheless",
         s->name, s->precision->text, a->rcond, tsi_text_many(perturbed, "perturbed pivot"));
   if (is_singular(s) && !(a->refined.residual <= consistent(s)))
     return tsi_session_fail(s, TRISTAR_ERR_ACCURACY,

@@ -17,7 +17,7 @@ static const char *const bound_texts[] = {
     [TSI_BOUND_LATENCY] = "latency: the longest chain of nodes waits more than it streams",
     [TSI_BOUND_PATH] = "the longest chain of nodes, which one block after the other streams",
     [TSI_BOUND_BLOCKS] = "the number of blocks: all are at work, most of the time without streaming",
-    [TSI_BOUND_ORDER] = "no single bound: what is ready comes in waves"};
+    [TSI_BOUND_ORDER] = "no single bound: tickets become ready in waves"};
 
 /* Sets the costs of the cores: measured bandwidths and the assumed overhead of tasks. */
 static void add_cores(const tsi_session *s, const tsi_bandwidth *bandwidth, tsi_device_split_costs *place) {
@@ -129,7 +129,7 @@ void tsi_gpu_print(const tsi_gpu_report *r) {
   tsi_report("", "not less than %s of streaming, %s of the longest chain (%s of it latency), %s of work",
              tsi_text_seconds(p->stream_seconds), tsi_text_seconds(p->path_seconds),
              tsi_text_seconds(p->path_latency), tsi_text_seconds(p->work_seconds));
-  tsi_report("", "bound by %s; with blocks enough %.1f %% of the bandwidth",
+  tsi_report("", "bound by %s; with enough blocks %.1f %% of the bandwidth",
              bound_texts[tsi_prediction_bound(p)], 100 * share_of(r, p->path_seconds));
   tsi_report("", "with panels of at most %d columns %s, of %d columns %s", (int)widths[0],
              tsi_text_seconds(r->narrow[0].solve.seconds), (int)widths[1],

@@ -80,7 +80,7 @@ static tristar_status take_row(tsi_text_lines *lines, const char **cursor, int64
     TSI_FAIL(lines->env, TRISTAR_ERR_FORMAT, "%s: row %" PRId64 " is outside 1 .. %" PRId64,
              tsi_lines_where(lines), row, rows);
   if (list->seen && list->seen[row - 1])
-    TSI_FAIL(lines->env, TRISTAR_ERR_FORMAT, "%s: row %" PRId64 " is named for the second time",
+    TSI_FAIL(lines->env, TRISTAR_ERR_FORMAT, "%s: row %" PRId64 " occurs for the second time",
              tsi_lines_where(lines), row);
   if (list->seen) list->seen[row - 1] = 1;
   if (add_row(list, row - 1) != TRISTAR_OK)
@@ -97,7 +97,7 @@ static tristar_status read_rows(tsi_text_lines *lines, int64_t rows, row_list *l
       TSI_TRY(take_row(lines, &at, rows, list));
     TSI_TRY(tsi_lines_next(lines, &text));
   }
-  if (list->count == 0) TSI_FAIL(lines->env, TRISTAR_ERR_FORMAT, "%s: no row is named", lines->path);
+  if (list->count == 0) TSI_FAIL(lines->env, TRISTAR_ERR_FORMAT, "%s: no row is listed", lines->path);
   return TRISTAR_OK;
 }
 

@@ -45,7 +45,7 @@ static void choose_workers(const tsi_settings *settings) {
   }
   if (settings->workers > cores) {
     snprintf(text, sizeof text,
-             "--workers %" PRId64 ": more than the %d core%s that this process may use: workers take turns",
+             "--workers %" PRId64 ": more than the %d core%s that this process may use: workers share cores",
              settings->workers, cores, cores == 1 ? "" : "s");
     warn(text);
   }

@@ -305,9 +305,9 @@ bool tsi_options_parse(const tsi_command *command, int argc, char **argv, tsi_se
     else if (optopt > 0 && optopt < FIRST)
       *status = tsi_usage_error(command->name, "unknown option -%c", optopt);
     else
-      *status =
-          tsi_usage_error(command->name, "%s %s",
-                          optopt ? "no value belongs to" : "unknown or ambiguous option", argv[optind - 1]);
+      *status = tsi_usage_error(command->name, "%s %s",
+                                optopt ? "no value is allowed for" : "unknown or ambiguous option",
+                                argv[optind - 1]);
   }
   if (*status != TSI_EXIT_OK) return false;
   complete_bench(settings);
@@ -315,7 +315,7 @@ bool tsi_options_parse(const tsi_command *command, int argc, char **argv, tsi_se
   settings->operand_count = argc - optind;
   for (; optind < argc; optind++, operands++) {
     if (operands == command->operands_max) {
-      *status = tsi_usage_error(command->name, "one word too many: %s", argv[optind]);
+      *status = tsi_usage_error(command->name, "unexpected argument: %s", argv[optind]);
       return false;
     }
     if (*argv[optind] == '\0') {

@@ -312,7 +312,7 @@ bool tsi_session_check_factor(tsi_session *s, tristar_status status) {
   if (tsi_session_check(s, status, s->name)) return true;
   if (status != TRISTAR_ERR_SINGULAR || !strstr(s->message, "singular to working precision")) return false;
   const size_t used = strlen(s->message);
-  snprintf(s->message + used, size - used, "; --singular perturb solves with it all the same");
+  snprintf(s->message + used, size - used, "; --singular perturb solves with it nevertheless");
   return false;
 }
 

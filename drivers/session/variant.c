@@ -76,7 +76,7 @@ bool tsi_variant_wrong(const char *variant, char *message, size_t size) {
       return true;
     }
     if (setter[rows[k].field]) {
-      snprintf(message, size, "%s and %s cannot go together", setter[rows[k].field], rows[k].word);
+      snprintf(message, size, "%s and %s cannot be combined", setter[rows[k].field], rows[k].word);
       return true;
     }
     setter[rows[k].field] = rows[k].word;

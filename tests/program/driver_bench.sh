@@ -45,7 +45,7 @@ two=(--workers 1,2 --rounds 1 --repeat 2)
 bench 0 '^gen:s2d9pt:9: 81 rows, 625 entries, double; medians of 1 round, each of 2 solves$' gen:s2d9pt:9 \
   gen:convdiff3d:4 --nrhs 1,3 "${two[@]}" --reuse --svg all.svg --json all.json
 row '^gen:convdiff3d:4: 64 rows'
-row '^Peers that are not there, and are skipped: MUMPS, Eigen$'
+row '^Peers that are not installed, and are skipped: MUMPS, Eigen$'
 row '^1 right-hand side; read bandwidth [0-9.]+ GB/s of 2 cores$'
 row '^3 right-hand sides; .*DGEMM [0-9.]+ GF/s, tall [0-9.]+ GF/s$'
 row '^  TriStar, 1 worker, lws  .* us +[0-9]'
@@ -301,8 +301,8 @@ fi
 bench 0 '^{' gen:s2d9pt:9 --workers 1 --rounds 1 --peers none --json -
 no_row 'right-hand side'
 
-# ---- Peers that are not there
-bench 1 'the peer mumps is not there: no mumps_solve in .*/peers$' gen:s2d9pt:9 --peers cholmod,mumps
+# ---- Peers that are not installed
+bench 1 'the peer mumps is not installed: no mumps_solve in .*/peers$' gen:s2d9pt:9 --peers cholmod,mumps
 TRISTAR_PEERS=$PWD/nothing bench 0 'skipped: CHOLMOD, UMFPACK, SuperLU, SuperLU_DIST, MUMPS, Eigen$' gen:s2d9pt:9 --workers 1 --rounds 1
 
 # ---- Wrong usage and failures

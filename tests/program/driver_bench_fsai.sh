@@ -60,10 +60,10 @@ fi
 # ---- Missing peers; a matrix that is not positive definite fails, and the others are measured
 rm peers/krylov_petsc
 printf '%%%%MatrixMarket matrix coordinate real symmetric\n2 2 3\n1 1 1\n2 1 2\n2 2 1\n' >indefinite.mtx
-bench 1 '^Peers that are not there, and are skipped: PETSc$' indefinite.mtx gen:diffusion3d:4 --rounds 1 --repeat 2 --ranks 1
+bench 1 '^Peers that are not installed, and are skipped: PETSc$' indefinite.mtx gen:diffusion3d:4 --rounds 1 --repeat 2 --ranks 1
 row '^  TriStar, FSAI, 1 process +failed: .*row 1, counted from 0, is not positive'
 row '^gen:diffusion3d:4: 64 rows'
-bench 1 '^tristar: bench: the peer petsc is not there: no krylov_petsc in ' gen:diffusion3d:4 --peers petsc
+bench 1 '^tristar: bench: the peer petsc is not installed: no krylov_petsc in ' gen:diffusion3d:4 --peers petsc
 bench 0 '^  TriStar, Jacobi, 1 process ' gen:diffusion3d:4 --rounds 1 --repeat 2 --ranks 1 --peers none
 
 # ---- Those that are built: the same inverses, and so the same iterations of CG

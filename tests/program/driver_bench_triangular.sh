@@ -31,7 +31,7 @@ matrix tridiagonal.mtx 'real symmetric' '4 4 7' '1 1 4' '2 1 -1' '2 2 5' '3 2 2'
 bench 0 '^tridiagonal.mtx, lower triangle, natural order: 4 rows, 7 entries, 4 level sets, 1\.0 rows each; its own values; medians of 1 round, each of 2 solves$' \
   tridiagonal.mtx "${one[@]}" --orders natural --partitions auto,levels --json all.json --svg all.svg
 row '^tridiagonal.mtx, U of IC\(0\), natural order: 4 rows, 7 entries, 4 level sets, 1\.0 rows each; its own values; '
-row '^Peers that are not there, and are skipped: KokkosKernels$'
+row '^Peers that are not installed, and are skipped: KokkosKernels$'
 row '^  auto, 2 workers  .* [0-9.]+e-[0-9]+  [a-z]+$'
 row '^  plain sweep  +2\.00 s +1\.50 s +1\.00 +1\.00 +6\.00 s +3 +1\.0e-16$'
 row '^  CXSparse +failed: wrong: the backward error is 1\.0e-03$'
@@ -183,7 +183,7 @@ row '^  all +1 +- +- +[0-9.]+$'
 # ---- Wrong words
 bench 2 'no MATRIX given'
 bench 2 "unknown peer 'cholmod'; the peers are plain, cxsparse, eigen, petsc, kokkos; none: no peer" gen:chain:3 --peers cholmod
-bench 1 'the peer kokkos is not there: no triangle_kokkos in .*/peers$' gen:chain:3 --peers kokkos
+bench 1 'the peer kokkos is not installed: no triangle_kokkos in .*/peers$' gen:chain:3 --peers kokkos
 bench 2 "--orders natural,amd: 'amd' is not one of natural, metis" gen:chain:3 --orders natural,amd
 bench 2 "--uplo LU: 'LU' is not one of L, U" gen:chain:3 --uplo LU
 bench 2 "--of ilu1: 'ilu1' is not one of matrix, ilu0, ic0" gen:chain:3 --of ilu1

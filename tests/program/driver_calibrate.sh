@@ -9,11 +9,11 @@ mkdir home
 
 # ---- Defaults
 expect 0 '^chunks +of 400 KB to 800 KB$' info gen:s2d9pt:60
-row '^ +a task costs 1\.80 us; in the time of 16 tasks one core reads about 400 KB$'
+row '^ +a task takes 1\.80 us; in the time of 16 tasks one core reads about 400 KB$'
 row '^ +\(defaults; `tristar calibrate` measures this machine\)$'
 row '^machine +[0-9]+ cores?, [0-9]+ NUMA nodes?'
-expect 0 '^chunks +of 2\.00 KB to 4\.00 KB, as asked for$' info gen:s2d9pt:60 --chunk-bytes 4000
-row '^ +the cost of tasks comes on top: [0-9.]+ % of the sum, for [0-9,]+ tasks$'
+expect 0 '^chunks +of 2\.00 KB to 4\.00 KB, as requested$' info gen:s2d9pt:60 --chunk-bytes 4000
+row '^ +overhead of tasks in addition: [0-9.]+ % of the sum, for [0-9,]+ tasks$'
 expect 0 '"source":[[:space:]]*"defaults"' info gen:s2d9pt:60 --json -
 row '"floor_bytes":[[:space:]]*400000,'
 
@@ -42,7 +42,7 @@ TRISTAR_CALIBRATION=off expect 0 '^chunks +of 400 KB to 800 KB$' info gen:s2d9pt
 mv "$file" file.calibration
 sed -i 's/^task_ns .*/task_ns 90000/; s/^read_one_core_mb_per_s .*/read_one_core_mb_per_s 90000/' file.calibration
 TRISTAR_CALIBRATION=file.calibration expect 0 '^written +file.calibration$' calibrate --workers 1
-row '^ +until now of 3\.20 MB and more: later plans give results with other roundings$'
+row '^ +before of 3\.20 MB and more: results of later plans have other rounding errors$'
 echo nonsense >file.calibration
 TRISTAR_CALIBRATION=file.calibration expect 0 'calibration: file.calibration:1: .*default' info gen:s2d9pt:60
 cat all.json >output.txt
@@ -65,7 +65,7 @@ if [ -r /proc/stat ] && [ "$(nproc)" -le 8 ]; then
   expect 0 '^tristar: warning: calibration: the figures cannot be trusted: .*other processes used [0-9.]+ cores?.*calibrate again' \
     calibrate --json busy.json
   row 'not written: the calibration is off'
-  row '^ +not to be trusted: calibrate again when nothing else runs$'
+  row '^ +unreliable: calibrate again on an idle machine$'
   cat busy.json >output.txt
   row '"trusted":[[:space:]]*false,'
   row '"other_cores":[[:space:]]*[0-9.]+,'
@@ -80,7 +80,7 @@ unset TRISTAR_CALIBRATION
 export TRISTAR_SHORT_RATES=1
 
 # ---- Failures
-expect 2 'one word too many' calibrate gen:s2d9pt:60
+expect 2 'unexpected argument' calibrate gen:s2d9pt:60
 expect 2 'unknown or ambiguous option --nrhs' calibrate --nrhs 2
 expect 0 '^usage: tristar calibrate' calibrate --help
 touch blocked

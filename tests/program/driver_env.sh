@@ -7,8 +7,8 @@ rm -rf -- *.json file temporary cache .starpu # of an earlier run
 unset STARPU_SCHED TRISTAR_CHECK TRISTAR_IDLE TRISTAR_ISA TRISTAR_TRANSPORT
 
 # If OpenBLAS is older than the processor, the report recommends a setting; tristar uses it for itself.
-if "$tristar" env | grep -q 'OpenBLAS takes this processor'; then
-  expect 0 '^  OpenBLAS takes this processor for a [A-Za-z0-9]+, .* OPENBLAS_CORETYPE=[A-Za-z]+ for itself' env
+if "$tristar" env | grep -q 'OpenBLAS uses the kernels of a'; then
+  expect 0 '^  OpenBLAS uses the kernels of a [A-Za-z0-9]+, .* OPENBLAS_CORETYPE=[A-Za-z]+ for itself' env
   expect 0 '^accuracy' solve gen:s2d9pt:20
   no_row 'OpenBLAS'
   OPENBLAS_CORETYPE=$("$tristar" env | sed -n 's/.*OPENBLAS_CORETYPE=\([A-Za-z]*\) .*/\1/p')
@@ -40,11 +40,11 @@ if command -v taskset >/dev/null && [ "$(nproc --all)" -ge 2 ]; then
       row '^  1 CPU worker on 1 core; '
       row "^  worker 0: .*core $core$"
       no_row '^  worker 1'
-      no_row 'take turns')
+      no_row 'share cores')
   done
   taskset -c 1 "$tristar" env >output.txt 2>&1 || fail "taskset and two workers: env failed"
   row '^  2 CPU workers on 1 core; '
-  row '^  2 CPU workers, but this process may run on 1 core: they take turns$'
+  row '^  2 CPU workers, but this process may run on 1 core: they share cores$'
 fi
 
 # ---- More cores than StarPU was compiled for: on any machine, by a topology that hwloc makes up
@@ -145,7 +145,7 @@ done
 chmod 0777 temporary/tristar-*
 HOME=/proc/nothing TMPDIR=$PWD/temporary expect 1 '^tristar: .*StarPU cannot make ' solve gen:s2d9pt:20 --engine tasks
 export STARPU_HOME=$PWD
-STARPU_NCPU=3 STARPU_WORKERS_CPUID=0 expect 0 '^  3 CPU workers are bound to 1 core: they take turns$' env
+STARPU_NCPU=3 STARPU_WORKERS_CPUID=0 expect 0 '^  3 CPU workers are bound to 1 core: they share cores$' env
 STARPU_NCPU=0 expect 1 '^  STARPU_NCPU=0: no CPU worker, so nothing can be solved with tasks$' env
 row '^tristar: StarPU: '
 row '^  TRISTAR_CHECK  '
@@ -190,7 +190,7 @@ fi
 # ---- Wrong usage
 expect 0 '^usage: tristar env ' env --help
 expect 0 '^  TRISTAR_IDLE ' --help
-expect 2 'one word too many: gen:s2d9pt:5' env gen:s2d9pt:5
+expect 2 'unexpected argument: gen:s2d9pt:5' env gen:s2d9pt:5
 expect 1 'cannot write no/such/folder/x' env --json no/such/folder/x
 
 finish

@@ -69,7 +69,7 @@ for key in list(r) + ["processes[]." + key for key in p[0]]:
 END
 done
 ranks 2 - 'trisolve: 2 processes need --transport one_sided --place gpu, to share the rows' trisolve gen:chain:9
-ranks 2 - '.uplo L or U says which triangle is spread over the GPUs' trisolve gen:s2d9pt:9 --transport one_sided --place gpu
+ranks 2 - '.uplo L or U is needed: one triangle is distributed over the GPUs' trisolve gen:s2d9pt:9 --transport one_sided --place gpu
 ranks 2 - '.uplo LU cannot be combined with --transport' trisolve gen:s2d9pt:9 --uplo LU --transport one_sided --place gpu
 expect 2 '.transport, --tasks-per-gpu and --poll need mpiexec' trisolve gen:s2d9pt:9 --uplo L --tasks-per-gpu 4
 finish

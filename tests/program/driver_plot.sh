@@ -210,7 +210,7 @@ expect 2 'no picture given; the pictures are gantt, dag, spy, roofline, levels, 
 expect 2 "unknown picture 'gen:s2d9pt:5'; the pictures are " plot gen:s2d9pt:5
 expect 2 '--what pie: not one of gantt\|dag\|spy\|' plot gen:s2d9pt:5 --what pie --out x.svg
 expect 2 'no MATRIX' plot --what gantt --out x.svg
-expect 2 'one word too many: b' plot gen:s2d9pt:5 b --what gantt --out x.svg
+expect 2 'unexpected argument: b' plot gen:s2d9pt:5 b --what gantt --out x.svg
 expect 2 '--out FILE is missing' plot gen:s2d9pt:5 --what gantt
 expect 2 '--layout belongs to --what spy, communication$' plot gen:s2d9pt:5 --what gantt --layout 1x1x1 --out x.svg
 expect 2 '--gpu belongs to --what placement$' plot gen:s2d9pt:5 --what tree --gpu A100 --out x.svg

@@ -34,7 +34,7 @@ done
 bad 'bad.txt:2: not the number of a row: "x7"' 1 x7
 bad 'bad.txt:1: row 0 is outside 1 .. 400' 0
 bad 'bad.txt:3: row 401 is outside' 1 2 401
-bad 'bad.txt:2: row 3 is named for the second time' '1 2 3' '3'
-bad 'no row is named' '# nothing'
+bad 'bad.txt:2: row 3 occurs for the second time' '1 2 3' '3'
+bad 'no row is listed' '# nothing'
 expect 1 'missing.txt: No such file' solve gen:s2d9pt:20 --rows missing.txt
 finish

@@ -58,9 +58,9 @@ expect 2 '--unknowns FILE is missing' schur path.mtx
 echo 4 >outside.txt
 expect 1 'outside.txt:1: row 4 is outside 1 .. 3' schur path.mtx --unknowns outside.txt
 echo 2 2 >twice.txt
-expect 1 'row 2 is named for the second time' schur path.mtx --unknowns twice.txt
+expect 1 'row 2 occurs for the second time' schur path.mtx --unknowns twice.txt
 : >none.txt
-expect 1 'no row is named' schur path.mtx --unknowns none.txt
+expect 1 'no row is listed' schur path.mtx --unknowns none.txt
 seq 3 >all.txt
 expect 1 'at least one row must be eliminated' schur path.mtx --unknowns all.txt
 finish

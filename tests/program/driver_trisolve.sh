@@ -36,7 +36,7 @@ matrix both.mtx 'real general' '2 2 4' '1 1 2' '2 1 0.25' '1 2 1' '2 2 3'
 solves '3 3.75' '1 1' both.mtx --uplo LU --diag unit
 solves '2.5 4.25' '1 1' both.mtx --uplo LU --diag unit --op T
 solves '6 9.75' '1 1' both.mtx --uplo LU # [2 0; 1/4 3] [2 1; 0 3] = [4 2; 1/2 37/4]
-expect 2 'both.mtx: the matrix has entries in both triangles: --uplo L, U or LU' trisolve both.mtx
+expect 2 'both.mtx: the matrix has entries in both triangles: choose one, or their product, with --uplo L, U or LU' trisolve both.mtx
 
 # both triangles of a symmetric file, which stores one
 matrix symmetric.mtx 'real symmetric' '2 2 3' '1 1 2' '2 1 1' '2 2 2'
@@ -142,7 +142,7 @@ for picture in gantt dag spy tree rhs reuse refinement memory; do
 done
 expect 0 'p.svg: written' plot tree upper.mtx --out p.svg --method lu
 no_row 'nothing is factored'
-expect 0 'The matrix is triangular. tristar solve factors nothing' bench upper.mtx --peers none --rounds 1 --repeat 1 --workers 1 --json bench.json
+expect 0 'The matrix is triangular. tristar solve does not factor it' bench upper.mtx --peers none --rounds 1 --repeat 1 --workers 1 --json bench.json
 [ "$(value triangular bench.json | head -n 1)" = true ] || fail "bench of a triangle: $(value triangular bench.json)"
 expect 0 '^ +upper triangular' solve upper.mtx --precision s
 "$tristar" solve lower.mtx --on-demand --json - </dev/null | grep -q '"nnz_factor"' || fail 'solve --on-demand factors'

@@ -20,8 +20,8 @@ done
 for words in help --help -h 'help help' 'help --help'; do expect 0 '^usage: tristar SUBCOMMAND' $words; done
 for words in version --version -V 'help version'; do expect 0 '^tristar [0-9]+\.[0-9]+\.[0-9]+$' $words; done
 expect 2 "unknown subcommand 'sovle'" help sovle
-expect 2 'one word too many: info' help solve info
-expect 2 'one word too many: solve' version solve
+expect 2 'unexpected argument: info' help solve info
+expect 2 'unexpected argument: solve' version solve
 for command in solve trisolve krylov info simulate schur inverse batch calibrate env gen plot bench; do
   expect 0 "^usage: tristar $command " help $command
   cp output.txt help.txt
@@ -116,9 +116,9 @@ expect 2 'no MATRIX' info
 expect 2 '--gpu K20: not one of A100\|H100\|GH200\|H200\|MI250X\|V100-SXM3\|V100' info gen:s2d9pt:5 --gpu K20
 expect 2 '--devices needs --gpu' info gen:s2d9pt:5 --devices 2
 expect 2 'no MATRIX' plot tree
-expect 2 'one word too many: b' solve a b
+expect 2 'unexpected argument: b' solve a b
 expect 2 '--rhs needs a value' solve gen:s2d9pt:5 --rhs
-expect 2 'no value belongs to --checksum=3' solve gen:s2d9pt:5 --checksum=3
+expect 2 'no value is allowed for --checksum=3' solve gen:s2d9pt:5 --checksum=3
 expect 2 '--nrhs 3x: not an integer' solve gen:s2d9pt:5 --nrhs 3x
 expect 2 '--nrhs : not an integer' solve gen:s2d9pt:5 --nrhs ''
 expect 2 '--nrhs 0: not between 1 and' solve gen:s2d9pt:5 --nrhs 0
@@ -141,7 +141,7 @@ expect 2 'unknown or ambiguous option --op' info gen:s2d9pt:5 --op T
 for command in solve info; do
   expect 2 "--variant pull: unknown variant 'pull'; the variants are levels, push, fundamental, .*spmv" $command gen:s2d9pt:5 --variant pull
   expect 2 "unknown variant ''; the variants are levels, " $command gen:s2d9pt:5 --variant levels+
-  expect 2 '--variant unmerged\+fundamental: unmerged and fundamental cannot go together' $command gen:s2d9pt:5 --variant unmerged+fundamental
+  expect 2 '--variant unmerged\+fundamental: unmerged and fundamental cannot be combined' $command gen:s2d9pt:5 --variant unmerged+fundamental
   expect 2 '--variant : unknown variant' $command gen:s2d9pt:5 --variant ''
 done
 expect 2 'unknown or ambiguous option --variant' gen s2d9pt 5 --variant push
@@ -282,7 +282,7 @@ expect 0 'tasks on 1 worker,' solve gen:s2d9pt:200 --engine tasks --workers 1
 no_row 'warning'
 STARPU_NCPU=1 expect 0 'tasks on 2 workers,' solve gen:s2d9pt:200 --engine tasks --workers 2
 row '^tristar: warning: --workers 2 overrules STARPU_NCPU=1$'
-expect 0 '^tristar: warning: --workers 999: more than the [0-9]+ cores? that this process may use: workers take turns$' \
+expect 0 '^tristar: warning: --workers 999: more than the [0-9]+ cores? that this process may use: workers share cores$' \
   solve gen:s2d9pt:200 --engine tasks --workers 999
 row '^tristar: warning: --workers 999: StarPU made [0-9]+, all that'
 STARPU_SCHED=prio expect 0 'scheduler eager;' solve gen:s2d9pt:200 --engine tasks --sched eager
@@ -348,7 +348,7 @@ done
 grep -q '^digraph' tree.dot || fail "tree.dot is no graph"
 
 # ---- simulate, without a StarPU that simulates
-expect 1 '^tristar: simulate: this StarPU simulates nothing: it was built without SimGrid' simulate gen:s2d9pt:5
+expect 1 '^tristar: simulate: this StarPU cannot simulate: it was built without SimGrid' simulate gen:s2d9pt:5
 expect 2 'simulate: no MATRIX given' simulate
 expect 2 '--platform cray: not one of a100\|h100\|gh200\|mi250x' simulate gen:s2d9pt:5 --platform cray
 expect 2 '--devices 9: not between 1 and 8' simulate gen:s2d9pt:5 --devices 9
