@@ -1,8 +1,8 @@
 # tristar_find_mpi()
 #
-# Gives the target TriStar::mpi, MPI's C interface, if MPI is found. FindMPI knows only the languages that a project has
-# enabled, and C++ programs can use the C interface too: so it is asked for C, or else for C++. Used to build TriStar, and
-# by TriStarConfig.cmake.
+# Defines the target TriStar::mpi, MPI's C interface, if MPI is found. FindMPI supports only the languages that a project has
+# enabled, and C++ programs can use the C interface, too. So this searches for C, or otherwise for C++. Used to build TriStar,
+# and by TriStarConfig.cmake.
 function(tristar_find_mpi)
   get_property(languages GLOBAL PROPERTY ENABLED_LANGUAGES)
   set(CMAKE_FIND_PACKAGE_TARGETS_GLOBAL ON)

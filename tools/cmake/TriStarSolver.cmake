@@ -1,10 +1,10 @@
 # tristar_find_solver(NAME HEADER file LIBRARIES lib... [PATH_SUFFIXES dir...] [MPI])
 #
-# Finds the solver that the adapter NAME takes factors from: its header (in one of the subfolders PATH_SUFFIXES
-# of an include directory, or directly) and its libraries; MPI if the header needs it. Each is told to CMake in
-# the usual ways, such as CMAKE_PREFIX_PATH. Used to build TriStar, and by TriStarConfig.cmake.
+# Finds the solver whose factors the adapter NAME imports: its header (in one of the subfolders PATH_SUFFIXES
+# of an include directory, or directly) and its libraries; MPI if the header needs it. Paths are set in the usual
+# ways of CMake, such as CMAKE_PREFIX_PATH. Used to build TriStar, and by TriStarConfig.cmake.
 #
-# Gives the target TriStar::NAME_solver if all is there; otherwise NAME_solver_MISSING says what is not.
+# Defines the target TriStar::NAME_solver if all parts are found; otherwise NAME_solver_MISSING is the missing part.
 include("${CMAKE_CURRENT_LIST_DIR}/TriStarMpi.cmake")
 
 function(tristar_find_solver name)

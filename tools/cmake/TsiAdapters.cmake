@@ -1,18 +1,18 @@
-# Adapters: libraries of their own that bring the factors of other solvers here.
+# Adapters: separate libraries that import the factors of other solvers.
 #
 #   tsi_adapter(NAME HEADER file LIBRARIES lib... [PATH_SUFFIXES dir...] [MPI] [SCALARS s d ...])
 #
-# makes tristar_NAME (shared) and tristar_NAME_static, and TriStar::tristar_NAME as an alias, if the solver is
-# found, as the option TRISTAR_ADAPTER_NAME says: AUTO (if it is found), ON (an error if it is not), OFF. HEADER,
-# LIBRARIES, PATH_SUFFIXES and MPI tell where the solver is (TriStarSolver.cmake).
+# defines tristar_NAME (shared) and tristar_NAME_static, and TriStar::tristar_NAME as an alias, if the solver is
+# found. Option TRISTAR_ADAPTER_NAME: AUTO (if it is found), ON (an error if it is not found), OFF. HEADER,
+# LIBRARIES, PATH_SUFFIXES and MPI are the arguments of the search for the solver (TriStarSolver.cmake).
 #
 # Sources: runtime/adapters/NAME.c and NAME_*.c once; typed_NAME.c and typed_NAME_*.c once for each of SCALARS,
 # with -DTSI_SCALAR_S, _D, _C or _Z. (A file belongs to the adapter with the longest name that it starts with.)
 # They include "runtime/adapters/....h", "tristar_adapter.h", "tristar_NAME.h" and the headers of the solver.
 # Public header: runtime/include/tristar_NAME.h.
 #
-# tsi_adapters are the names of those that are built, tsi_adapters_off of those that are not; why a solver was
-# not found is in tsi_adapter_NAME_off.
+# tsi_adapters are the names of the adapters that are built, tsi_adapters_off of those that are not;
+# tsi_adapter_NAME_off is the reason why a solver was not found.
 include(TriStarSolver)
 set(tsi_adapters "")
 set(tsi_adapters_off "")
@@ -56,7 +56,7 @@ function(tsi_adapter_library target kind name core)
   add_library(TriStar::${target} ALIAS ${target})
 endfunction()
 
-# Looks for the solver as the option says. Without it tsi_adapter_NAME_off says why.
+# Searches for the solver according to the option. If there is none, tsi_adapter_NAME_off is the reason.
 macro(tsi_adapter_find name option)
   set(tsi_adapter_${name}_off "")
   if("${${option}}" STREQUAL AUTO OR "${${option}}")

@@ -1,7 +1,7 @@
-# Finds the libraries that TriStar uses. Each is told to CMake in the usual ways: PKG_CONFIG_PATH for StarPU,
+# Finds the libraries that TriStar uses. Paths are set in the usual ways of CMake: PKG_CONFIG_PATH for StarPU,
 # OpenBLAS and hwloc, CMAKE_PREFIX_PATH for METIS, AMD and cJSON.
 #
-# The imported targets are global because tristar_static names them to whoever links it.
+# The imported targets are global because targets that link tristar_static need them.
 find_package(PkgConfig REQUIRED)
 find_package(Threads REQUIRED)
 find_package(METIS REQUIRED GLOBAL)
@@ -27,7 +27,7 @@ macro(tsi_begin_part name)
     set(tsi_wanted TRUE)
   endif()
 endmacro()
-# Sets TRISTAR_HAVE_NAME and reports the part; tsi_off is the reason where it is off. MISSING: what was not found.
+# Sets TRISTAR_HAVE_NAME and reports the part; tsi_off is the reason if it is off. MISSING: the part that was not found.
 macro(tsi_end_part name what found version missing)
   set(tsi_off "TRISTAR_WITH_${name}=${TRISTAR_WITH_${name}}")
   if(tsi_wanted AND "${found}")
@@ -66,13 +66,13 @@ endif()
 include(TriStarMpi)
 find_package(ZLIB REQUIRED GLOBAL)
 
-# StarPU 1.4 also installs a file starpu-1.3.pc, so the newer name is asked for first.
+# StarPU 1.4 also installs a file starpu-1.3.pc, so the newer name is searched first.
 pkg_search_module(TRISTAR_STARPU REQUIRED IMPORTED_TARGET GLOBAL starpu-1.4 starpu-1.3)
 pkg_check_modules(TRISTAR_HWLOC REQUIRED IMPORTED_TARGET GLOBAL hwloc>=2.0)
 message(STATUS "StarPU ${TRISTAR_STARPU_VERSION} (${TRISTAR_STARPU_MODULE_NAME}), "
                "OpenBLAS ${TRISTAR_OPENBLAS_VERSION}, hwloc ${TRISTAR_HWLOC_VERSION}, METIS ${METIS_VERSION}, AMD ${AMD_VERSION}")
 
-# A StarPU that was built with SimGrid simulates a machine: the program tells what solves would take there.
+# A StarPU that was built with SimGrid simulates a machine: the program reports the times of solves there.
 include(CheckCSourceCompiles)
 include(CMakePushCheckState)
 cmake_push_check_state(RESET)
@@ -90,11 +90,11 @@ if(TRISTAR_STARPU_SIMGRID_${TRISTAR_STARPU_VERSION}_${TRISTAR_STARPU_PREFIX})
   message(STATUS "StarPU simulates a machine, by SimGrid")
 endif()
 
-# MPI, and the StarPU-MPI that belongs to this StarPU (PKG_CONFIG_PATH); MPI is told by MPI_C_COMPILER or PATH.
+# MPI (found by MPI_C_COMPILER or PATH), and the StarPU-MPI that belongs to this StarPU (PKG_CONFIG_PATH).
 tsi_begin_part(MPI)
 if(tsi_wanted)
   set(CMAKE_FIND_PACKAGE_TARGETS_GLOBAL ON)
-  find_package(MPI QUIET COMPONENTS C) # here, since what it tells besides targets would stay in a function
+  find_package(MPI QUIET COMPONENTS C) # here, since the variables that it sets would be local to a function
   unset(CMAKE_FIND_PACKAGE_TARGETS_GLOBAL)
   tristar_find_mpi()
   string(REPLACE starpu starpumpi tsi_starpumpi "${TRISTAR_STARPU_MODULE_NAME}")
@@ -109,14 +109,14 @@ tsi_end_part(MPI "Distributed solves" "${TRISTAR_STARPUMPI_FOUND}"
              "MPI ${MPI_C_VERSION}, ${tsi_starpumpi} ${TRISTAR_STARPUMPI_VERSION}" "${tsi_missing}")
 set(TRISTAR_HAVE_MPI ${TRISTAR_HAVE_MPI} CACHE INTERNAL "Distributed solves are built") # rules look it up there
 
-# PT-Scotch orders matrices whose rows lie on all ranks.
+# PT-Scotch orders matrices whose rows are distributed over all ranks.
 set(TRISTAR_HAVE_PTSCOTCH FALSE)
 if(TRISTAR_HAVE_MPI)
   tsi_find_part(PTSCOTCH "Orderings by all ranks" 7.0 "no PT-Scotch 7 found (Debian: libptscotch-dev)")
 endif()
 
 # librsvg and cairo turn pictures of the program into .png and .pdf. Their headers are needed here; the program loads
-# the library itself, when it is asked for such a picture.
+# the library itself when it writes such a picture.
 set(TRISTAR_HAVE_RSVG FALSE)
 if(TRISTAR_WITH_PROGRAM)
   tsi_begin_part(RSVG)
@@ -127,7 +127,7 @@ if(TRISTAR_WITH_PROGRAM)
                "no librsvg 2.46 or later found (Debian: librsvg2-dev)")
 endif()
 
-# The Python package reads the library by cffi. Debian's python3 first: others on the PATH seldom have its packages.
+# The Python package calls the library by cffi. Debian's python3 is preferred: others in PATH seldom have its packages.
 set(TRISTAR_HAVE_PYTHON FALSE)
 set(tsi_python_off "the library has a sanitizer, the interpreter has none")
 if(NOT TRISTAR_SANITIZE)

@@ -1,17 +1,18 @@
-# GPU kernels: nvcc and hipcc compile them where they are found, as TRISTAR_WITH_CUDA and TRISTAR_WITH_HIP say (AUTO, ON, OFF).
+# GPU kernels: compiled by nvcc and hipcc, depending on TRISTAR_WITH_CUDA and TRISTAR_WITH_HIP (AUTO: if found; ON; OFF).
 #
-# Target gpu_objects (not in `all`): of codelets/gpu sweep.cu for each scalar type, program.cu, spread.cu, front.cu and apart.cu for those of one precision and
-# mixed.cu for those of two: BUILD/gpu/sweep_NAME.cuda.o and .hip.o and so on; what the compiler tells of registers and spills
-# is in BUILD/gpu/sweep_NAME.cuda.txt and .hip.txt. Target gpu_objects_widest: those alone of the scalar that takes most registers.
+# Target gpu_objects (not in `all`): compiles files of codelets/gpu: sweep.cu for each scalar type, program.cu, spread.cu, front.cu and
+# apart.cu for the types of one precision, mixed.cu for those of two: BUILD/gpu/sweep_NAME.cuda.o and .hip.o and so on. The reports of
+# the compiler on registers and spills are BUILD/gpu/sweep_NAME.cuda.txt and .hip.txt. Target gpu_objects_widest: only the objects of the
+# scalar that needs most registers.
 #
-# Architectures: CMAKE_CUDA_ARCHITECTURES, numbers only (unless it is given 80, 90, 100 where nvcc has it, and code that the driver
+# Architectures: CMAKE_CUDA_ARCHITECTURES, numbers only (default: 80, 90, 100 if nvcc supports it, and code that the driver
 # compiles for later ones), and CMAKE_HIP_ARCHITECTURES (gfx90a).
 #
-# Targets gpu_check_cuda and gpu_check_hip (not in `all`): the program of tools/gpu_check, of what needs no StarPU, the kernels and
-# the toolkit's libraries; tsi_gpu_check_sources are its files but for those that a toolkit has of its own.
+# Targets gpu_check_cuda and gpu_check_hip (not in `all`): the program of tools/gpu_check, from the parts without StarPU, the kernels and
+# the toolkit's libraries; tsi_gpu_check_sources are its files except those of one toolkit.
 #
-# TRISTAR_DEVICES: cuda or hip, if StarPU has it too. Then the library has runtime/exec/starpu/devices_*.c of it, which needs
-# tsi_device_includes, and the objects tsi_device_objects, which target tsi_device_sweeps makes, and needs tsi_device_libraries.
+# TRISTAR_DEVICES: cuda or hip, if StarPU has it, too. Then the library contains runtime/exec/starpu/devices_*.c for it, which need
+# tsi_device_includes, and the objects tsi_device_objects of the target tsi_device_sweeps, and links tsi_device_libraries.
 set(TRISTAR_WITH_CUDA AUTO CACHE STRING "Kernels for NVIDIA's GPUs, target gpu_objects: AUTO (where nvcc is found), ON or OFF")
 set(TRISTAR_WITH_HIP AUTO CACHE STRING "Kernels for AMD's GPUs, target gpu_objects: AUTO (where hipcc is found), ON or OFF")
 set_property(CACHE TRISTAR_WITH_CUDA TRISTAR_WITH_HIP PROPERTY STRINGS AUTO ON OFF)
@@ -22,7 +23,7 @@ set(tsi_gpu_scalars float,float double,double gpu_complex<float>,gpu_complex<flo
     float,double gpu_complex<float>,gpu_complex<double>)
 set(tsi_gpu_widest z)
 
-# tsi_gpu_compiler(OPTION PROGRAM HINT): TRISTAR_PROGRAM, if it is wanted and found.
+# tsi_gpu_compiler(OPTION PROGRAM HINT): sets TRISTAR_PROGRAM, if the option allows it and it is found.
 function(tsi_gpu_compiler option program hint)
   set(wanted ${${option}})
   string(TOUPPER ${program} variable)
@@ -115,7 +116,7 @@ if(tsi_gpu_compilers)
   add_custom_target(gpu_objects_widest)
 endif()
 if(tsi_gpu_nvcc)
-  # Nothing in the kernels is of one of these architectures only: all are made of the same PTX, a third less to compile.
+  # No kernel is specific to one of these architectures: all codes are made from the same PTX, which saves a third of the time.
   execute_process(COMMAND "${tsi_gpu_nvcc}" --list-gpu-code OUTPUT_VARIABLE tsi_gpu_known ERROR_QUIET)
   set(tsi_gpu_codes "sm_80,sm_90")
   if(tsi_gpu_known MATCHES "sm_100")
@@ -151,7 +152,7 @@ foreach(name gpu_check cases inverse_cases problem solve inverse report)
 endforeach()
 list(APPEND tsi_gpu_check_sources "${PROJECT_SOURCE_DIR}/runtime/machine/devices.c")
 
-# Where TRISTAR_BUILD_TESTS is off there is no tsi_core.
+# Without TRISTAR_BUILD_TESTS there is no tsi_core.
 if(TRISTAR_BUILD_TESTS AND tsi_gpu_nvcc)
   cmake_path(GET tsi_gpu_nvcc PARENT_PATH tsi_cuda_bin)
   cmake_path(GET tsi_cuda_bin PARENT_PATH tsi_cuda_root)
@@ -193,8 +194,8 @@ endif()
 
 # ---- For the library -----------------------------------------------------------------------------------
 # tsi_gpu_devices(KIND RUNTIME MACRO BLAS HEADER HINT...): TRISTAR_DEVICES is KIND if StarPU has it (MACRO is defined) and the library
-# of its runtime is there. HINT: folders to look in for it, and for its headers in include. TRISTAR_DEVICE_BLAS: the library
-# BLAS and its HEADER are there, too: factorizations can use devices.
+# of its runtime is found. HINT: folders to search for the library, and their subfolder include for its headers. TRISTAR_DEVICE_BLAS: the
+# library BLAS and its HEADER are found, too: factorizations can use devices.
 function(tsi_gpu_devices kind runtime macro blas header)
   string(TOUPPER ${kind} variable)
   set(includes "")
