@@ -21,7 +21,7 @@ import re
 import subprocess
 import sys
 
-ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 BOUND = 1e-13
 OWN_ENTRIES = 1000000  # larger matrices would take too long in this script
 
