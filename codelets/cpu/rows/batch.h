@@ -70,12 +70,13 @@ typedef struct tsi_batch_kernels {
    * no finite inverse, or is weak; in the first two cases the numbers of the lane are invalid. A pivot is
    * weak if a column of L has entries above eps^-0.4, because digits may be lost without effect on the
    * backward error. It is also weak if it is below eps^0.5 of the largest pivot, or below 4096 eps times the
-   * largest entry of its column of A, like a pivot of a singular matrix. */
+   * largest entry of its column of A, like a pivot of a singular matrix. y (NULL: none): n lane numbers;
+   * y := L^-1 y. */
   unsigned (*factor)(const tsi_batch_structure *structure, const void *a, void *work,
-                     const tsi_batch_factors *out);
-  /* x := op(L U)^-1 x, or op(L D L^T)^-1 x */
+                     const tsi_batch_factors *out, void *y);
+  /* x := op(L U)^-1 x, or op(L D L^T)^-1 x. begun (TRISTAR_N only): x has been multiplied by L^-1 already. */
   void (*solve)(const tsi_batch_structure *structure, const tsi_batch_factors *factors, tristar_op op,
-                void *x);
+                bool begun, void *x);
   /* r = b - op(A) x. error[l]: the componentwise backward error max |r_i| / (|op(A)| |x| + |b|)_i of lane l
    * (Oettli and Prager 1964). Let m_i be |op(A)|_i times the largest entry of x. In rows whose denominator is
    * at most n eps m_i, m_i is added to it (Arioli, Demmel and Duff 1989). weight (NULL: none): n, by row of

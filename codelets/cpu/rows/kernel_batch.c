@@ -416,9 +416,10 @@ INLINE void subtract_mirrored(const tsi_batch_structure *s, tsi_count e, tsi_ind
   }
 }
 
-/* Computes column j of L and D from the remainder of A in this column, whose largest entry was `largest`. */
+/* Computes column j of L and D from the remainder of A in this column, whose largest entry was `largest`.
+ * y (NULL: none): y -= y_j times column j of L. */
 INLINE void end_column(const tsi_batch_structure *s, tsi_index j, const reals *largest, number *l,
-                       number *inverse, number *x, pivots *seen) {
+                       number *inverse, number *x, number *y, pivots *seen) {
   const number pivot = inverse_of(&x[j]), before = x[j];
   reals squares = {.lane = {0}};
   inverse[j] = pivot;
@@ -429,12 +430,13 @@ INLINE void end_column(const tsi_batch_structure *s, tsi_index j, const reals *l
     add_square(&squares, &multiplier);
     l[e] = multiplier;
     *from = zero();
+    if (y) subtract_product(&y[s->l.index[e]], &multiplier, &y[j]);
   }
   note(seen, &before, &pivot, &squares, largest);
 }
 
 static unsigned factor_symmetric(const tsi_batch_structure *s, const number *a, number *x,
-                                 const tsi_batch_factors *out) {
+                                 const tsi_batch_factors *out, number *y) {
   number *const l = out->l, *const d = out->u;
   pivots seen = no_pivots();
   for (tsi_index j = 0; j < s->n; j++) {
@@ -461,15 +463,15 @@ static unsigned factor_symmetric(const tsi_batch_structure *s, const number *a, 
 #endif
     d[j] = x[j];
     if (s->positive) EACH(r) seen.lost.re.v[r] += pick(d[j].re.v[r] > 0, (vec){0}, (vec){0} + (tsi_real)NAN);
-    end_column(s, j, &largest, l, out->inverse, x, &seen);
+    end_column(s, j, &largest, l, out->inverse, x, y, &seen);
   }
   return have_weak(&seen);
 }
 
 static unsigned factor(const tsi_batch_structure *s, const void *a_values, void *work,
-                       const tsi_batch_factors *out) {
+                       const tsi_batch_factors *out, void *y) {
   const number *const a = a_values;
-  if (s->mirror) return factor_symmetric(s, a, work, out);
+  if (s->mirror) return factor_symmetric(s, a, work, out, y);
   number *const x = work, *const l = out->l, *const u = out->u, *const inverse = out->inverse;
   pivots seen = no_pivots();
   for (tsi_index j = 0; j < s->n; j++) {
@@ -487,7 +489,7 @@ static unsigned factor(const tsi_batch_structure *s, const void *a_values, void 
       }
       e += count;
     }
-    end_column(s, j, &largest, l, inverse, x, &seen);
+    end_column(s, j, &largest, l, inverse, x, y, &seen);
   }
   return have_weak(&seen);
 }
@@ -516,9 +518,14 @@ INLINE void solve_transposed(const tsi_batch_structure *s, const tsi_batch_facto
   for (tsi_index k = s->n - 1; k >= 0; k--) x[k] = minus_dot(&s->l, k, factors->l, adjoint, x);
 }
 
-/* Solves with L D L^T, or, conjugates, with its conjugate. */
+/* x := L^-1 x */
+INLINE void solve_lower(const tsi_batch_structure *s, const number *l, number *x) {
+  for (tsi_index k = 0; k < s->n;) k += subtract_lower(s, k, s->n - k, l, x);
+}
+
+/* Solves with L D L^T, or, conjugates, with its conjugate. begun: x is L^-1 x already. */
 INLINE void solve_symmetric(const tsi_batch_structure *s, const tsi_batch_factors *factors,
-                            const bool conjugates, number *x) {
+                            const bool conjugates, bool begun, number *x) {
   const number *const l = factors->l, *const inverse = factors->inverse;
   const bool upper = s->hermitian != conjugates; /* the upper factor is conjugated */
   for (tsi_index k = 0; k < s->n && conjugates; k++)
@@ -526,7 +533,7 @@ INLINE void solve_symmetric(const tsi_batch_structure *s, const tsi_batch_factor
       const number value = conjugate(l[e]);
       subtract_product(&x[s->l.index[e]], &value, &x[k]);
     }
-  for (tsi_index k = 0; k < s->n && !conjugates;) k += subtract_lower(s, k, s->n - k, l, x);
+  if (!conjugates && !begun) solve_lower(s, l, x);
   for (tsi_index k = s->n - 1; k >= 0; k--) {
     const number pivot = conjugates ? conjugate(inverse[k]) : inverse[k];
     x[k] = product(&x[k], &pivot);
@@ -534,15 +541,15 @@ INLINE void solve_symmetric(const tsi_batch_structure *s, const tsi_batch_factor
   }
 }
 
-static void solve(const tsi_batch_structure *s, const tsi_batch_factors *factors, tristar_op op,
+static void solve(const tsi_batch_structure *s, const tsi_batch_factors *factors, tristar_op op, bool begun,
                   void *vector) {
   const number *const inverse = factors->inverse;
   number *const x = vector;
   if (s->mirror) {
     if (TSI_COMPLEX && op == (s->hermitian ? TRISTAR_T : TRISTAR_C))
-      solve_symmetric(s, factors, true, x);
+      solve_symmetric(s, factors, true, false, x);
     else
-      solve_symmetric(s, factors, false, x);
+      solve_symmetric(s, factors, false, begun, x);
     return;
   }
   if (op != TRISTAR_N) {
@@ -552,7 +559,7 @@ static void solve(const tsi_batch_structure *s, const tsi_batch_factors *factors
       solve_transposed(s, factors, false, x);
     return;
   }
-  for (tsi_index k = 0; k < s->n;) k += subtract_lower(s, k, s->n - k, factors->l, x);
+  if (!begun) solve_lower(s, factors->l, x);
   for (tsi_index k = s->n - 1; k >= 0; k--) {
     x[k] = product(&x[k], &inverse[k]);
     subtract_column(&s->u, k, factors->u, x[k], x);

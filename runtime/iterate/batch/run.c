@@ -68,7 +68,8 @@ static const void *values_of(const job *j, int member, int64_t s, int l) {
   return sums;
 }
 
-static void factor_group(const job *j, tsi_index group, int member, tsi_batch_group *room) {
+/* x: lane numbers to multiply by L^-1, or NULL. */
+static void factor_group(const job *j, tsi_index group, int member, tsi_batch_group *room, void *x) {
   const tristar_batch_t *batch = j->batch;
   const tsi_batch_kernels *k = batch->kernels;
   const tsi_batch_structure *s = &batch->structure;
@@ -77,7 +78,7 @@ static void factor_group(const job *j, tsi_index group, int member, tsi_batch_gr
   const void *values[TSI_BATCH_BYTES];
   for (int l = 0; l < k->lanes; l++) values[l] = values_of(j, member, system_of(j, group, l), l);
   k->load(pattern->ptr[pattern->n], &targets, values, room->a);
-  const unsigned bad = k->factor(s, room->a, vector_of(j, member, OF_FACTOR), &room->factors);
+  const unsigned bad = k->factor(s, room->a, vector_of(j, member, OF_FACTOR), &room->factors, x);
   for (int l = 0; l < k->lanes; l++)
     if (bad >> l & 1 && !is_spare(j, group, l)) j->apart[system_of(j, group, l)] = 0;
 }
@@ -95,38 +96,44 @@ static void refine(const job *j, int member, const tsi_batch_group *room, double
     unsigned lanes = 0;
     for (int l = 0; l < k->lanes; l++) lanes |= (unsigned)!(error[l] <= batch->tolerance) << l;
     if (lanes == 0) return;
-    k->solve(s, &room->factors, j->op, r);
+    k->solve(s, &room->factors, j->op, false, r);
     k->add(s->n, lanes, r, x);
     k->residual(s, j->op, room->a, b, weight, x, r, error);
   }
 }
 
-/* Solves for one right-hand side of all systems of a group. */
+/* Loads a right-hand side of all systems of a group to b and x of the member. */
+static void load_column(const job *j, tsi_index group, int64_t column, int member) {
+  const tristar_batch_t *batch = j->batch;
+  const tsi_batch_kernels *k = batch->kernels;
+  const bool plain = j->op == TRISTAR_N;
+  const tsi_batch_targets in = {.place = plain ? batch->row_place : batch->column_place,
+                                .scale = plain ? batch->row_scale : batch->scale};
+  const void *b[TSI_BATCH_BYTES];
+  for (int l = 0; l < k->lanes; l++)
+    b[l] = j->b + (size_t)(system_of(j, group, l) * j->bstride + column * j->ldb) * j->user_bytes;
+  void *lane_b = vector_of(j, member, OF_B);
+  k->load(batch->structure.n, &in, b, lane_b);
+  memcpy(vector_of(j, member, OF_X), lane_b, (size_t)batch->structure.n * k->lane_bytes);
+}
+
+/* Solves for a loaded right-hand side. begun: x has been multiplied by L^-1. */
 static void solve_column(const job *j, tsi_index group, int64_t column, int member,
-                         const tsi_batch_group *room) {
+                         const tsi_batch_group *room, bool begun) {
   const tristar_batch_t *batch = j->batch;
   const tsi_batch_kernels *k = batch->kernels;
   const tsi_batch_structure *s = &batch->structure;
   const bool plain = j->op == TRISTAR_N;
-  const tsi_batch_targets rows = {.place = batch->row_place, .scale = batch->row_scale};
-  const tsi_batch_targets columns = {.place = batch->column_place, .scale = batch->scale};
-  const tsi_batch_targets *in = plain ? &rows : &columns, *out = plain ? &columns : &rows;
-  const void *b[TSI_BATCH_BYTES];
-  void *x[TSI_BATCH_BYTES];
+  const tsi_batch_targets out = {.place = plain ? batch->column_place : batch->row_place,
+                                 .scale = plain ? batch->scale : batch->row_scale};
+  void *x[TSI_BATCH_BYTES], *lane_x = vector_of(j, member, OF_X);
   double error[TSI_BATCH_BYTES];
-  for (int l = 0; l < k->lanes; l++) {
-    const int64_t system = system_of(j, group, l);
-    b[l] = j->b + (size_t)(system * j->bstride + column * j->ldb) * j->user_bytes;
-    x[l] = j->x + (size_t)(system * j->xstride + column * j->ldx) * j->user_bytes;
-  }
-  void *lane_b = vector_of(j, member, OF_B), *lane_x = vector_of(j, member, OF_X);
-  k->load(s->n, in, b, lane_b);
-  memcpy(lane_x, lane_b, (size_t)s->n * k->lane_bytes);
-  k->solve(s, &room->factors, j->op, lane_x);
+  k->solve(s, &room->factors, j->op, begun, lane_x);
   refine(j, member, room, error);
-  const unsigned lost = out->scale ? k->overflows(s->n, out->scale, lane_x) : 0;
+  const unsigned lost = out.scale ? k->overflows(s->n, out.scale, lane_x) : 0;
   for (int l = 0; l < k->lanes; l++) {
     const int64_t system = system_of(j, group, l);
+    x[l] = j->x + (size_t)(system * j->xstride + column * j->ldx) * j->user_bytes;
     if (is_spare(j, group, l)) {
       x[l] = NULL;
     } else if (j->apart[system] != NONE_APART || !(error[l] <= batch->tolerance) || lost >> l & 1) {
@@ -136,7 +143,7 @@ static void solve_column(const job *j, tsi_index group, int64_t column, int memb
       j->error[system] = error[l];
     }
   }
-  k->unload(s->n, out, lane_x, x);
+  k->unload(s->n, &out, lane_x, x);
 }
 
 static tsi_index groups_of(const job *j) {
@@ -157,9 +164,15 @@ static bool goes_on(job *j) {
 static void run_group(void *context, tsi_index group, int member) {
   job *j = context;
   tsi_batch_group *room = j->room != NULL ? &j->room[member] : &j->batch->group[group];
-  if (j->factors && goes_on(j)) factor_group(j, group, member, room);
-  for (int64_t column = 0; j->solves && column < j->nrhs && goes_on(j); column++, j->done++)
-    solve_column(j, group, column, member, room);
+  const bool begins = j->factors && j->solves && j->nrhs > 0 && j->op == TRISTAR_N;
+  if (begins) load_column(j, group, 0, member);
+  if (j->factors && goes_on(j))
+    factor_group(j, group, member, room, begins ? vector_of(j, member, OF_X) : NULL);
+  for (int64_t column = 0; j->solves && column < j->nrhs && goes_on(j); column++, j->done++) {
+    const bool begun = begins && column == 0;
+    if (!begun) load_column(j, group, column, member);
+    solve_column(j, group, column, member, room, begun);
+  }
   if (!j->solves || j->nrhs == 0) j->done++;
 }
 
