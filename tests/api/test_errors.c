@@ -127,12 +127,12 @@ static void check_null(void) {
 static void *fail_with(void *arg) {
   const int64_t number = *(int64_t *)arg;
   double b[8] = {0}, x[8];
-  char wanted[40], message[512];
-  snprintf(wanted, sizeof wanted, "ldb = %lld,", (long long)number);
+  char expected[40], message[512];
+  snprintf(expected, sizeof expected, "ldb = %lld,", (long long)number);
   for (int k = 0; k < ROUNDS; k++) {
     CHECK_STATUS(tristar_solve(f.plan, TRISTAR_N, 1, b, number, x, number), TRISTAR_ERR_ARGUMENT);
     CHECK(tristar_get_error(ts, message, sizeof message) == strlen(message));
-    CHECK_MSG(strstr(message, wanted) != NULL, "\"%s\" is not in \"%s\"", wanted, message);
+    CHECK_MSG(strstr(message, expected) != NULL, "\"%s\" is not in \"%s\"", expected, message);
   }
   return NULL;
 }

@@ -10,12 +10,13 @@
 
 static tristar_t *ts;
 
-static void expect(tristar_status got, tristar_status wanted, const char *text, const char *file, int line) {
+static void expect(tristar_status got, tristar_status expected, const char *text, const char *file,
+                   int line) {
   char message[512];
   tristar_get_error(ts, message, sizeof message);
-  if (got != wanted || (text != NULL && strstr(message, text) == NULL)) {
+  if (got != expected || (text != NULL && strstr(message, text) == NULL)) {
     fprintf(stderr, "%s:%d: %s, expected %s; message '%s', expected '%s'\n", file, line,
-            tristar_status_name(got), tristar_status_name(wanted), message, text ? text : "");
+            tristar_status_name(got), tristar_status_name(expected), message, text ? text : "");
     exit(1);
   }
 }

@@ -71,8 +71,8 @@ static void check_solution(const matrix *m, tristar_plan_t *plan, const char *na
               creal(get(m->type, x, i)));
 }
 
-static void check_message(tristar_t *ts, const char *wanted) {
-  CHECK_ERROR(ts, wanted);
+static void check_message(tristar_t *ts, const char *expected) {
+  CHECK_ERROR(ts, expected);
 }
 
 static tristar_method method_of(const tristar_factor_t *factor) {

@@ -402,7 +402,7 @@ static void check_other_values(tristar_t *ts, bool symmetric, uint64_t seed) {
   CHECK_OK(tristar_plan(f, NULL, &p));
   CHECK_OK(tristar_solve_refined(p, TRISTAR_N, 1, b, N, x, N, NULL, &result));
   const double error = error_of(&typed_double, &near_view, TRISTAR_N, b, x, 0, COMPONENTWISE, NULL);
-  CHECK_MSG(error < 1e-13 && result.backward_error < 1e-13, "seed %llu: backward error %g, told %g",
+  CHECK_MSG(error < 1e-13 && result.backward_error < 1e-13, "seed %llu: backward error %g, reported %g",
             (unsigned long long)seed, error, result.backward_error);
 }
 

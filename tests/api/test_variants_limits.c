@@ -1,5 +1,5 @@
-/* Variants of a plan at their limits: what one does not serve is told; imported factors, two structures or
- * one triangle, give the same bits; allocations may fail. */
+/* Variants of a plan at their limits: unsupported requests fail with an error; imported factors, two
+ * structures or one triangle, give the same bits; allocations may fail. */
 #include "tests/support/allocations.h"
 #include "tests/support/subtests.h"
 #include "tests/support/variants.h"

@@ -30,18 +30,19 @@ static void judge_refined(const cell *c, bool perturbed, tristar_op op, const op
         result->backward_error >= (double)e.documented / 2)
       continue;
     const long double limit = 100.0L * (c->p->n + 10) * eps + e.underflow;
-    MUST(e.finite && e.documented <= limit, "refined backward error %Lg is above %Lg; condition %Lg, told %g",
-         e.documented, limit, r->bauer, result->backward_error);
+    MUST(e.finite && e.documented <= limit,
+         "refined backward error %Lg is above %Lg; condition %Lg, reported %g", e.documented, limit, r->bauer,
+         result->backward_error);
     /* Rows of tiny terms are not solved to their last digit: see tristar_refine_options. */
     const long double sensitivity = e.strict <= limit ? e.sensitivity : e.documented_sensitivity;
     MUST(e.forward <= limit * sensitivity, "forward error %Lg, sensitivity %Lg", e.forward, sensitivity);
   }
   if (scaled) return;
-  const long double told = result->backward_error, rounding = 10.0L * (c->p->n + 10) * eps + underflow;
+  const long double reported = result->backward_error, rounding = 10.0L * (c->p->n + 10) * eps + underflow;
   if (finite) /* The library takes the smaller one of two norms of x. No number of the type can hold a
                  residual below its range. */
-    MUST(told >= 0.5L * documented - rounding && told <= 1.5L * strict + rounding,
-         "backward error %Lg, without a norm %Lg, was told to be %g", documented, strict,
+    MUST(reported >= 0.5L * documented - rounding && reported <= 1.5L * strict + rounding,
+         "backward error %Lg, without a norm %Lg, was reported as %g", documented, strict,
          result->backward_error);
   if (!options->forward_error || !r->trusted || !finite || r->bauer * c->p->n > 1e14L) return;
   MUST(result->forward_error >= forward / 10, "forward error %Lg, but the bound is %g; condition %Lg",
@@ -152,10 +153,10 @@ void judge_residual_of(const cell *c, tristar_op op, const operands *o, const vo
         sum -= reference_op(c->v->truth, op, i, j) * x;
         size += magnitude_of_op(c->v, op, i, j) * cabsl(x);
       }
-      const number told = get(c->p->scalar, r, (int)(i + k * o->next_b));
-      MUST(cabsl(told - sum) <= 8 * (c->p->n + 10) * (eps * size + floor),
-           "residual %Lg%+Lgi, told %Lg%+Lgi, size %Lg", creall(sum), cimagl(sum), creall(told), cimagl(told),
-           size);
+      const number reported = get(c->p->scalar, r, (int)(i + k * o->next_b));
+      MUST(cabsl(reported - sum) <= 8 * (c->p->n + 10) * (eps * size + floor),
+           "residual %Lg%+Lgi, reported %Lg%+Lgi, size %Lg", creall(sum), cimagl(sum), creall(reported),
+           cimagl(reported), size);
     }
 }
 

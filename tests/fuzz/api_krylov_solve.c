@@ -94,7 +94,7 @@ static void judge_counts(const run *r, int64_t k) {
        "stagnation without patience");
   MUST(t->reason != TRISTAR_REASON_DIVERGED || (o->divergence > 0 && t->residual >= o->divergence),
        "diverged at %g", t->residual);
-  MUST(t->reason != TRISTAR_REASON_INDEFINITE || is_cg(o), "only CG can tell indefinite");
+  MUST(t->reason != TRISTAR_REASON_INDEFINITE || is_cg(o), "only CG can report indefinite");
   MUST(t->products >= 0 && t->preconditionings >= 0 && (r->m != NULL || t->preconditionings == 0),
        "%lld preconditionings", (long long)t->preconditionings);
   if (t->reason == TRISTAR_REASON_CONVERGED)
@@ -159,8 +159,9 @@ static void judge_reference(const run *r, int64_t k, const number *b) {
     if (!all_in_range(c, z)) return;
   }
   const long double norm = norm_of(n, z);
-  const double told = r->result[k].reference;
-  MUST(fabsl(told - norm) <= 64.0L * (n + 10) * c->eps * norm, "the reference is %Lg, told %g", norm, told);
+  const double reported = r->result[k].reference;
+  MUST(fabsl(reported - norm) <= 64.0L * (n + 10) * c->eps * norm, "the reference is %Lg, reported %g", norm,
+       reported);
 }
 
 /* Compares the residuals in the result with x. */
@@ -172,7 +173,7 @@ static void judge_residual(const run *r, int64_t k, const number *b, const numbe
   const long double b_norm = norm_of(n, b), residual = true_residual(c, b, x, &size) / b_norm;
   const long double rounding = 8.0L * (n + 10) * c->eps * size / b_norm;
   MUST(fabsl(t->true_residual - residual) <= rounding + 8 * n * c->eps * residual,
-       "the true residual is %Lg, told %g; rounding explains %Lg", residual, t->true_residual, rounding);
+       "the true residual is %Lg, reported %g; rounding explains %Lg", residual, t->true_residual, rounding);
   /* With M the drift also depends on the condition of M. */
   const reference *truth = values_reference(c->p, c->v);
   if (t->reason != TRISTAR_REASON_CONVERGED || r->m != NULL || !truth->trusted) return;

@@ -1,7 +1,7 @@
 /* Distributed factors whose ranks have subtrees on emulated devices, beside others on their cores: x is that
  * of one process, up to rounding, and the same to the bit whenever it is repeated, under every scheduler; new
  * values reach the devices, of rank 0 or factored together, also from rows of all ranks; refined, started,
- * traced solves. What is told of devices. What is refused, and how PLACE_AUTO falls back, on all ranks alike.
+ * traced solves. Figures of devices. Errors, and how PLACE_AUTO falls back, on all ranks alike.
  *
  *   test_gpu_distributed PX PY PZ */
 #include "tests/support/flow.h"

@@ -92,7 +92,7 @@ static void check_table(const placed_system *s) {
 }
 
 /* Checks that devices report their subtrees and stay within their memory. Returns the number of subtrees. */
-static int64_t check_told(const tristar_plan_t *plan, double room) {
+static int64_t check_figures(const tristar_plan_t *plan, double room) {
   tristar_device_stats d;
   tristar_subtree_stats s;
   int64_t count = 0;
@@ -125,13 +125,13 @@ static void check_import(tristar_t *ts, int n, const typed *t, tristar_method me
   options.engine = TRISTAR_ENGINE_TASKS;
   options.place = TRISTAR_PLACE_GPU;
   tristar_plan_t *plan = NEW_PLAN(s.factor, &options);
-  CHECK(check_told(plan, INFINITY) > 0);
+  CHECK(check_figures(plan, INFINITY) > 0);
   for (int i = 0; tristar_plan_get_device(plan, i, &d); i++)
     all += d.factor_bytes + d.table_bytes + d.workspace_bytes;
   tristar_plan_destroy(&plan);
   options.device_bytes = (int64_t)(0.4 * all);
   CHECK_OK(tristar_plan(s.factor, &options, &s.placed));
-  CHECK(check_told(s.placed, (double)options.device_bytes) > 0);
+  CHECK(check_figures(s.placed, (double)options.device_bytes) > 0);
   CHECK(s.placed->subtrees->sides == (method == TRISTAR_METHOD_LU ? 2 : 1));
   check_table(&s);
   for (int k = 0; k < n * n; k++) { /* the same structure, other values */

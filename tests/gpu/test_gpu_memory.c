@@ -1,10 +1,10 @@
 /* Plans on two devices that have memory for all that a plan takes there, for three quarters of it, a half, a
  * quarter, nothing: they solve as the serial executor does, with the same bits each time; with less memory no
- * more of the factor is on devices, what plans tell adds up, and is no more than there is. Solves of many
- * right-hand sides are cut into blocks that have room; several in flight have it where the plan knows.
+ * more of the factor is on devices, the figures of plans add up, and do not exceed the memory. Solves of many
+ * right-hand sides are divided into blocks that fit; so are several in flight if the plan was made for them.
  *
- *   test_gpu_memory [nodes]     nodes: devices have a memory node of their own, of which StarPU tells what is
- * taken: to the byte what plans tell */
+ *   test_gpu_memory [nodes]     nodes: devices have a memory node of their own. The bytes that StarPU
+ * counts there equal the figures of plans */
 
 #include <starpu.h>
 
@@ -19,7 +19,8 @@ enum { SHARES = 5, SOLVES = 3 };
 
 static bool nodes; /* devices have their own memory nodes */
 
-/* ---- What StarPU tells --------------------------------------------------------------------------------- */
+/* ---- Bytes that StarPU counts
+ * ------------------------------------------------------------------------------ */
 
 /* Returns the used bytes of the memory of device 0, which is not main memory. */
 static double taken(void) {
@@ -32,11 +33,12 @@ static double taken(void) {
 /* Checks the memory that a plan with this number of solves in flight has allocated. */
 static void check_taken(const tristar_plan_t *plan, double before, int solves) {
   tristar_device_stats d;
-  double told = 0;
+  double reported = 0;
   if (!nodes) return;
   for (int i = 0; tristar_plan_get_device(plan, i, &d); i++)
-    if (d.device == 0) told = d.factor_bytes + d.table_bytes + solves * d.workspace_bytes;
-  CHECK_MSG(taken() - before == told, "%g bytes are taken, the plan tells %g", taken() - before, told);
+    if (d.device == 0) reported = d.factor_bytes + d.table_bytes + solves * d.workspace_bytes;
+  CHECK_MSG(taken() - before == reported, "%g bytes are taken, the plan reports %g", taken() - before,
+            reported);
 }
 
 /* ---- Shares of what is needed -------------------------------------------------------------------------- */
@@ -76,15 +78,15 @@ static double needed_bytes(const flow *f, int64_t nrhs) {
 static double placed_bytes(const tristar_plan_t *plan, double room) {
   tristar_subtree_stats subtree;
   tristar_device_stats device;
-  double bytes = 0, told = 0;
+  double bytes = 0, reported = 0;
   for (int64_t k = 0; tristar_plan_get_subtree(plan, k, &subtree); k++) bytes += subtree.factor_bytes;
   for (int i = 0; tristar_plan_get_device(plan, i, &device); i++) {
     CHECK_MSG(bytes_of(&device, 1) <= room, "%g bytes on a device, %g are allowed", bytes_of(&device, 1),
               room);
     CHECK(device.factor_bytes > 0 && device.table_bytes > 0 && device.workspace_bytes > 0);
-    told += device.factor_bytes;
+    reported += device.factor_bytes;
   }
-  CHECK(bytes == told);
+  CHECK(bytes == reported);
   return bytes;
 }
 

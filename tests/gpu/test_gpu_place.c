@@ -1,8 +1,8 @@
 /* Where plans put subtrees, on emulated devices: AUTO on devices where the cores are slow, and where they are
  * fast a plan of the cores, to the bit; CPU, the default, on the cores; GPU on devices, as much as there is
- * room for; what plans tell of devices; what cannot be is refused. Plans of a factor share what devices have
- * of it, and all follow new values. Inserted solves, several at a time, take b from a task on a device and
- * give x to one. */
+ * room for; figures of plans for devices; what cannot be is refused. Plans of a factor share what devices
+ * have of it, and all follow new values. Inserted solves, several at a time, take b from a task on a device
+ * and give x to one. */
 #include "runtime/solve/device_subtrees.h"
 #include "runtime/exec/starpu/devices.h"
 #include "tests/support/allocations.h"
@@ -67,14 +67,14 @@ static int64_t check_devices(const tristar_plan_t *plan, int64_t nrhs) {
   const tsi_solve_chunk *chunk = plan->side[0].tables.chunk;
   tristar_device_stats d;
   tristar_subtree_stats s;
-  double told = 0, rows = 0, entries = 0, factor = 0, down = 0, tables = 0;
+  double reported = 0, rows = 0, entries = 0, factor = 0, down = 0, tables = 0;
   int64_t chunks = 0, there = 0, transfers = 0, supernode = 0;
   int count = 0;
   for (; tristar_plan_get_device(plan, count, &d); count++) {
     CHECK(d.chunks > 0 && d.factor_bytes > 0 && d.table_bytes > 0 && d.up_bytes == d.down_bytes);
     CHECK(d.worker >= 0 && strstr(d.name, "CPU"));
     chunks += d.chunks;
-    told += d.up_bytes;
+    reported += d.up_bytes;
     down += d.down_bytes;
     factor += d.factor_bytes;
     tables += d.table_bytes;
@@ -89,7 +89,7 @@ static int64_t check_devices(const tristar_plan_t *plan, int64_t nrhs) {
     entries += (double)(plan->factor->analysis->panel_values[plan->side[0].chunks->panel[c + 1]] -
                         plan->factor->analysis->panel_values[plan->side[0].chunks->panel[c]]);
   }
-  CHECK_MSG(chunks == there && told == row * rows, "%g bytes up, not %g", told, row * rows);
+  CHECK_MSG(chunks == there && reported == row * rows, "%g bytes up, not %g", reported, row * rows);
   CHECK(chunks == 0 || (transfers >= 2 * chunks && transfers <= 4 * chunks));
   for (int64_t i = 0; tristar_plan_get_subtree(plan, i, &s);
        i++) { /* subtrees add up to the figures of the devices */
@@ -97,12 +97,12 @@ static int64_t check_devices(const tristar_plan_t *plan, int64_t nrhs) {
     CHECK(s.columns == chunk[s.chunk].columns && s.border == chunk[s.chunk].off_rows && s.device >= 0);
     supernode = s.first_supernode + s.supernodes;
     chunks--;
-    told -= s.up_bytes;
+    reported -= s.up_bytes;
     down -= s.down_bytes;
     tables -= s.table_bytes;
     transfers -= s.transfers;
   }
-  CHECK(chunks == 0 && told == 0 && down == 0 && tables == 0 && transfers == 0);
+  CHECK(chunks == 0 && reported == 0 && down == 0 && tables == 0 && transfers == 0);
   CHECK(!tristar_plan_get_subtree(plan, -1, &s) && !tristar_plan_get_subtree(plan, there, NULL) &&
         !tristar_plan_get_subtree(NULL, 0, NULL));
   CHECK(factor >= 8 * entries && factor <= 8 * (entries + 256.0 * (double)there));

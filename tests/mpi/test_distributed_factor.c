@@ -78,7 +78,7 @@ static void check_counts(const world *w, const char *what, const problem *q, con
   free(all);
   CHECK(w->ranks > 1 || messages == 0);
   CHECK_MSG(stats.hand_on.messages == handed_on.messages && stats.hand_on.bytes == handed_on.bytes,
-            "%s: %lld messages handed on, %lld bytes, told are %lld and %lld", what,
+            "%s: %lld messages handed on, %lld bytes, reported are %lld and %lld", what,
             (long long)handed_on.messages, (long long)handed_on.bytes, (long long)stats.hand_on.messages,
             (long long)stats.hand_on.bytes);
   if (w->rank > 0) return;
@@ -94,7 +94,7 @@ static void check_counts(const world *w, const char *what, const problem *q, con
 static void check_update(const world *w, const char *what, tristar_distributed_t *d,
                          tristar_factor_t *factor) {
   tristar_distributed_stats stats;
-  tristar_factor_stats expected, told;
+  tristar_factor_stats expected, reported;
   CHECK_OK(tristar_distributed_update(d, factor));
   tristar_distributed_get_stats(d, &stats);
   CHECK_MSG(stats.factor_seconds == 0 && stats.factor_peak_bytes == 0 && stats.fan_in.messages == 0 &&
@@ -102,8 +102,9 @@ static void check_update(const world *w, const char *what, tristar_distributed_t
             "%s: figures of an older factorization", what);
   if (w->rank > 0) return;
   CHECK_OK(tristar_factor_get_stats(factor, &expected));
-  CHECK_OK(tristar_distributed_get_factor_stats(d, &told, NULL));
-  CHECK_MSG(memcmp(&expected, &told, sizeof told) == 0 && stats.perturbed_pivots == expected.perturbed_pivots,
+  CHECK_OK(tristar_distributed_get_factor_stats(d, &reported, NULL));
+  CHECK_MSG(memcmp(&expected, &reported, sizeof reported) == 0 &&
+                stats.perturbed_pivots == expected.perturbed_pivots,
             "%s: other figures of the factor", what);
 }
 

@@ -98,10 +98,10 @@ static void check_messages(const world *w, const shared_matrix *s, tristar_dmatr
   tristar_dmatrix_stats before, after;
   OWNED void *x = make_vectors(s->t, s->n, 7), *own = take_vectors(s, x), *y = take_vectors(s, x);
   tristar_dmatrix_get_stats(d, &before);
-  const tristar_message_count *told = op == TRISTAR_N ? &before.product : &before.transposed;
-  CHECK_MSG(told->messages == expected.messages && told->bytes == expected.bytes,
-            "rank %d: %d messages of %d bytes, not %d of %d", w->rank, (int)told->messages, (int)told->bytes,
-            (int)expected.messages, (int)expected.bytes);
+  const tristar_message_count *reported = op == TRISTAR_N ? &before.product : &before.transposed;
+  CHECK_MSG(reported->messages == expected.messages && reported->bytes == expected.bytes,
+            "rank %d: %d messages of %d bytes, not %d of %d", w->rank, (int)reported->messages,
+            (int)reported->bytes, (int)expected.messages, (int)expected.bytes);
   CHECK_OK(tristar_dmatrix_multiply(d, op, COLUMNS, NULL, own, rows, NULL, y, rows));
   tristar_dmatrix_get_stats(d, &after);
   CHECK(after.sent.messages - before.sent.messages == STRIPS * expected.messages);

@@ -39,7 +39,7 @@ static void check_hook(tsi_transport *transport) {
   }
 }
 
-static void tell_slowly(void *context, tsi_index message) {
+static void notify_slowly(void *context, tsi_index message) {
   (void)message;
   usleep(3000);
   atomic_store((_Atomic(bool) *)context, true);
@@ -48,20 +48,20 @@ static void tell_slowly(void *context, tsi_index message) {
 /* Idle workers report a message by the callback. A wait returns only after the callback has, as the caller
  * may then free the data of the callback. */
 static void check_port(world *w, tsi_transport *transport) {
-  _Atomic(bool) told = false;
+  _Atomic(bool) notified = false;
   int in = 0, out = w->rank;
   const tsi_channel receive = {.peer = (w->rank + RANKS - 1) % RANKS, .buffer = &in, .bytes = sizeof in},
                     send = {.peer = (w->rank + 1) % RANKS, .buffer = &out, .bytes = sizeof out};
-  tsi_mailbox_port mailbox = {.env = &w->env, .happen = tell_slowly, .context = &told};
+  tsi_mailbox_port mailbox = {.env = &w->env, .happen = notify_slowly, .context = &notified};
   CHECK_OK(tsi_mailbox_port_open(&mailbox, transport, 1, &receive, 1, &send));
   const tsi_port port = tsi_mailbox_port_of(&mailbox);
   for (int turn = 0; turn < TURNS; turn++) {
-    atomic_store(&told, false);
+    atomic_store(&notified, false);
     CHECK_OK(port.begin(port.context, NULL, 1));
     CHECK_OK(port.send(port.context, 0));
     usleep(1000); /* workers are first */
     CHECK_OK(port.wait(port.context, 0));
-    CHECK(atomic_load(&told) && in == receive.peer);
+    CHECK(atomic_load(&notified) && in == receive.peer);
     CHECK_OK(port.end(port.context));
   }
   tsi_mailbox_port_close(&mailbox);

@@ -210,11 +210,11 @@ export TRISTAR_PEERS=$PWD/peers
 # ---- JSON and picture
 cat >check.py <<'END'
 import json, sys, xml.etree.ElementTree as tree
-told = json.load(open("all.json"))
-assert (told["rounds"], told["repeat"], told["peers_missing"]) == (1, 2, ["mumps", "eigen"]), told
-assert [(c["matrix"], c["nrhs"]) for c in told["cases"]] == [
+figures = json.load(open("all.json"))
+assert (figures["rounds"], figures["repeat"], figures["peers_missing"]) == (1, 2, ["mumps", "eigen"]), figures
+assert [(c["matrix"], c["nrhs"]) for c in figures["cases"]] == [
     (m, k) for m in ("gen:s2d9pt:9", "gen:convdiff3d:4") for k in (1, 3)]
-for case in told["cases"]:
+for case in figures["cases"]:
     assert case["cores"] == 2 and case["bandwidth_gbps"] > 0 and case["n"] in (81, 64)
     assert case["best_tristar"].startswith("TriStar, ") and case["best_peer"].startswith("CHOLMOD, ")
     assert ("dgemm_gflops" in case) == (case["nrhs"] > 1) == (len(case["dgemm_rounds"]) == 1)
@@ -273,9 +273,9 @@ assert not any(c["kept"] for c in rows.values()) and len(rows["TriStar, 1 worker
 case, rows = rows_of("limit.json")
 late = rows["UMFPACK, 1 thread"]
 assert not late["solved"] and late["over_limit"] and late["rounds"] == [] and "limit of 1 s" in late["message"], late
-told = json.load(open("quick.json"))
+figures = json.load(open("quick.json"))
 case, rows = rows_of("quick.json")
-assert told["quick"] and told["limit_s"] == 12 and 1 <= case["rounds"] <= 3
+assert figures["quick"] and figures["limit_s"] == 12 and 1 <= case["rounds"] <= 3
 rows = {c["solver"]: c for c in rows.values()}
 assert rows["tristar"]["solved"] and len(rows["tristar"]["rounds"]) == case["rounds"] and rows["tristar"]["ordering"] == "amd"
 assert rows["cholmod"]["ordering"] == "METIS" and "stopped_s" not in rows["cholmod"]

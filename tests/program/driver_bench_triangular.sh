@@ -86,12 +86,12 @@ no_row 'triangle'
 # ---- JSON and picture
 cat >check.py <<'END'
 import json
-told = json.load(open("all.json"))
-assert (told["rounds"], told["repeat"], told["cores"], told["peers_missing"]) == (1, 2, 2, ["kokkos"]), told
-assert [(c["matrix"], c["order"], c["of"], c["uplo"]) for c in told["triangles"]] == [
+figures = json.load(open("all.json"))
+assert (figures["rounds"], figures["repeat"], figures["cores"], figures["peers_missing"]) == (1, 2, 2, ["kokkos"]), figures
+assert [(c["matrix"], c["order"], c["of"], c["uplo"]) for c in figures["triangles"]] == [
     ("tridiagonal.mtx", "natural", f, u) for f in ("matrix", "ilu0", "ic0") for u in "LU"]
 speed_up = 1
-for case in told["triangles"]:
+for case in figures["triangles"]:
     assert case["parallelism"] == case["n"] / case["levels"] and not case["scaled"]
     rows = {c["name"]: c for c in case["contenders"]}
     own, plain = rows["auto, 2 workers"], rows["plain sweep"]
@@ -107,12 +107,12 @@ for case in told["triangles"]:
     assert best["solve_s"] == min(c["solve_s"] for c in case["contenders"] if c.get("partition", "auto") != "auto" and c["solved"])
     assert not rows["CXSparse"]["solved"] and "backward error" in rows["CXSparse"]["message"]
     speed_up *= case["speed_up_plain"]
-assert told["means"]["cases"] == 6 and abs(told["means"]["speed_up_plain"] / speed_up ** (1 / 6) - 1) < 1e-9
-assert told["parallel_means"] == {"cases": 0}, told["parallel_means"]
-least = sorted(told["triangles"], key=lambda c: c["speed_up_peer"])[:5]
+assert figures["means"]["cases"] == 6 and abs(figures["means"]["speed_up_plain"] / speed_up ** (1 / 6) - 1) < 1e-9
+assert figures["parallel_means"] == {"cases": 0}, figures["parallel_means"]
+least = sorted(figures["triangles"], key=lambda c: c["speed_up_peer"])[:5]
 titles = {"matrix": {"L": "lower triangle", "U": "upper triangle"}, "ilu0": {"L": "L of ILU(0)", "U": "U of ILU(0)"},
           "ic0": {"L": "L of IC(0)", "U": "U of IC(0)"}}
-assert [w.split(", ")[1] for w in told["worst"]] == [titles[c["of"]][c["uplo"]] for c in least], told["worst"]
+assert [w.split(", ")[1] for w in figures["worst"]] == [titles[c["of"]][c["uplo"]] for c in least], figures["worst"]
 values = json.load(open("values.json"))["triangles"]
 assert [c["scaled"] for c in values] == [True, True, True, False], values
 assert all(c["solved"] for case in values for c in case["contenders"])

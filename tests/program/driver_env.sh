@@ -169,12 +169,12 @@ no_row '^Variables'
 if command -v python3 >/dev/null; then
   python3 - <<'END' || fail "env.json"
 import json
-told = json.load(open("env.json"))
-variables = {v["name"]: v for v in told["variables"]}
+figures = json.load(open("env.json"))
+variables = {v["name"]: v for v in figures["variables"]}
 assert variables["TRISTAR_IDLE"]["value"] == "poll" and "value" not in variables["TRISTAR_CHECK"]
-assert all(v["description"] for v in variables.values()) and len(variables) == len(told["variables"])
-assert told["scheduler"] == "lws" and "lws" in told["schedulers"] and told["cpu_workers"] == len(told["workers"]) == 2
-assert told["idle_sleep"] is False and told["status"] == "TRISTAR_OK"
+assert all(v["description"] for v in variables.values()) and len(variables) == len(figures["variables"])
+assert figures["scheduler"] == "lws" and "lws" in figures["schedulers"] and figures["cpu_workers"] == len(figures["workers"]) == 2
+assert figures["idle_sleep"] is False and figures["status"] == "TRISTAR_OK"
 output = json.load(open("output.txt"))
 assert output["warnings"] == ["TRISTAR_IDEL is set, but TriStar has no such variable"] or len(output["warnings"]) > 1
 END

@@ -108,7 +108,7 @@ expect 1 '"status":[[:space:]]*"TRISTAR_ERR_IO"' solve missing.mtx --json -
 if [ -w /dev/full ]; then
   for arguments in 'gen s2d9pt 200 --out -' 'solve a.mtx --out -' 'solve a.mtx --json -' 'plot tree a.mtx --out -' 'info a.mtx --dot -'; do
     # shellcheck disable=SC2086 # words
-    "$tristar" $arguments >/dev/full 2>stderr.txt && fail "$arguments: a full disk is not told"
+    "$tristar" $arguments >/dev/full 2>stderr.txt && fail "$arguments: a full disk is not reported"
     grep -qE '^tristar: .*standard output: No space|^tristar: -: cannot be written' stderr.txt || fail "$arguments: $(cat stderr.txt)"
   done
 fi

@@ -137,7 +137,7 @@ ranks 2 - '--overlap belongs to a --precond of each process, which fsai is not' 
 expect 2 '--overlap needs several processes' krylov A.mtx --precond ic0 --overlap 1
 
 # ---- Failures are reported once
-once() { [ "$(grep -c '^tristar:' output.txt)" -eq 1 ] || fail "told more than once: $(cat output.txt)"; }
+once() { [ "$(grep -c '^tristar:' output.txt)" -eq 1 ] || fail "reported more than once: $(cat output.txt)"; }
 matrix indefinite.mtx 'real symmetric' '2 2 3' '1 1 1' '2 1 2' '2 2 1'
 printf '1\n-1\n' >b2.txt
 matrix broken.mtx 'real general' '3 3 3' '1 1 4' '2 2 4' '3 4 4'

@@ -73,7 +73,7 @@ for file in tasks.json tasks.trace; do
 done
 printf '3\n400 7\n' >rows.txt
 ranks 4 0 '4 in flight, each for .*' solve gen:s2d9pt:20 --layout 2x1x2 --rows rows.txt --repeat 12 --in-flight 4 --out few.mtx --json few.json
-grep -q '^ *only what is needed: .* and 3 rows of X that are computed$' output.txt || fail "no share told: $(cat output.txt)"
+grep -q '^ *only what is needed: .* and 3 rows of X that are computed$' output.txt || fail "no share reported: $(cat output.txt)"
 "$tristar" solve gen:s2d9pt:20 --rows rows.txt --out one.mtx >output.txt 2>&1 || fail "rows on one process: $(cat output.txt)"
 python3 - <<'EOF' || fail "few rows: other numbers than on one process"
 import json
@@ -186,14 +186,14 @@ status=$?
 # ---- Wrong usage is reported once
 mkdir -p outside && echo 500 >outside/rows.txt
 ranks 2 - '^tristar: solve: --layout 3x1x1: 3 processes, but mpiexec has started 2$' solve gen:s2d9pt:20 --layout 3x1x1
-[ "$(grep -c '^tristar:' output.txt)" -eq 1 ] || fail "told more than once: $(cat output.txt)"
+[ "$(grep -c '^tristar:' output.txt)" -eq 1 ] || fail "reported more than once: $(cat output.txt)"
 ranks 2 - '^tristar: solve: --svg x.gif: no picture has the ending .gif; ' solve gen:s2d9pt:20 --layout 2x1x1 --svg x.gif
-[ "$(grep -c '^tristar:' output.txt)" -eq 1 ] || fail "told more than once: $(cat output.txt)"
+[ "$(grep -c '^tristar:' output.txt)" -eq 1 ] || fail "reported more than once: $(cat output.txt)"
 ranks 3 - '^tristar: solve: --layout 1x1x3: the last number is not a power of two$' solve gen:s2d9pt:20 --layout 1x1x3
 ranks 2 - '2 processes need --layout PXxPYxPZ, or --layout auto, to share the work$' solve gen:s2d9pt:20
 ranks 2 - 'cannot be combined with --layout$' solve gen:s2d9pt:20 --layout 2x1x1 --report
 ranks 2 - 'in-flight 4 needs --repeat N with an N that is not smaller$' solve gen:s2d9pt:20 --layout 2x1x1 --in-flight 4
-[ "$(grep -c '^tristar:' output.txt)" -eq 1 ] || fail "told more than once: $(cat output.txt)"
+[ "$(grep -c '^tristar:' output.txt)" -eq 1 ] || fail "reported more than once: $(cat output.txt)"
 ranks 2 - 'no picture has the ending .gif; ' solve gen:s2d9pt:20 --layout 2x1x1 --gantt x.gif
 ranks 2 - 'rows.txt:1: row 500 is outside 1 .. 400$' solve gen:s2d9pt:20 --layout 2x1x1 --rows outside/rows.txt
 ranks 2 - 'no/such/folder/x.svg' solve gen:s2d9pt:20 --layout 2x1x1 --gantt no/such/folder/x.svg
@@ -220,7 +220,7 @@ done <<'EOF'
 EOF
 ranks 2 - '^tristar: gen:poisson3d7:20: .*the factorization would need .* \(forecast\): more than the limit of 8388608 bytes \(--memory-limit\)$' \
   solve gen:poisson3d7:20 --layout 2x1x1 --engine serial --memory-limit 8M
-[ "$(grep -c '^tristar:' output.txt)" -eq 1 ] || fail "told more than once: $(cat output.txt)"
+[ "$(grep -c '^tristar:' output.txt)" -eq 1 ] || fail "reported more than once: $(cat output.txt)"
 ranks 2 0 '^accuracy ' solve gen:poisson3d7:20 --layout 2x1x1 --engine serial --memory-limit 24M
 
 # ---- Schur complements: as on one process, of rows on all processes and, where they cannot be read so, on the first
@@ -292,7 +292,7 @@ EOF
 while IFS='|' read -r words message; do
   # shellcheck disable=SC2086
   ranks 2 - "^tristar: inverse: $message" inverse gen:s2d9pt:9 $words
-  [ "$(grep -c '^tristar:' output.txt)" -eq 1 ] || fail "told more than once: $(cat output.txt)"
+  [ "$(grep -c '^tristar:' output.txt)" -eq 1 ] || fail "reported more than once: $(cat output.txt)"
 done <<'EOF'
 --diagonal|2 processes need --layout 
 --layout 2x1x1|one of --diagonal, --pattern and --entries FILE is needed
@@ -307,7 +307,7 @@ expect 2 '--algo, --map and --message-tree need --layout' inverse gen:s2d9pt:9 -
 expect 0 '^solve ' solve gen:s2d9pt:7 --save one.plan
 ranks 2 - 'one.plan: a plan of one process: solve without mpiexec and --layout$' solve --load one.plan --layout 2x1x1
 ranks 2 - '^tristar: .*no-such-file' solve no-such-file.mtx --layout 2x1x1
-[ "$(grep -c '^tristar:' output.txt)" -eq 1 ] || fail "told more than once: $(cat output.txt)"
+[ "$(grep -c '^tristar:' output.txt)" -eq 1 ] || fail "reported more than once: $(cat output.txt)"
 matrix singular.mtx 'real general' '2 2 2' '1 1 1' '1 2 1'
 ranks 2 - '^tristar: singular.mtx: ' solve singular.mtx --layout 2x1x1
 # A chain without boundary: the same verdict in each layout.

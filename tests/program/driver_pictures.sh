@@ -90,7 +90,7 @@ done
 looks communication.svg 6 pair "$(($(items communication) * 2))"
 picture communication gen:s2d9pt:60 --layout 8x8x4
 looks communication.svg 8
-grep -q 'A cell stands for 4 ' communication.svg || fail "communication: it is not told that processes share cells"
+grep -q 'A cell stands for 4 ' communication.svg || fail "communication: no note that processes share cells"
 for matrix in "${small[@]}"; do
   picture communication "$matrix" --layout 1x1x1
   looks communication.svg 4 pair 0
@@ -117,7 +117,7 @@ holds scaling 'assert [i["workers"] for i in items if not i["predicted"]] == [1,
 holds scaling 'q = [i for i in items if i["predicted"]]; assert [i["processes"] for i in q] == [1, 2, 4, 8, 16, 32, 64]
 for i in q:
     x, y, z = map(int, i["layout"].split("x")); assert x * y * z == i["processes"] and i["solve_s"] > 0'
-grep -q 'predicted, not measured' scaling.svg || fail "scaling: predictions are not told apart"
+grep -q 'predicted, not measured' scaling.svg || fail "scaling: predictions are not distinguished"
 STARPU_NCPU=3 picture scaling gen:s2d9pt:20 --repeat 2 --ordering natural --laplacian
 looks scaling.svg 2 point "$(items scaling)"
 holds scaling 'assert [i["workers"] for i in items] == [1, 2, 3]'

@@ -11,7 +11,7 @@ export TRISTAR_CALIBRATION=slow
 for layout in 1x1x2 2x1x1; do
   ranks 2 0 '^devices +rank 0: CPU [^:]*: [0-9]+ subtrees?, [0-9.]+ [KM]?B of factor; in each solve .* up, .* down$' \
     solve gen:s2d9pt:40 --layout $layout --place gpu --repeat 1 --checksum --json $layout.json
-  grep -qE '^ +rank 1: CPU ' output.txt || fail "$layout: rank 1 tells of no device"
+  grep -qE '^ +rank 1: CPU ' output.txt || fail "$layout: rank 1 reports no device"
   grep -qE '^(L solve|U solve|between L and U \(Z\)) ' output.txt || fail "$layout: no parts of the time"
   python3 - $layout.json <<'END' || fail "$layout, --place gpu: figures"
 import json, sys

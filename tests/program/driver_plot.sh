@@ -69,7 +69,7 @@ picture levels.svg gen:s2d9pt:40 --what levels --chunk-bytes 30000 --engine task
 [ "$(count count levels.svg)" -gt 4 ] || fail "levels: too few"
 picture levels.svg gen:s2d9pt:80 --what levels --engine tasks --variant unmerged+supernodes
 looks levels.svg 3
-grep -q '>steps, logarithmic<' levels.svg || fail "levels: it is not told that an axis is logarithmic"
+grep -q '>steps, logarithmic<' levels.svg || fail "levels: the label does not show that an axis is logarithmic"
 
 # ---- A factor
 picture spy.svg gen:convdiff3d:8 --what spy

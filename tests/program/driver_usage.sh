@@ -200,7 +200,7 @@ expect 1 '^tristar: cannot write no/such/folder/x' info ok.mtx --tree no/such/fo
 expect 1 'no/such/folder/x' info ok.mtx --dot no/such/folder/x
 if [ -w /dev/full ]; then
   "$tristar" gen --list >/dev/full 2>full.txt
-  [ $? -eq 1 ] && grep -q 'cannot write to standard output' full.txt || fail "full disk not told"
+  [ $? -eq 1 ] && grep -q 'cannot write to standard output' full.txt || fail "full disk not reported"
 fi
 
 # ---- Precisions and operations

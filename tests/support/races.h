@@ -87,7 +87,7 @@ static inline bool races_there(tsi_env *env, const char *name, const reach *r, c
       first = r->pair[p].item;
   CHECK_OK(tsi_access_find_conflict(env, list, edges, edge, &found));
   CHECK_MSG(found.other == first && (first == TSI_NONE) == (found.step == TSI_NONE),
-            "%s: the first step with a race is %d, told is %d", name, first, found.other);
+            "%s: the first step with a race is %d, reported is %d", name, first, found.other);
   return first != TSI_NONE;
 }
 

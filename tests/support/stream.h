@@ -63,12 +63,12 @@ static inline size_t memory_now(tristar_t *ts) {
   return memory.current_bytes;
 }
 
-typedef struct told {
+typedef struct end_result {
   int calls;
   tristar_status status;
-} told;
-static inline void tell(void *arg, tristar_status status) {
-  told *t = arg;
+} end_result;
+static inline void record_end(void *arg, tristar_status status) {
+  end_result *t = arg;
   t->calls++;
   t->status = status;
 }

@@ -2,9 +2,9 @@
  *
  * Several columns together take fewer iterations than alone, and come to the same solutions, whatever the
  * order or the size of the group; columns that are equal, depend on each other, are zero, or converge at
- * different times are no breakdown; an indefinite matrix or preconditioner is told, and ends only the columns
- * that meet it. Pipelined CG takes the iterations of CG, and where CG reaches a small residual it does as
- * well, ill-conditioned matrices included.
+ * different times are no breakdown; an indefinite matrix or preconditioner is reported, and ends only the
+ * columns that meet it. Pipelined CG takes the iterations of CG, and where CG reaches a small residual it
+ * does as well, ill-conditioned matrices included.
  */
 #include "tests/support/context.h"
 #include "tests/support/krylov.h"

@@ -1,6 +1,6 @@
 /* Krylov methods: what they promise of every system they are made for.
  *
- * Each method converges for each scalar type, preconditioner and side, and tells the truth about the
+ * Each method converges for each scalar type, preconditioner and side, and reports the correct
  * residual; CG is the textbook's, GMRES minimizes the residual over the Krylov space; columns are solved as
  * if alone; bits depend neither on the engine, nor on the number of workers, nor on the size of b. */
 #include "tests/support/context.h"

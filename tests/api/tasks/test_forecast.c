@@ -300,7 +300,7 @@ static void check_updates(tristar_t *ts) {
   const size_t held = bytes_held(ts), bytes = (size_t)s.view.rows * sizeof(double);
   tristar_update_result result;
   tristar_memory_stats memory;
-  double *wanted = NULL, *x = malloc(bytes);
+  double *expected = NULL, *x = malloc(bytes);
   int failures = 0, successes = 0;
   for (int64_t p = 0; p < entries; p++)
     if (((double *)s.values)[p] > 0) ((double *)s.values)[p] += (double)(p % 3);
@@ -324,16 +324,16 @@ static void check_updates(tristar_t *ts) {
     for (int64_t i = 0; i < s.view.rows; i++) x[i] = (double)(i % 7) - 3;
     CHECK_OK(tristar_solve(plan, TRISTAR_N, 1, x, s.view.rows, x, s.view.rows));
     if (k < 0) {
-      wanted = malloc(bytes);
-      memcpy(wanted, x, bytes);
+      expected = malloc(bytes);
+      memcpy(expected, x, bytes);
     }
-    CHECK(memcmp(x, wanted, bytes) == 0);
+    CHECK(memcmp(x, expected, bytes) == 0);
     tristar_plan_destroy(&plan);
     tristar_factor_destroy(&factor);
     CHECK(bytes_held(ts) == held);
   }
   CHECK_MSG(failures > 0 && successes > 0, "%d failures, %d successes", failures, successes);
-  free(wanted);
+  free(expected);
   free(x);
   free_system(&s);
 }
@@ -375,18 +375,18 @@ static void check_alone(tristar_t *ts) {
   const size_t bytes = (size_t)s.view.rows * sizeof(double), held = bytes_held(ts);
   lowered l = {ts, held + f.least_peak_bytes};
   size_t peak;
-  double *wanted = solve_within(ts, &s, &peak);
+  double *expected = solve_within(ts, &s, &peak);
   CHECK_OK(tristar_limit_memory(ts, held + (f.least_peak_bytes + f.factor_peak_bytes) / 2));
   double *alone = solve_within(ts, &s, &peak);
-  CHECK(peak == f.least_peak_bytes && memcmp(alone, wanted, bytes) == 0);
+  CHECK(peak == f.least_peak_bytes && memcmp(alone, expected, bytes) == 0);
   CHECK_OK(tristar_set_progress(ts, lower_limit, &l));
   l.limit += bytes_held(ts) - held; /* memory that the progress function takes */
   CHECK_OK(tristar_limit_memory(ts, bytes_held(ts) + f.factor_peak_bytes));
   double *again = solve_within(ts, &s, &peak);
   CHECK_OK(tristar_set_progress(ts, NULL, NULL));
   CHECK_OK(tristar_limit_memory(ts, 0));
-  CHECK(memcmp(again, wanted, bytes) == 0);
-  free(wanted);
+  CHECK(memcmp(again, expected, bytes) == 0);
+  free(expected);
   free(alone);
   free(again);
   free_system(&s);

@@ -29,12 +29,12 @@ static void check_allocations(tristar_t *ts, tristar_engine engine) {
   while (!failing.over) {
     tristar_plan_options plan_options = DEFAULTS(tristar_plan_options);
     tristar_insert_options options = DEFAULTS(tristar_insert_options);
-    told t = {0, TRISTAR_OK};
+    end_result t = {0, TRISTAR_OK};
     const size_t before = memory_now(ts);
     plan_options.engine = engine;
     plan_options.chunk_bytes_max = 3000;
     tristar_plan_t *plan = NEW_PLAN(f.factor, &plan_options);
-    options.end = tell;
+    options.end = record_end;
     options.end_arg = &t;
     CHECK(next_failure(&failing));
     tristar_status status = tristar_solve_insert_pieces(plan, &options, 2, piece, 2, piece);
@@ -87,8 +87,8 @@ static void check_submissions(const flow *f) {
   stream_create(f->plan, f->view.rows, 3, &s);
   for (int k = 1; status != TRISTAR_OK; k++) {
     tristar_insert_options options = DEFAULTS(tristar_insert_options);
-    told t = {0, TRISTAR_OK};
-    options.end = tell;
+    end_result t = {0, TRISTAR_OK};
+    options.end = record_end;
     options.end_arg = &t;
     submissions = 0;
     failing_submission = k;

@@ -1,5 +1,5 @@
 /* Inserted solves among the tasks of a program: in their order, without waiting, whoever inserts them; what
- * is in flight is bounded; failures are told; nothing is leaked, and foreign tasks are left alone. */
+ * is in flight is bounded; failures are end_result; nothing is leaked, and foreign tasks are left alone. */
 #include <pthread.h>
 #include <sched.h>
 #include <starpu.h>
@@ -284,11 +284,11 @@ static void check_started(const flow *f) {
   for (int k = 0; k < 4; k++) {
     tristar_solve_options options = DEFAULTS(tristar_solve_options);
     tristar_request_t *request;
-    told t = {0, TRISTAR_ERR_INTERNAL};
+    end_result t = {0, TRISTAR_ERR_INTERNAL};
     int done = 0;
     CHECK_OK(tristar_solve(f->plan, TRISTAR_T, counts[k], b, n, expected, n));
     options.op = TRISTAR_T;
-    options.end = tell;
+    options.end = record_end;
     options.end_arg = &t;
     CHECK_OK(tristar_solve_start(f->plan, &options, counts[k], b, x, &request));
     if (k == 2)

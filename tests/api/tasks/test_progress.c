@@ -49,7 +49,7 @@ typedef struct problem {
   tristar_view other_view;
   tristar_factor_t *factor;
   tristar_plan_t *plan;
-  double *b, *x, *wanted; /* n x COLUMNS */
+  double *b, *x, *expected; /* n x COLUMNS */
   tristar_matrix_t *small;
   tristar_view small_view; /* matrix of a batch */
   double *values;          /* values of SYSTEMS systems */
@@ -87,10 +87,10 @@ static problem make_problem(tristar_t *ts) {
   CHECK_OK(tristar_plan_save(p.plan, "progress.plan"));
   p.b = malloc(bytes_of(&p));
   p.x = malloc(bytes_of(&p));
-  p.wanted = malloc(bytes_of(&p));
+  p.expected = malloc(bytes_of(&p));
   for (int64_t k = 0; k < p.view.rows * COLUMNS; k++) p.b[k] = (double)(k % 11) - 5;
   CHECK_OK(solve(&p));
-  memcpy(p.wanted, p.x, bytes_of(&p));
+  memcpy(p.expected, p.x, bytes_of(&p));
   return p;
 }
 
@@ -106,7 +106,7 @@ static void free_problem(problem *p) {
   tristar_matrix_destroy(&p->matrix);
   free(p->b);
   free(p->x);
-  free(p->wanted);
+  free(p->expected);
 }
 
 /* A cancelled batch has no factors at all. */
@@ -220,7 +220,7 @@ static void check_cancelled(tristar_t *ts) {
   for (int kind = 0; kind < KINDS; kind++)
     CHECK_MSG(cancelled[kind] > 0, "call %d was never cancelled", kind);
   CHECK_OK(solve(&p));
-  CHECK(memcmp(p.x, p.wanted, bytes_of(&p)) == 0);
+  CHECK(memcmp(p.x, p.expected, bytes_of(&p)) == 0);
   free_problem(&p);
 }
 
@@ -232,7 +232,7 @@ static void check_followed(tristar_t *ts) {
   CHECK_OK(solve(&p));
   CHECK_OK(tristar_set_progress(ts, NULL, NULL));
   for (int phase = 0; phase <= TRISTAR_PHASE_READ; phase++) CHECK(s.calls[phase] > 0);
-  CHECK(memcmp(p.x, p.wanted, bytes_of(&p)) == 0);
+  CHECK(memcmp(p.x, p.expected, bytes_of(&p)) == 0);
   CHECK_STATUS(tristar_set_progress(NULL, follow, NULL), TRISTAR_ERR_ARGUMENT);
   free_problem(&p);
 }
@@ -275,7 +275,7 @@ static void check_low_rank(tristar_t *ts) {
   tristar_factor_t *factor = NEW_FACTOR(analysis, view.values);
   tristar_plan_t *plan = NEW_PLAN(factor, NULL);
   const int64_t n = view.rows;
-  double *x = calloc((size_t)n, 2 * sizeof *x), *wanted = x + n,
+  double *x = calloc((size_t)n, 2 * sizeof *x), *expected = x + n,
          value = 1e9; /* so large that the whole matrix is factored */
   int32_t ptr[] = {0, 1}, row = 0;
   tristar_view w;
@@ -285,14 +285,14 @@ static void check_low_rank(tristar_t *ts) {
   w.ptr = ptr;
   w.index = &row;
   w.values = &value;
-  for (int64_t i = 0; i < n; i++) x[i] = wanted[i] = (double)(i % 5) - 2;
-  CHECK_OK(tristar_solve(plan, TRISTAR_N, 1, wanted, n, wanted, n));
+  for (int64_t i = 0; i < n; i++) x[i] = expected[i] = (double)(i % 5) - 2;
+  CHECK_OK(tristar_solve(plan, TRISTAR_N, 1, expected, n, expected, n));
   seen s = {.from = 0};
   CHECK_OK(tristar_set_progress(ts, follow, &s));
   CHECK_STATUS(tristar_update_low_rank(factor, &w, 0, NULL), TRISTAR_ERR_CANCELLED);
   CHECK_OK(tristar_set_progress(ts, NULL, NULL));
   CHECK_OK(tristar_solve(plan, TRISTAR_N, 1, x, n, x, n));
-  CHECK(memcmp(x, wanted, (size_t)n * sizeof *x) == 0);
+  CHECK(memcmp(x, expected, (size_t)n * sizeof *x) == 0);
   tristar_plan_destroy(&plan);
   tristar_factor_destroy(&factor);
   tristar_analysis_destroy(&analysis);

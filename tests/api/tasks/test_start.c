@@ -1,5 +1,5 @@
 /* Requests: several solves in flight give the bits of tristar_solve_with, whatever the engine, the order in
- * which they are waited for and the thread that waits; start and test do not wait; failures are told and
+ * which they are waited for and the thread that waits; start and test do not wait; failures are reported and
  * nothing is leaked. */
 #include <pthread.h>
 #include <sched.h>

@@ -22,9 +22,9 @@ typedef struct problem {
   double row_scale[MOST], column_scale[MOST];
 } problem;
 
-static inline void make_order(int32_t n, bool wanted, uint64_t *seed, int64_t *order) {
+static inline void make_order(int32_t n, bool enabled, uint64_t *seed, int64_t *order) {
   for (int32_t k = 0; k < n; k++) order[k] = k;
-  for (int32_t k = n; k-- > 1 && wanted;) {
+  for (int32_t k = n; k-- > 1 && enabled;) {
     const int32_t other = (int32_t)(next_random(seed) % (uint64_t)(k + 1));
     const int64_t keep = order[k];
     order[k] = order[other];
@@ -32,10 +32,10 @@ static inline void make_order(int32_t n, bool wanted, uint64_t *seed, int64_t *o
   }
 }
 
-static inline void make_scale(int32_t n, bool wanted, uint64_t *seed, double *scale) {
+static inline void make_scale(int32_t n, bool enabled, uint64_t *seed, double *scale) {
   for (int32_t k = 0; k < n; k++) {
     const double size = 0.5 + (double)(next_random(seed) % 1000) / 700;
-    scale[k] = !wanted ? 1 : next_random(seed) % 2 ? size : -size;
+    scale[k] = !enabled ? 1 : next_random(seed) % 2 ? size : -size;
   }
 }
 

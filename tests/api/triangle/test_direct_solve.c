@@ -1,5 +1,5 @@
 /* Solves with small triangles of one right-hand side, which are one call: the bits and the statistics are
- * those of requests, in place too; threads may solve with one plan at the same time; what is wrong is told.
+ * those of requests, in place too; threads may solve with one plan at the same time; errors are reported.
  */
 #include <pthread.h>
 

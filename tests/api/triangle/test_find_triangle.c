@@ -1,7 +1,7 @@
 /* tristar_find_triangle: triangles of every pattern, as they stand and with rows and columns permuted, by
  * rows and by columns, with 32 and 64 bits, base 0 and 1, several entries at one place, and without values:
  * the orders make them triangular. Matrices that no orders make triangular, that are singular, have zeros on
- * the diagonal, are symmetric or empty; what is wrong is told. */
+ * the diagonal, are symmetric or empty; errors are reported. */
 #include "tests/support/context.h"
 #include "tests/support/subtests.h"
 #include "tests/support/triangles.h"

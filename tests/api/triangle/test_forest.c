@@ -128,7 +128,7 @@ static void check(const forest *a, tristar_method method, tristar_ordering order
 static void check_bad_pivot(forest *a, int64_t row) {
   const tristar_view view = view_of(a);
   const double kept = a->value[a->ptr[row]];
-  char message[512], wanted[64];
+  char message[512], expected[64];
   tristar_t *ts = contexts[1];
   CLEANUP(tristar_factor_destroy) tristar_factor_t *f;
   CLEANUP(tristar_analysis_destroy)
@@ -137,8 +137,8 @@ static void check_bad_pivot(forest *a, int64_t row) {
   CHECK_STATUS(tristar_factor(an, a->value, &f), TRISTAR_ERR_NOT_POSITIVE_DEFINITE);
   CHECK(f == NULL);
   tristar_get_error(ts, message, sizeof message);
-  snprintf(wanted, sizeof wanted, "row %lld ", (long long)row);
-  CHECK_MSG(strstr(message, wanted) != NULL, "row %lld: %s", (long long)row, message);
+  snprintf(expected, sizeof expected, "row %lld ", (long long)row);
+  CHECK_MSG(strstr(message, expected) != NULL, "row %lld: %s", (long long)row, message);
   a->value[a->ptr[row]] = kept;
   CHECK_OK(tristar_factor(an, a->value, &f));
 }

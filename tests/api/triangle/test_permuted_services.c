@@ -67,9 +67,9 @@ static void check_refused(tristar_t *ts) {
   for (int which = 0; which < 5; which++) {
     char message[300];
     start(&p, 4);
-    static const char *const told[] = {"row_order is no permutation: entry 9 is 50",
-                                       "column_order is no permutation: entry 9", "row_scale[9] is 0",
-                                       "column_scale[9] is", "not GENERAL"};
+    static const char *const expected[] = {"row_order is no permutation: entry 9 is 50",
+                                           "column_order is no permutation: entry 9", "row_scale[9] is 0",
+                                           "column_scale[9] is", "not GENERAL"};
     if (which == 0) p.row_order[9] = 50;
     if (which == 1) p.column_order[9] = p.column_order[8];
     if (which == 2) p.row_scale[9] = 0;
@@ -82,7 +82,7 @@ static void check_refused(tristar_t *ts) {
                    which == 4 ? TRISTAR_ERR_UNSUPPORTED : TRISTAR_ERR_FORMAT);
       CHECK(factor == NULL);
       tristar_get_error(ts, message, sizeof message);
-      CHECK_MSG(strstr(message, told[which]) != NULL, "%s", message);
+      CHECK_MSG(strstr(message, expected[which]) != NULL, "%s", message);
     }
   }
 }

@@ -1,7 +1,7 @@
 /* Triangular matrices in all partitions: every pattern, triangle, diagonal, type, op, one right-hand side and
  * several, by rows and by columns; some as tasks too. Solutions are right; those of all
  * partitions by rows but those of block cuts have the same bits; rows of b and x that are chosen, x over b,
- * refinement and the condition work; bad diagonals are told. */
+ * refinement and the condition work; bad diagonals are reported. */
 #include "tests/support/subtests.h"
 #include "tests/support/triangles.h"
 #include "tests/support/typed.h"

@@ -1,5 +1,5 @@
 /* The scheduler of the emulator and what fibers wait for, see emulator.h. Compiled without the thread
- * sanitizer: the emulator's own books are not what it is to look at; it is told by hand what barriers order.
+ * sanitizer, which does not check the emulator's own data; calls declare to it what barriers order.
  */
 #include "tests/gpu/emulator/emulator_books.h"
 
@@ -153,13 +153,13 @@ void run_grid() {
     if (m.left-- == 0) m = draw_mood();
     thread *t = pick(m);
     if (t == nullptr) {
-      tell(deadlock());
+      report_problem(deadlock());
       return;
     }
     self = t;
     t->runs->enter();
     now->result.switches++;
-    if (!t->runs->stack_is_whole()) tell(place_of(*t) + ": the stack was too small");
+    if (!t->runs->stack_is_whole()) report_problem(place_of(*t) + ": the stack was too small");
     if (t->is == ENDED && t->of->ended == now->shape.threads) {
       self = nullptr;
       end_blocks();
@@ -183,7 +183,8 @@ outcome run(const grid &shape, const std::function<void()> &kernel) {
   here.random.state = shape.seed;
   now = &here;
   if (shape.threads == 0 || shape.threads % shape.warp != 0 || (shape.warp != 32 && shape.warp != 64)) {
-    tell("a block has " + std::to_string(shape.threads) + " threads, a warp " + std::to_string(shape.warp));
+    report_problem("a block has " + std::to_string(shape.threads) + " threads, a warp " +
+                   std::to_string(shape.warp));
     return here.result;
   }
   for (unsigned b = 0; b < shape.blocks; b++) here.waiting.push_back(b);
@@ -231,7 +232,7 @@ static void let_go(block &b, unsigned first, unsigned count, state waits, int li
   for (unsigned i = first; i < first + count; i++) {
     thread &t = b.threads[i];
     if (t.is != waits || t.line != line)
-      tell(place_of(t) + ": " + wait_of(t) + ", others wait at line " + std::to_string(line));
+      report_problem(place_of(t) + ": " + wait_of(t) + ", others wait at line " + std::to_string(line));
     else
       make_ready(t);
   }
@@ -287,8 +288,8 @@ void exchange(const uint64_t *mine, unsigned words, unsigned from, unsigned widt
   const thread *t = self;
   const unsigned group = t->index / width * width;
   if (words > EXCHANGE_WORDS || width > now->shape.warp || from >= width) {
-    tell(place_of(*t) + ": no such shuffle: width " + std::to_string(width) + ", lane " +
-         std::to_string(from));
+    report_problem(place_of(*t) + ": no such shuffle: width " + std::to_string(width) + ", lane " +
+                   std::to_string(from));
     give_way();
   }
   const unsigned parity = meet(mine, words, group, width, line);
@@ -301,7 +302,8 @@ void multiply_matrices(double d[2], double a, double b, int line) {
   const thread *t = self;
   const unsigned group = t->index / LANES * LANES, lane = t->index % LANES;
   if (now->shape.warp != LANES) {
-    tell(place_of(*t) + ": a matrix unit of a warp of " + std::to_string(now->shape.warp) + " lanes");
+    report_problem(place_of(*t) + ": a matrix unit of a warp of " + std::to_string(now->shape.warp) +
+                   " lanes");
     give_way();
   }
   const double given[2] = {a, b};
@@ -339,7 +341,7 @@ void poll() {
     now->polls = 0;
     sched_yield();
   }
-  if (++now->idle == now->shape.polls) tell(place_of(*self) + " waits in vain, as all others do");
+  if (++now->idle == now->shape.polls) report_problem(place_of(*self) + " waits in vain, as all others do");
   give_way();
 }
 

@@ -7,7 +7,7 @@
  * blocks than the grid has can be resident at once, as on a device that is small or shared: the next one
  * begins when one ends.
  *
- * What is found, and told in outcome.problem:
+ * Problems that are found, and reported in outcome.problem:
  *   - deadlock: who waits, and for which flag (flags get names by name_flags)
  *   - threads of a block that wait at different barriers, or some that ended while others wait
  *   - an atomic in block scope whose address another block uses, too
@@ -15,9 +15,9 @@
  *   - lanes of a warp that make different numbers of panel loads (only where loads are counted)
  * Shared memory holds NaNs when a block begins. Under the address sanitizer overruns end the program at the
  * kernel's line. Under the thread sanitizer switches do not synchronize, but barriers and atomics do, as far
- * as their order and scope reach: a missing barrier or fence is a race that is told for every schedule that
- * runs the two accesses, as each thread of the grid is one for the sanitizer. Shuffles order no memory, as in
- * CUDA.
+ * as their order and scope reach: a missing barrier or fence is a race that is reported for every schedule
+ * that runs the two accesses, as each thread of the grid is one for the sanitizer. Shuffles order no memory,
+ * as in CUDA.
  *
  * Not emulated: divergence (lanes meet at shuffles only), caches, weak memory beyond what the thread
  * sanitizer knows, time. */

@@ -32,9 +32,10 @@ constexpr unsigned char FILL = 0xff;                   /* all bits set: NaN in s
 
 } // namespace
 
-/* ---- What is told -------------------------------------------------------------------------------------- */
+/* ---- Problems
+ * ----------------------------------------------------------------------------------------------- */
 
-void tell(const std::string &text) {
+void report_problem(const std::string &text) {
   quiet books;
   if (now->result.problem.empty()) now->result.problem = text;
 }
@@ -103,8 +104,8 @@ void before_atomic(const void *address, scope reach) {
   u.many |= u.block != self->of->index;
   u.narrow |= reach == BLOCK;
   if (u.many && u.narrow)
-    tell(place_of(*self) +
-         ": an atomic in block scope, for other blocks: " + flag_name((const int32_t *)address));
+    report_problem(place_of(*self) +
+                   ": an atomic in block scope, for other blocks: " + flag_name((const int32_t *)address));
 }
 
 /* ---- Panel loads --------------------------------------------------------------------------------------- */
@@ -165,15 +166,15 @@ void close_books(const block &b) {
     forget_atomics(s);
     for (size_t i = 0; i < GUARD_BYTES; i++)
       if ((unsigned char)s.memory[s.bytes + i] != FILL) {
-        tell("block " + std::to_string(b.index) + ": written behind an array of " + std::to_string(s.bytes) +
-             " bytes in shared memory");
+        report_problem("block " + std::to_string(b.index) + ": written behind an array of " +
+                       std::to_string(s.bytes) + " bytes in shared memory");
         break;
       }
   }
   for (size_t w = 0; w < b.warps.size(); w++)
     if (!b.warps[w].load.empty())
-      tell("block " + std::to_string(b.index) + ", warp " + std::to_string(w) +
-           ": lanes made different numbers of panel loads");
+      report_problem("block " + std::to_string(b.index) + ", warp " + std::to_string(w) +
+                     ": lanes made different numbers of panel loads");
   now->result.last_block = b.index;
 }
 

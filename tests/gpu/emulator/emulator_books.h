@@ -122,7 +122,7 @@ extern thread *self;
 /* ---- The books ----------------------------------------------------------------------------------------- */
 
 /* Reports a problem; only the first one becomes the outcome. */
-void tell(const std::string &text);
+void report_problem(const std::string &text);
 std::string place_of(const thread &t);
 /* Describe what a thread waits for, and what all threads wait for after a deadlock. */
 std::string wait_of(const thread &t);

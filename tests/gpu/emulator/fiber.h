@@ -1,5 +1,5 @@
 /* Fibers of the emulator: stacks of their own, switched without a system call on x86-64 and aarch64, by
- * ucontext elsewhere, or where TSI_FIBER_UCONTEXT is defined. The sanitizers are told of each switch. */
+ * ucontext elsewhere, or where TSI_FIBER_UCONTEXT is defined. Each switch is announced to the sanitizers. */
 #pragma once
 
 #include <stddef.h>

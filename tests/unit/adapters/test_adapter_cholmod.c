@@ -1,5 +1,5 @@
 /* Factors of CHOLMOD in all their forms: they are viewed right, solves with them equal those of CHOLMOD, new
- * values arrive, and what cannot be imported is told. */
+ * values arrive, and an import that is not possible fails with an error. */
 #include "runtime/adapters/cholmod_factors.h"
 #include "tests/unit/adapters/adapter_matrix.h"
 #include "tests/support/context.h"

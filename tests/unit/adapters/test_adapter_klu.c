@@ -1,5 +1,5 @@
 /* Factors of KLU, of each family, with one block and with several: they are viewed right, solves with them
- * equal those of KLU, new values arrive, and what cannot be imported is told. */
+ * equal those of KLU, new values arrive, and an import that is not possible fails with an error. */
 #include "runtime/adapters/klu_factors.h"
 #include "tests/unit/adapters/adapter_matrix.h"
 #include "tests/support/context.h"

@@ -1,5 +1,5 @@
 /* Factors of UMFPACK, of each family: they are viewed right, solves with them equal those of UMFPACK, new
- * values arrive, and what cannot be imported is told. */
+ * values arrive, and an import that is not possible fails with an error. */
 #include "runtime/adapters/umfpack_factors.h"
 #include "tests/unit/adapters/adapter_matrix.h"
 #include "tests/support/context.h"

@@ -283,30 +283,30 @@ static void check_declared(solve *s, const double *expected) {
   tsi_solve_call *call = &s->execution.call;
   const bool in_place = call->b == s->x;
   memory now = {call->workspace, in_place ? (char *)s->x : xmalloc(s->size), (char *)s->x},
-         known = memory_create(s, in_place), before = memory_create(s, in_place);
+         written = memory_create(s, in_place), before = memory_create(s, in_place);
   const void *b = call->b;
-  memory_poison(s, &known);
-  memcpy(known.b, s->b, s->size);
+  memory_poison(s, &written);
+  memcpy(written.b, s->b, s->size);
   call->b = now.b;
   for (tsi_index k = 0; k < s->steps->count; k++) {
     memory_poison(s, &now);
-    copy_accesses(s, k, TSI_ACCESS_R, &known, &now);
+    copy_accesses(s, k, TSI_ACCESS_R, &written, &now);
     memcpy(before.workspace, now.workspace, s->workspace_size);
     memcpy(before.b, now.b, s->size);
     memcpy(before.x, now.x, s->size);
     tsi_execution_run(&s->execution, s->steps, 1, &k, -1);
-    copy_accesses(s, k, TSI_ACCESS_W, &now, &known);
+    copy_accesses(s, k, TSI_ACCESS_W, &now, &written);
     copy_accesses(s, k, TSI_ACCESS_W, &before, &now);
     CHECK_MSG(memcmp(now.workspace, before.workspace, s->workspace_size) == 0 &&
                   memcmp(now.b, before.b, s->size) == 0 && memcmp(now.x, before.x, s->size) == 0,
-              "step %d, %s %d, writes more than it says", k, tsi_step_name(s->steps->step[k].kind),
+              "step %d, %s %d, writes more than it declares", k, tsi_step_name(s->steps->step[k].kind),
               s->steps->step[k].argument);
   }
-  memcpy(s->x, known.x, s->size);
+  memcpy(s->x, written.x, s->size);
   compare(s, expected, "declared accesses", 0);
   call->b = b;
   if (!in_place) free(now.b);
-  memory_free(&known);
+  memory_free(&written);
   memory_free(&before);
 }
 

@@ -8,10 +8,10 @@
 #include "tests/support/subtests.h"
 #include "tristar_stats.h"
 
-static char told[1024]; /* the latest warning */
-static void hear(void *arg, tristar_log_level level, const char *text) {
+static char warning[1024]; /* the latest warning */
+static void store_warning(void *arg, tristar_log_level level, const char *text) {
   (void)arg;
-  if (level == TRISTAR_LOG_WARNING) snprintf(told, sizeof told, "%s", text);
+  if (level == TRISTAR_LOG_WARNING) snprintf(warning, sizeof warning, "%s", text);
 }
 
 /* Creates a context with this calibration. */
@@ -19,9 +19,9 @@ static tristar_t *create(const char *calibration, int use_starpu) {
   tristar_config config = DEFAULTS(tristar_config);
   tristar_t *ts;
   config.use_starpu = use_starpu;
-  config.log = hear;
+  config.log = store_warning;
   config.calibration = calibration;
-  told[0] = '\0';
+  warning[0] = '\0';
   CHECK_OK(tristar_create(&config, &ts));
   return ts;
 }
@@ -114,7 +114,7 @@ static void there_and_back(void) {
   write_file("whole", whole, sizeof whole - 1);
   CLEANUP(tristar_destroy) tristar_t *ts = create("whole", 0);
   c = get(ts);
-  CHECK(told[0] == '\0' && c.source == TRISTAR_CALIBRATION_FILE && strcmp(c.path, "whole") == 0);
+  CHECK(warning[0] == '\0' && c.source == TRISTAR_CALIBRATION_FILE && strcmp(c.path, "whole") == 0);
   CHECK(c.task_microseconds == 7.301 && c.read_gbps_one == 12.345 && c.numa_nodes == 2 && c.l3_cores == 8);
   CHECK(c.floor_bytes == 1.6e6 && c.multiply_gflops_one == 0); /* a file of an earlier version */
   tristar_destroy(&ts);
@@ -122,7 +122,7 @@ static void there_and_back(void) {
   strcat(marked, whole);
   write_file("marked", marked, strlen(marked));
   ts = create("marked", 0);
-  CHECK(told[0] == '\0' && get(ts).task_microseconds == 7.301);
+  CHECK(warning[0] == '\0' && get(ts).task_microseconds == 7.301);
 }
 
 /* The file must be refused, with a warning that contains `why`. */
@@ -131,8 +131,9 @@ static void refuse(const char *text, size_t size, const char *why) {
   CLEANUP(tristar_destroy) tristar_t *ts = create("broken", 0);
   const tristar_calibration c = get(ts);
   char message[8];
-  CHECK_MSG(strstr(told, "broken") != NULL && strstr(told, why) != NULL && strstr(told, "default") != NULL,
-            "'%s' instead of '%s'", told, why);
+  CHECK_MSG(strstr(warning, "broken") != NULL && strstr(warning, why) != NULL &&
+                strstr(warning, "default") != NULL,
+            "'%s' instead of '%s'", warning, why);
   CHECK(c.source == TRISTAR_CALIBRATION_DEFAULTS && c.floor_bytes == 0.4e6 && c.cores > 0);
   CHECK(strcmp(c.path, "broken") == 0);
   CHECK(tristar_get_error(ts, message, sizeof message) == 0); /* a warning, no error */
@@ -171,7 +172,7 @@ static void broken(void) {
   refuse_line("l3_cores 8\n", "l3_cores 8000000\n", "out of its range");
   CHECK(mkdir("folder", 0777) == 0 || access("folder", F_OK) == 0);
   CLEANUP(tristar_destroy) tristar_t *ts = create("folder", 0);
-  CHECK(strstr(told, "cannot read folder") != NULL && get(ts).source == TRISTAR_CALIBRATION_DEFAULTS);
+  CHECK(strstr(warning, "cannot read folder") != NULL && get(ts).source == TRISTAR_CALIBRATION_DEFAULTS);
 }
 
 /* Checks where the library looks for the file. */
@@ -187,7 +188,7 @@ static void choice(void) {
   unsetenv("TRISTAR_CALIBRATION");
   unlink(expected);
   CLEANUP(tristar_destroy) tristar_t *ts = create(NULL, 0);
-  CHECK(told[0] == '\0' &&
+  CHECK(warning[0] == '\0' &&
         get(ts).source == TRISTAR_CALIBRATION_DEFAULTS); /* without a file there is no warning */
   CHECK(strcmp(get(ts).path, expected) == 0);
   tristar_destroy(&ts);
@@ -203,13 +204,13 @@ static void choice(void) {
   CHECK(get(ts).source == TRISTAR_CALIBRATION_DEFAULTS && get(ts).path[0] == '\0');
   tristar_destroy(&ts);
   ts = create("none/there", 0); /* the user named the file, so a warning follows */
-  CHECK(strstr(told, "none/there") != NULL);
+  CHECK(strstr(warning, "none/there") != NULL);
   tristar_destroy(&ts);
   char longest[600];
   memset(longest, 'a', sizeof longest - 1);
   longest[sizeof longest - 1] = '\0';
   ts = create(longest, 0);
-  CHECK(strstr(told, "too long") != NULL && get(ts).path[0] == '\0');
+  CHECK(strstr(warning, "too long") != NULL && get(ts).path[0] == '\0');
 }
 
 /* ---- Measuring and using ------------------------------------------------------------------------------ */

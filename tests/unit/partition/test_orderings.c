@@ -125,7 +125,7 @@ static void check_auto(tsi_env *env) {
 
 static int reasons;
 
-static void listen(void *arg, tristar_log_level level, const char *text) {
+static void count_reasons(void *arg, tristar_log_level level, const char *text) {
   (void)arg;
   reasons += level == TRISTAR_LOG_INFO && strcmp(text, "ordering: AMD, because the matrix is small") == 0;
 }
@@ -135,7 +135,7 @@ static void check_log(tsi_env *env) {
   tsi_graph *graph = box(env, 5, 5);
   tsi_symbolic_options options;
   tsi_symbolic_options_init(&options);
-  env->log = listen;
+  env->log = count_reasons;
   env->log_level = TRISTAR_LOG_INFO;
   for (int k = 0; k < KINDS; k++) {
     options.ordering = kinds[k];

@@ -40,24 +40,24 @@ static void check_same(tsi_env *env, const tsi_graph *graph, int cores) {
   CHECK(waitpid(-1, NULL, WNOHANG) == -1 && errno == ECHILD);
 }
 
-/* ---- What the log tells ---- */
+/* ---- Messages of the log ---- */
 
-static struct { int helpers_lost, progress, last; } told;
+static struct { int helpers_lost, progress, last; } logged;
 
-static void listen(void *arg, tristar_log_level level, const char *text) {
+static void count_log(void *arg, tristar_log_level level, const char *text) {
   int percent = -1;
   (void)arg;
-  told.helpers_lost += level == TRISTAR_LOG_INFO && strstr(text, "goes on alone") != NULL;
+  logged.helpers_lost += level == TRISTAR_LOG_INFO && strstr(text, "goes on alone") != NULL;
   if (sscanf(text, "ordering %d%%", &percent) != 1) return;
-  if (told.last == 100) told.last = 0; /* another ordering begins */
-  CHECK(percent >= told.last && percent <= 100);
-  told.last = percent;
-  told.progress++;
+  if (logged.last == 100) logged.last = 0; /* another ordering begins */
+  CHECK(percent >= logged.last && percent <= 100);
+  logged.last = percent;
+  logged.progress++;
 }
 
 static void watch(tsi_env *env) {
-  memset(&told, 0, sizeof told);
-  env->log = listen;
+  memset(&logged, 0, sizeof logged);
+  env->log = count_log;
   env->log_level = TRISTAR_LOG_PROGRESS;
 }
 
@@ -70,7 +70,7 @@ static void check_cores(tsi_env *env) {
   for (int cores = 1; cores <= 5; cores += 2) {
     watch(env);
     OWNED tsi_index *perm = dissect(env, cube, cores, 1);
-    CHECK(told.helpers_lost == 0 && told.progress > 2 && told.last == 100);
+    CHECK(logged.helpers_lost == 0 && logged.progress > 2 && logged.last == 100);
     env->log = NULL;
     check_same(env, cube, cores);
     check_same(env, flat, cores);
@@ -88,7 +88,7 @@ static void check_ignored(tsi_env *env) {
   CHECK(before != SIG_ERR);
   watch(env);
   check_same(env, cube, 2);
-  CHECK(told.helpers_lost == 0);
+  CHECK(logged.helpers_lost == 0);
   signal(SIGCHLD, before);
   env->log = NULL;
   TSI_FREE(env, cube);
@@ -115,7 +115,7 @@ static void check_failing(tsi_env *env) {
     write_program("helpers", programs[k]);
     watch(env);
     check_same(env, cube, 3);
-    CHECK_MSG(told.helpers_lost == (programs[k] != NULL), "program %d",
+    CHECK_MSG(logged.helpers_lost == (programs[k] != NULL), "program %d",
               (int)k); /* without a program no helper is started */
   }
   env->log = NULL;

@@ -15,9 +15,10 @@ typedef struct watch {
   member *m;
   tsi_execution *e;
   tsi_access_list *accesses;
-  tsi_index step;            /* the next step */
-  memory size;               /* numbers of bytes, stored as pointers */
-  memory now, known, before; /* memory of the run; what earlier steps have written; a copy before the step */
+  tsi_index step; /* the next step */
+  memory size;    /* numbers of bytes, stored as pointers */
+  memory now, written,
+      before; /* memory of the run; what earlier steps have written; a copy before the step */
 } watch;
 
 static size_t size_of(const char *size) {
@@ -116,15 +117,15 @@ static void copy_accesses(const watch *w, tsi_access_mode mode, const memory *fr
 static void before_step(watch *w) {
   if (w->step == w->accesses->steps) return;
   poison(&w->size, &w->now);
-  copy_accesses(w, TSI_ACCESS_R, &w->known, &w->now);
+  copy_accesses(w, TSI_ACCESS_R, &w->written, &w->now);
   copy_all(&w->size, &w->now, &w->before);
 }
 
 static void after_step(watch *w) {
   const tsi_step *step = &w->m->process->program->steps->step[w->step];
-  copy_accesses(w, TSI_ACCESS_W, &w->now, &w->known);
+  copy_accesses(w, TSI_ACCESS_W, &w->now, &w->written);
   copy_accesses(w, TSI_ACCESS_W, &w->before, &w->now);
-  CHECK_MSG(all_equal(&w->size, &w->now, &w->before), "rank %d: step %d, %s %d, writes more than it says",
+  CHECK_MSG(all_equal(&w->size, &w->now, &w->before), "rank %d: step %d, %s %d, writes more than it declares",
             w->m->rank, w->step, tsi_step_name(step->kind), step->argument);
   w->step++;
   before_step(w);
@@ -133,8 +134,8 @@ static void after_step(watch *w) {
 static tristar_status watch_begin(void *context, const bool *comes, tsi_index goes) {
   watch *w = context;
   w->step = 0;
-  poison(&w->size, &w->known);
-  memcpy(w->known.x, w->now.x, size_of(w->size.x));
+  poison(&w->size, &w->written);
+  memcpy(w->written.x, w->now.x, size_of(w->size.x));
   before_step(w);
   return port_begin(w->m, comes, goes);
 }
@@ -158,7 +159,7 @@ static void watch_progress(void *context) {
 static tristar_status watch_end(void *context) {
   watch *w = context;
   CHECK(w->step == w->accesses->steps);
-  memcpy(w->now.x, w->known.x, size_of(w->size.x));
+  memcpy(w->now.x, w->written.x, size_of(w->size.x));
   return port_end(w->m);
 }
 
@@ -183,7 +184,7 @@ static void watch_create(tsi_env *env, const tsi_process_options *options, membe
                      (char *)(uintptr_t)((size_t)p->program->inbox_rows * row),
                      (char *)(uintptr_t)((size_t)p->program->outbox_rows * row)};
   w->now = (memory){w->e->call.workspace, m->x, tsi_process_inbox(m->run), tsi_process_outbox(m->run)};
-  w->known = allocate(&w->size);
+  w->written = allocate(&w->size);
   w->before = allocate(&w->size);
   tsi_process_connect(m->run, &(tsi_port){.context = w,
                                           .begin = watch_begin,
@@ -195,7 +196,7 @@ static void watch_create(tsi_env *env, const tsi_process_options *options, membe
 
 static void watch_destroy(tsi_env *env, watch *w) {
   TSI_FREE(env, w->accesses);
-  release(&w->known);
+  release(&w->written);
   release(&w->before);
 }
 

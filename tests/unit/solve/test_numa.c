@@ -65,11 +65,11 @@ static void cover(void) {
   }
 }
 
-static int told; /* number of log lines about placement */
-static void hear(void *arg, tristar_log_level level, const char *text) {
+static int placement_lines; /* number of log lines about placement */
+static void count_placement_line(void *arg, tristar_log_level level, const char *text) {
   (void)arg;
   (void)level;
-  if (strncmp(text, "placement: ", 11) == 0) told++;
+  if (strncmp(text, "placement: ", 11) == 0) placement_lines++;
 }
 
 /* Replaces the plan by one with tasks. */
@@ -87,7 +87,7 @@ static void solve(const char *kind, int64_t k, int streams) {
   tristar_config config = DEFAULTS(tristar_config);
   CLEANUP(tristar_destroy) tristar_t *ts;
   CLEANUP(flow_destroy) flow f;
-  config.log = hear;
+  config.log = count_placement_line;
   CHECK_OK(tristar_create(&config, &ts));
   flow_create(ts, kind, k, TRISTAR_ENGINE_TASKS, 20000, &f);
   const int64_t n = f.view.rows;
@@ -106,12 +106,13 @@ static void solve(const char *kind, int64_t k, int streams) {
     part.part = TRISTAR_PART_L;
     CHECK_OK(tristar_solve_with(f.plan, &part, 1, b, x, NULL));
     CHECK(atomic_load(&f.plan->placement) == wanted);
-    told = 0;
+    placement_lines = 0;
     for (int repeat = 0; repeat < 3; repeat++) {
       CHECK_OK(tristar_solve(f.plan, TRISTAR_N, 3, b, n, x, n));
       CHECK(memcmp(x, expected, 3 * (size_t)n * sizeof *x) == 0);
       CHECK(atomic_load(&f.plan->placement) == (off ? TSI_PLACEMENT_NONE : TSI_PLACEMENT_DONE));
-      CHECK_MSG(told == (off ? 0 : streams), "%s: %d lines about placement", kind, told);
+      CHECK_MSG(placement_lines == (off ? 0 : streams), "%s: %d lines about placement", kind,
+                placement_lines);
     }
   }
 }
