@@ -11,6 +11,7 @@
 #include "tristar_machine.h"
 #include "tristar_matrix.h"
 #include "tristar_save.h"
+#include "tristar_schur.h"
 #include "tristar_solve.h"
 #include "tristar_stats.h"
 #include "tristar_triangle.h"
@@ -361,6 +362,39 @@ static void check_new_arrow(tristar_t *ts, tristar_storage storage) {
   CHECK(!stats.refines && stats.solves == before + 1);
 }
 
+/* Condensing and expanding refine, too; unknown 0 stays. */
+static void check_schur_arrow(tristar_t *ts, tristar_storage storage) {
+  static const int64_t schur[] = {0};
+  int64_t ptr[ARROW_MOST + 1];
+  int32_t index[2 * ARROW_MOST];
+  double values[2 * ARROW_MOST], b[ARROW_MOST], y[ARROW_MOST], x[ARROW_MOST], r[ARROW_MOST], g;
+  tristar_analysis_options analysis = DEFAULTS(tristar_analysis_options);
+  tristar_plan_options options = DEFAULTS(tristar_plan_options);
+  analysis.method = TRISTAR_METHOD_LDLT;
+  analysis.matching = TRISTAR_MATCHING_OFF;
+  analysis.schur = schur;
+  analysis.schur_count = 1;
+  options.storage = storage;
+  for (int k = 0; k < ARROWS; k++) {
+    const tristar_view v = make_arrow(1e-6, (uint64_t)k, ptr, index, values);
+    const int64_t n = v.rows;
+    CLEANUP(tristar_analysis_destroy) tristar_analysis_t *an = NEW_ANALYSIS(ts, &v, &analysis);
+    CLEANUP(tristar_factor_destroy) tristar_factor_t *f = NEW_FACTOR(an, values);
+    CLEANUP(tristar_plan_destroy) tristar_plan_t *plan = NEW_PLAN(f, &options);
+    fill_random(x, n, (uint64_t)k);
+    memset(b, 0, sizeof b);
+    const double x_s = -x[0];
+    CHECK_OK(tristar_residual(f, TRISTAR_N, 1, b, n, x, n, b, n, NULL)); /* b = -A x */
+    CHECK_OK(tristar_schur_condense(plan, TRISTAR_N, 1, b, n, y, n, &g, 1));
+    CHECK_OK(tristar_schur_expand(plan, TRISTAR_N, 1, y, n, &x_s, 1, x, n));
+    CHECK_OK(tristar_residual(f, TRISTAR_N, 1, b, n, x, n, r, n, NULL));
+    double last = fabs(b[n - 1]) + fabs(values[ptr[n - 1]] * x[n - 1]); /* sizes of the terms of the row */
+    for (int64_t i = 0; i < n - 1; i++) last += fabs(values[ptr[i] + 1] * x[i]);
+    CHECK_MSG(fabs(r[n - 1]) <= fmin(1000 * units[storage], 0.3) * last,
+              "storage %d, arrow %d: residual %g of %g", (int)storage, k, r[n - 1], last);
+  }
+}
+
 /* ---- What is refused ----------------------------------------------------------------------------------- */
 
 /* D T D with T = [-1 2 -1] and units from 1 to 1024 in D. Rounding errors of neighbours cancel all digits
@@ -541,6 +575,7 @@ int main(int argc, char **argv) {
     RUN(check_arrows(ts, storage, 1e-3));
     RUN(check_arrows(ts, storage, 1e-6));
     RUN(check_new_arrow(ts, storage));
+    RUN(check_schur_arrow(ts, storage));
   }
   RUN(check_units(ts));
   RUN(check_refused(ts));

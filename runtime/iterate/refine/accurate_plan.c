@@ -88,7 +88,8 @@ static bool bears_rounding(const tristar_factor_t *factor) {
          factor->stats.largest_pivot <= EVEN * factor->stats.smallest_pivot;
 }
 
-/* Without memory for trials, solves are refined, and the next call tries again. */
+/* Without memory for trials, solves are refined, and the next call tries again. (Not with a Schur complement:
+ * condensing and expanding must have one verdict.) */
 static tristar_status go_untried(tristar_plan_t *plan) {
   atomic_store(&plan->storage_loses, true);
   tsi_log(&plan->ts->env, TRISTAR_LOG_WARNING,
@@ -104,13 +105,15 @@ tristar_status tsi_judge_storage(tristar_plan_t *plan) {
   tsi_plan_system s;
   double error = 0;
   if (plan->storage == NULL || plan->options.accuracy > 0 || !factor->has_matrix ||
-      factor->analysis->schur_count > 0 || plan->options.refine == TRISTAR_REFINE_NEVER ||
-      tsi_factor_needs_refinement(factor) || atomic_load(&plan->storage_judged) == generation)
+      plan->options.refine == TRISTAR_REFINE_NEVER || tsi_factor_needs_refinement(factor) ||
+      atomic_load(&plan->storage_judged) == generation)
     return TRISTAR_OK;
   TSI_TRY(tsi_plan_trials_create(plan, &s));
+  const bool schur = factor->analysis->schur_count > 0;
   if (!bears_rounding(factor)) {
-    const tristar_status status = tsi_judge_rounded(&s.system, factor, epsilon, &error);
-    if (status == TRISTAR_ERR_MEMORY) return go_untried(plan);
+    const tristar_status status = schur ? tsi_schur_judge_rounded(plan, epsilon, &error)
+                                        : tsi_judge_rounded(&s.system, factor, epsilon, &error);
+    if (status == TRISTAR_ERR_MEMORY && !schur) return go_untried(plan);
     TSI_TRY(status);
   }
   const bool loses = !(error <= tsi_acceptable_error(epsilon));
@@ -118,9 +121,9 @@ tristar_status tsi_judge_storage(tristar_plan_t *plan) {
   atomic_store(&plan->storage_judged, generation);
   if (loses)
     tsi_log(&plan->ts->env, TRISTAR_LOG_WARNING,
-            "plan: solves with the factor in %s that are not refined may have backward errors of %.1e; "
-            "tristar_solve refines",
-            tsi_storage_words(&plan->options), error);
+            "plan: solves with the factor in %s that are not refined may have backward errors of %.1e; %s",
+            tsi_storage_words(&plan->options), error,
+            schur ? "tristar_schur_condense and tristar_schur_expand refine" : "tristar_solve refines");
   return TRISTAR_OK;
 }
 

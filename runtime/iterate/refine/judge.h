@@ -92,9 +92,10 @@ TRISTAR_CHECKED tristar_status tsi_judge_small_rows(const tsi_system *system, tr
  * complement (tsi_schur_refine). Writes stats.judged and stats.solve_error. Errors: SINGULAR, ACCURACY,
  * MEMORY, those of tristar_plan. */
 TRISTAR_CHECKED tristar_status tsi_schur_judge(tristar_factor_t *factor, bool may_refine);
-/* tsi_judge_measure, tsi_judge_small_rows for A_II. */
+/* tsi_judge_measure, tsi_judge_small_rows, tsi_judge_rounded for A_II. */
 TRISTAR_CHECKED tristar_status tsi_schur_measure(tristar_plan_t *plan);
 TRISTAR_CHECKED tristar_status tsi_schur_judge_small_rows(tristar_plan_t *plan);
+TRISTAR_CHECKED tristar_status tsi_schur_judge_rounded(tristar_plan_t *plan, double epsilon, double *error);
 /* Replaces the complement of the factorization by the result of refined solves with A_II. Sets
  * stats.schur_refined, which holds until the values change. Errors: ACCURACY (their backward errors exceed
  * eps^(2/3)), MEMORY, those of tristar_solve. */

@@ -291,6 +291,12 @@ tristar_status tsi_schur_judge_small_rows(tristar_plan_t *plan) {
 }
 
 /* ---- Refined solves ------------------------------------------------------------------------------------ */
+tristar_status tsi_schur_judge_rounded(tristar_plan_t *plan, double epsilon, double *error) {
+  TSI_CLEANUP(release) eliminated e = {.plan = NULL};
+  TSI_TRY(begin(plan, &e));
+  return tsi_judge_rounded(&e.s.system, plan->factor, epsilon, error);
+}
+
 
 /* Refined solves of up to COLUMNS_MOST columns at a time. */
 typedef struct refined {
@@ -486,6 +492,7 @@ tristar_status tristar_schur_condense(tristar_plan_t *plan, tristar_op op, int64
   TSI_TRY_OUT(check_array(env, "y", y, ldy, an->pattern->n, nrhs));
   TSI_TRY_OUT(check_array(env, "g", g, ldg, an->schur_count, nrhs));
   status = refines(plan) ? condense_refined(plan, op, nrhs, b, ldb, y, ldy, g, ldg)
+  if (plan->storage != NULL) TSI_TRY_OUT(tsi_judge_storage(plan));
                          : sweep_forward(plan, op, nrhs, b, ldb, y, ldy, g, ldg);
 out:
   return tsi_answer(env, status);
@@ -509,4 +516,5 @@ tristar_status tristar_schur_expand(tristar_plan_t *plan, tristar_op op, int64_t
                          : sweep_backward(plan, op, nrhs, y, ldy, x_s, ldxs, x, ldx);
 out:
   return tsi_answer(env, status);
+  if (plan->storage != NULL) TSI_TRY_OUT(tsi_judge_storage(plan));
 }
