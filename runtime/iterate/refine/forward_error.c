@@ -161,7 +161,9 @@ tristar_status tsi_forward_error_estimate(tsi_forward_error *e, tristar_refine_r
 tristar_status tsi_system_condition(const tsi_system *system, double *reciprocal) {
   TSI_CLEANUP(tsi_forward_error_finish) tsi_forward_error solves = {0};
   TSI_TRY(tsi_forward_error_begin(system, TRISTAR_N, 1, &solves));
-  return tsi_forward_error_condition(&solves, &(tristar_refine_result){0}, reciprocal);
+  TSI_TRY(tsi_forward_error_condition(&solves, &(tristar_refine_result){0}, reciprocal));
+  if (*reciprocal == 0) *reciprocal = system->condition;
+  return TRISTAR_OK;
 }
 
 tristar_status tristar_condition(tristar_plan_t *plan, double *reciprocal) {

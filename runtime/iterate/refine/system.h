@@ -39,12 +39,13 @@ typedef struct tsi_system {
   tsi_sparse a;
   /* Scalings of A in the factorization, or the weights of an import (factor.h). NULL: ones. */
   const double *row_scale, *col_scale;
-  const double *range[2];        /* scalings of the rows of b and of x in solves with A; NULL: ones */
-  bool wide;                     /* the factors are single, the user's numbers are not */
-  bool strict;                   /* initial value of tsi_residual.strict (residual.h) */
-  bool rounded;                  /* solves read a rounded copy of the factors (storage.h) */
-  bool perturbed;                /* some pivots were perturbed */
-  bool singular;                 /* the verdict on the factor (judge.h) */
+  const double *range[2]; /* scalings of the rows of b and of x in solves with A; NULL: ones */
+  bool wide;              /* the factors are single, the user's numbers are not */
+  bool strict;            /* initial value of tsi_residual.strict (residual.h) */
+  bool rounded;           /* solves read a rounded copy of the factors (storage.h) */
+  bool perturbed;         /* some pivots were perturbed */
+  bool singular;          /* the verdict on the factor (judge.h) */
+  double condition; /* 1 / condition that better factors gave, for those of a misfit (factor.h); 0: unknown */
   struct tsi_kept_vectors *kept; /* null vectors found by solves (projection.h); NULL: they are not stored */
   int64_t generation;            /* generation of the values */
   tsi_team *team;

@@ -32,6 +32,7 @@ void tsi_factor_system_create(const tristar_factor_t *factor, tsi_plan_system *s
                            .range = {factor->row_scale, factor->col_scale},
                            .wide = factor->analysis->factor_scalar != pattern->scalar,
                            .strict = factor->misfit,
+                           .condition = factor->misfit ? factor->stats.reciprocal_condition : 0,
                            .perturbed = factor->stats.perturbed_pivots > 0,
                            .singular = factor->stats.singular,
                            .team = &s->team,

@@ -69,6 +69,7 @@ static void note_verdict(tristar_distributed_t *d) {
   const tristar_factor_stats *part = &d->team_factor->part.stats;
   d->singular = part->singular != 0;
   d->misfit = d->team_factor->part.misfit;
+  d->condition = part->reciprocal_condition;
   d->loses_digits = tsi_factor_loses_digits(&d->team_factor->part);
   if (d->source == NULL) return;
   d->source->stats.judged = part->judged;

@@ -51,6 +51,7 @@ struct tristar_distributed_s {
   bool lost;      /* a rank did not reach the end of a solve: nothing is collective any more */
   bool valid;     /* values are in place */
   bool has_matrix : 1, perturbed : 1, misfit : 1; /* the factor has its matrix, perturbed pivots; factor.h */
+  double condition;                               /* misfit: tsi_system.condition */
   bool singular;                                  /* the verdict on the factor */
   bool loses_digits;                              /* trial solves without refinement lose digits */
   bool weighted;                                  /* the factor of rank 0 has weights */

@@ -57,6 +57,7 @@ tristar_status tsi_distributed_system_create(tristar_distributed_t *d, tsi_distr
                            .range = {m->row_scale, m->col_scale},
                            .wide = d->process->kind.user_scalar != d->process->kind.factor_scalar,
                            .strict = d->misfit,
+                           .condition = d->misfit ? d->condition : 0,
                            .perturbed = d->perturbed,
                            .singular = d->singular,
                            .team = &s->team,

@@ -164,6 +164,8 @@ tristar_status tsi_agree_on_kind(tristar_distributed_t *d, const tristar_factor_
                      factor && factor->row_weight != NULL,
                      factor && factor->misfit};
   TSI_TRY(TSI_MPI(env, "MPI_Bcast", MPI_Bcast(kind, 9, MPI_INT64_T, 0, comm)));
+  d->condition = factor ? factor->stats.reciprocal_condition : 0;
+  TSI_TRY(TSI_MPI(env, "MPI_Bcast", MPI_Bcast(&d->condition, 1, MPI_DOUBLE, 0, comm)));
   d->process->pivoted = kind[0] != 0;
   d->has_matrix = kind[3] != 0;
   d->perturbed = kind[4] > 0;
