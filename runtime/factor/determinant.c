@@ -320,11 +320,13 @@ static tristar_status find_determinant(const tristar_factor_t *factor, tristar_d
     *determinant = (tristar_determinant){.log_abs = -INFINITY};
     return TRISTAR_OK;
   }
-  if (!factor->stats.singular && factor->stats.perturbed_pivots == 0 && !is_scaled_apart(factor))
-    return multiply_pivots(factor, determinant);
+  const bool known =
+      !factor->stats.singular && factor->stats.perturbed_pivots == 0 && !is_scaled_apart(factor);
+  if (known && !tsi_factor_loses_digits(factor)) return multiply_pivots(factor, determinant);
   TSI_TRY(factor_again(factor, &other));
-  if (other == NULL || other->stats.perturbed_pivots > 0 || has_grown(other) || has_tiny_pivot(other))
-    return fail_perturbed(factor, "determinant");
+  const bool better = other != NULL && other->stats.perturbed_pivots == 0 && !has_grown(other);
+  if (known && !better) return multiply_pivots(factor, determinant);
+  if (!better || (!known && has_tiny_pivot(other))) return fail_perturbed(factor, "determinant");
   return multiply_pivots(other, determinant);
 }
 

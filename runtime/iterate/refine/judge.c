@@ -134,6 +134,8 @@ static void note_loss(tristar_factor_t *factor, bool weak) {
   if (frexp(error, &exponent) <= 0.5) exponent--;
   factor->loss = (int8_t)(64 + exponent);
   factor->loses_by_weakness = weak;
+  /* the same figure as after a refactorization with the same values, which makes no trials */
+  if (known_loss(factor) > 0) factor->stats.solve_error = known_loss(factor);
 }
 
 /* The solves with this factor that are refined. */

@@ -66,7 +66,7 @@ out:
   return tsi_answer(env, status);
 }
 
-#define ENOUGH 0.2 /* share of the acceptable error, because one trial misses some errors */
+#define ENOUGH 1000 /* epsilons: determinants, and later changes, build on these factors, too */
 
 /* Is a factor good enough after a change of low rank? Statistics of changed pivots are bounds. Pivots of L D
  * L^T were chosen for other values: a trial solve shows the loss. */
@@ -75,8 +75,7 @@ static tristar_status is_fine(tristar_factor_t *factor, bool *fine) {
   *fine = !tsi_judge_is_needed(factor);
   if (!*fine || factor->inverse == NULL) return TRISTAR_OK;
   TSI_TRY(tsi_judge_try(factor, &error));
-  *fine = error <=
-          ENOUGH * tsi_acceptable_error(tsi_sparse_kernels_select(factor->analysis->factor_scalar)->epsilon);
+  *fine = error <= ENOUGH * tsi_sparse_kernels_select(factor->analysis->factor_scalar)->epsilon;
   return TRISTAR_OK;
 }
 
