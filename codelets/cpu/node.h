@@ -58,6 +58,8 @@
  * All structures are immutable during a solve except the workspace and the user's x. */
 #pragma once
 
+#include <stdatomic.h>
+
 #include "codelets/cpu/kernels.h"
 #include "codelets/cpu/rows/spmv.h"
 
@@ -139,6 +141,12 @@ typedef struct tsi_solve_column {
   void *x;
 } tsi_solve_column;
 
+/* Notes whether tasks may have written NaN or infinities to x. */
+typedef struct tsi_range_watch {
+  bool (*sum_is_finite)(tsi_count count, const void *x); /* kernel for the scalars of x (spmv.h) */
+  atomic_bool suspects;                                  /* a sum over some numbers of x was not finite */
+} tsi_range_watch;
+
 /* Data of one solve. Forward uses the lower factor of op(A), backward the transpose of the upper one. */
 typedef struct tsi_solve_call {
   const void *forward_values, *backward_values; /* scalars of the kernels' type */
@@ -172,6 +180,7 @@ typedef struct tsi_solve_call {
   bool combines;            /* writes x = beta x + alpha times the solution; else x = the solution */
   double alpha[2], beta[2]; /* real and imaginary part; beta 0: x is not read */
   const tsi_solve_sparse *sparse; /* NULL: all chunks take part, b and x are whole */
+  tsi_range_watch *watch;         /* NULL: the range of x is not watched */
 } tsi_solve_call;
 
 /* Does a chunk take part in the sweep in this direction? */

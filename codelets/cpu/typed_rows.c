@@ -72,6 +72,21 @@ static void move_piece_out(const tsi_solve_call *call, tsi_index first, tsi_inde
     give(call, call->out_row[row_of_sweep(rows, k, backward)], y[rows->stream.row[k]]);
 }
 
+/* Notes rows first .. end-1 of a stream in x, if they are watched. */
+static void watch_stream(const tsi_solve_call *call, tsi_index first, tsi_index end, bool backward) {
+  const tsi_row_stream *stream = &call->rows->stream;
+  const tsi_scalar *x = call->x;
+  tsi_wide sum = 0;
+  if (call->watch == NULL || first == end) return;
+  if (!call->moves_out && stream->step != 0) {
+    watch_numbers(call, end - first, x + tsi_index_min(stream->row[first], stream->row[end - 1]));
+    return;
+  }
+  for (tsi_index k = first; k < end; k++)
+    sum += x[call->moves_out ? call->out_row[row_of_sweep(call->rows, k, backward)] : stream->row[k]];
+  watch_sum(call, sum);
+}
+
 /* Pieces of b are copied to the workspace, pieces of the workspace to x: rows of the user in their order. */
 static inline tsi_index piece_begin(const tsi_row_sweep *rows, tsi_index number) {
   return (tsi_index)((tsi_count)rows->n * number / rows->pieces);
@@ -98,7 +113,9 @@ static void write_rows(const tsi_solve_data *data, const tsi_solve_call *call, t
     return;
   }
   const tsi_index end = piece_begin(rows, number + 1);
-  for (tsi_index i = piece_begin(rows, number); i < end; i++) give(call, i, y[place ? place[i] : i]);
+  const tsi_index begin = piece_begin(rows, number);
+  for (tsi_index i = begin; i < end; i++) give(call, i, y[place ? place[i] : i]);
+  watch_numbers(call, end - begin, (const tsi_scalar *)call->x + begin);
 }
 
 /* Solves rows first .. end-1 of a stream. */
@@ -114,6 +131,7 @@ static void solve_stream(const tsi_solve_data *data, const tsi_solve_call *call,
   }
   if (!call->moves_in && !call->moves_out) {
     data->rows->solve_stream(stream, first, end, run, call->b, call->x);
+    watch_stream(call, first, end, backward);
     return;
   }
   while (first < end) {
@@ -122,6 +140,7 @@ static void solve_stream(const tsi_solve_data *data, const tsi_solve_call *call,
     if (call->moves_in) move_piece_in(call, first, stop, backward, y);
     data->rows->solve_stream(stream, first, stop, run ? piece : NULL, call->moves_in ? y : call->b, y);
     if (call->moves_out) move_piece_out(call, first, stop, backward, y);
+    watch_stream(call, first, stop, backward);
     first = stop;
   }
 }

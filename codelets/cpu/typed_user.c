@@ -152,6 +152,27 @@ static void move_out(const bool plain, const tsi_solve_call *call, const row_lis
     MOVE_ENTRIES(write_entries, call, rows, x)
 }
 
+/* Notes what was written to x, if it is watched. Numbers that are written as they are in the workspace are
+ * added up there. */
+static void watch_rows(const tsi_solve_call *call, const tsi_solve_chunk *chunk, const row_list *rows,
+                       const tsi_scalar *x) {
+  tsi_wide sum = 0;
+  if (call->watch == NULL) return;
+  if (!call->out_scale && !call->wide && !call->combines) {
+    watch_numbers(call, (tsi_count)chunk->columns * call->stride, x);
+    return;
+  }
+  for (tsi_index c = 0; c < call->nrhs; c++) {
+    const void *to = call->columns ? call->columns[c].x : call->x;
+    const ptrdiff_t first = call->columns ? 0 : c * call->x_column;
+    for (tsi_index e = 0; e < rows->count; e++) {
+      const ptrdiff_t at = user_row(rows, e) * call->x_row + first;
+      sum += call->wide ? ((const tsi_wide *)to)[at] : (tsi_wide)((const tsi_scalar *)to)[at];
+    }
+  }
+  watch_sum(call, sum);
+}
+
 void TSI_TYPED(tsi_read_user)(const tsi_solve_call *call, const tsi_solve_chunk *chunk, tsi_index number,
                               void *workspace) {
   tsi_scalar *x = workspace;
@@ -174,6 +195,7 @@ void TSI_TYPED(tsi_write_user)(const tsi_solve_call *call, const tsi_solve_chunk
       compact ? some_rows(chunk, number, sparse->out_ptr, sparse->out_local, sparse->out_to, call->out_row)
               : all_rows(chunk, call->out_row, call->out_rows);
   move_out(!(compact || call->wide || call->conjugate_out), call, &rows, x);
+  watch_rows(call, chunk, &rows, x);
 }
 
 /* ---- Tasks --------------------------------------------------------------------------------------------- */

@@ -40,6 +40,17 @@ INLINE tsi_wide combined(const tsi_solve_call *call, tsi_wide before, tsi_wide v
   return call->beta[0] == 0 && call->beta[1] == 0 ? value : times(call->beta, before) + value;
 }
 
+/* Notes numbers of x, if they are watched. */
+static inline void watch_numbers(const tsi_solve_call *call, tsi_count count, const tsi_scalar *x) {
+  if (call->watch && !call->watch->sum_is_finite(count, x))
+    atomic_store_explicit(&call->watch->suspects, true, memory_order_relaxed);
+}
+/* Does the same for a sum of numbers of x. */
+static inline void watch_sum(const tsi_solve_call *call, tsi_wide sum) {
+  if (!((tsi_re(sum) - tsi_re(sum)) + (tsi_im(sum) - tsi_im(sum)) == 0))
+    atomic_store_explicit(&call->watch->suspects, true, memory_order_relaxed);
+}
+
 /* Tasks that only do this. */
 void TSI_TYPED(tsi_read_chunk)(const tsi_solve_data *data, const tsi_solve_call *call, tsi_index number);
 void TSI_TYPED(tsi_write_chunk)(const tsi_solve_data *data, const tsi_solve_call *call, tsi_index number);

@@ -211,7 +211,7 @@ typedef enum tristar_method {
  * leaf_parts: 0, 1 or a power of two. Pz grids of processes need at least Pz leaves (tristar_layout.h).
  * METIS, DISSECTION and AUTO compute the separator tree. Other orderings use the top of the elimination tree.
  * single_factors: b, x and refinement stay double. In tristar_solve x may have errors of single precision,
- * and entries of b and x beyond the range of float become infinite or zero; tristar_solve_refined avoids
+ * and entries of b and x beyond the range of float are NOT_FINITE or zero; tristar_solve_refined avoids
  * both. Small pivots are perturbed: only the condition estimate finds singular matrices (tristar_stats.h). */
 typedef struct tristar_analysis_options {
   size_t size;                /* Set by tristar_analysis_options_init. */
@@ -357,10 +357,10 @@ typedef enum tristar_op {
 
 /* Computes X = op(A)^-1 B. b: n x nrhs, column-major, leading dimension ldb >= n; x likewise with ldx. x may
  * be b if ldx == ldb; no other overlap is allowed. With REFINE_AUTO the function refines if needed
- * (tristar_refinement), as tristar_solve_refined does. If the plan has an accuracy, the function also refines
- * solutions with a larger backward error. Without refinement NaN in b gives NaN in x. Errors: ARGUMENT,
- * MEMORY, STALE, RUNTIME; with refinement NOT_FINITE, and ACCURACY: the backward error of x, the best
- * solution found, exceeds the accuracy of the plan or eps^(1/3); or A is singular, and x no solution. */
+ * (tristar_refinement), with an accuracy of the plan also solutions with a larger backward error. Unrefined
+ * NaN in b gives NaN in x, an error only if x is b. Errors: ARGUMENT, MEMORY, STALE, RUNTIME; NOT_FINITE: a
+ * column of x is beyond the range of numbers; others are solved. If refined, ACCURACY: the backward error of
+ * x, the best found, exceeds the accuracy of the plan or eps^(1/3); or A is singular, and x no solution. */
 TRISTAR_API TRISTAR_CHECKED tristar_status tristar_solve(tristar_plan_t *plan, tristar_op op, int64_t nrhs,
                                                          const void *b, int64_t ldb, void *x, int64_t ldx);
 

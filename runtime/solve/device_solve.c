@@ -34,8 +34,8 @@ tristar_status tristar_solve_device(tristar_plan_t *plan, tristar_op op, int64_t
   TSI_TRY_OUT(tsi_device_vectors_check(env, vectors));
   TSI_TRY_OUT(tsi_device_vectors_take(env, vectors, plan->insertable.rows, nrhs, plan->insertable.scalar,
                                       &taken, &host));
-  status = tsi_solve_plain(plan, op, nrhs, host.b, host.b_column, host.x, host.x_column);
+  status = tsi_solve_checked(plan, op, nrhs, host.b, host.b_column, host.x, host.x_column);
 out:
-  tsi_device_vectors_give_back(env, &taken, status == TRISTAR_OK);
+  tsi_device_vectors_give_back(env, &taken, status == TRISTAR_OK || status == TRISTAR_ERR_NOT_FINITE);
   return tsi_answer(env, status);
 }

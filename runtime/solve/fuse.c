@@ -113,23 +113,32 @@ static tristar_status join(tristar_request_t *pass) {
   for (const tristar_request_t *r = pass; r != NULL; r = r->follower) columns += r->nrhs, solves++;
   if (solves == 1) return TRISTAR_OK;
   TSI_TRY(TSI_ALLOC(env, pass->columns, columns));
-  for (const tristar_request_t *r = pass; r != NULL; r = r->follower)
+  for (const tristar_request_t *r = pass; r != NULL; r = r->follower) {
+    if (r->call.watch) pass->call.watch = &pass->watch;
+    pass->watch.sum_is_finite = pass->plan->sum_is_finite;
     for (int64_t c = 0; c < r->nrhs; c++)
       pass->columns[k++] = (tsi_solve_column){(const char *)r->call.b + c * r->call.b_column * scalar,
                                               (char *)r->call.x + c * r->call.x_column * scalar};
+  }
   pass->nrhs = columns;
   pass->solves = solves;
   return TRISTAR_OK;
 }
 
-/* Copies the failure of a pass to all its requests. */
+/* Copies the failure of a pass to all its requests. After a success checks each of them. */
 static void share_failure(tristar_request_t *pass) {
   tsi_env *env = &pass->plan->ts->env;
+  const bool check = pass->columns != NULL && !tsi_failure_exists(&pass->failure) &&
+                     (pass->call.watch == NULL || atomic_load(&pass->watch.suspects));
+  int64_t own = pass->nrhs; /* its own columns */
   TSI_FREE(env, pass->columns);
   for (tristar_request_t *r = pass->follower; r != NULL; r = r->follower) {
+    own -= r->nrhs;
     tsi_request_fail(r, tsi_failure_tell(env, &pass->failure));
+    if (check && r->checks) tsi_request_fail(r, tsi_request_check(r, r->nrhs));
     tsi_request_cancel(r); /* it did not run itself */
   }
+  if (check && pass->checks) tsi_request_fail(pass, tsi_request_check(pass, own));
 }
 
 /* ---- Without tasks ------------------------------------------------------------------------------------- */

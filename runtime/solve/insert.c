@@ -69,6 +69,7 @@ static tristar_status prepare(tristar_plan_t *plan, const tsi_insert_order *orde
   how.op = order->op;
   how.part = order->part;
   TSI_TRY(tsi_request_prepare(r, plan, &how, order->columns));
+  tsi_request_check_range(r);
   r->end = order->end;
   r->end_arg = order->end_arg;
   r->context = tsi_tasks_context();

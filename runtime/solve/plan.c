@@ -291,6 +291,8 @@ tristar_status tsi_plan_create(tristar_factor_t *factor, const tristar_plan_opti
   if (cut != NULL) plan->cut = *cut;
   if (factor->rows) plan->options.updates = TRISTAR_UPDATES_PULL; /* there are no updates */
   plan->sides = tsi_analysis_sides(factor->analysis);
+  plan->sum_is_finite =
+      tsi_spmv_kernels_select(plan->factor->analysis->pattern->scalar, plan->ts->isa)->sum_is_finite;
   plan->nodes =
       (factor->rows ? tsi_row_node_kernels_select : tsi_node_kernels_select)(factor->analysis->factor_scalar);
   plan->triangle = tsi_take(&places->triangle);

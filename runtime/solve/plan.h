@@ -130,6 +130,7 @@ struct tristar_plan_s {
   tsi_small_triangle direct;
   tsi_fuse fuse;
   const tsi_node_kernels *nodes;
+  bool (*sum_is_finite)(tsi_count count, const void *x); /* kernel for the user's scalars (spmv.h) */
   tsi_index *in_list, *out_list; /* 2 n: local rows, then the user's rows of a tsi_user_rows; out_list may be
                                     in_list; guarded by lock until they are made, see tsi_plan_need_lists */
   tsi_count workspace_rows;

@@ -190,6 +190,66 @@ static void end_oldest_block(tristar_request_t *r) {
   r->running--;
 }
 
+/* ---- The range of x -------------------------------------------------------------------------------------
+ */
+
+void tsi_request_check_range(tristar_request_t *r) {
+  const tristar_plan_t *plan = r->plan;
+  const bool shared = plan->way.kind == TRISTAR_WAY_TASKS || plan->way.kind == TRISTAR_WAY_LANES;
+  r->checks = true;
+  r->watch.sum_is_finite = plan->sum_is_finite;
+  if (shared && !plan->blocks) r->call.watch = &r->watch; /* else one thread looks at x in the end */
+}
+
+static const void *number_at(const tristar_plan_t *plan, const tsi_numbers *of, int64_t row, int64_t column) {
+  return (const char *)of->values + (size_t)(row * of->row + column * of->column) * plan->factor->user_bytes;
+}
+
+/* Returns the first row of a column that is not finite; the number of rows if there is none. */
+static int64_t first_not_finite(const tristar_plan_t *plan, const tsi_numbers *of, int64_t column) {
+  const tsi_sparse_kernels *kernels = tsi_sparse_kernels_select(plan->factor->analysis->pattern->scalar);
+  int64_t i = 0;
+  if (of->row == 1) return kernels->first_not_finite(of->rows, number_at(plan, of, 0, column));
+  while (i < of->rows && kernels->first_not_finite(1, number_at(plan, of, i, column)) == 1) i++;
+  return i;
+}
+
+/* A quick test: true only if all columns are finite. */
+static bool are_finite(const tristar_plan_t *plan, const tsi_numbers *of, int64_t nrhs) {
+  const bool by_rows = of->row != 1 && of->column == 1;
+  const int64_t lines = by_rows ? of->rows : nrhs, length = by_rows ? nrhs : of->rows;
+  if (of->row != 1 && of->column != 1) return false;
+  for (int64_t k = 0; k < lines; k++)
+    if (!plan->sum_is_finite(length, number_at(plan, of, by_rows ? k : 0, by_rows ? 0 : k))) return false;
+  return true;
+}
+
+tristar_status tsi_solution_check(const tristar_plan_t *plan, int64_t nrhs, tsi_numbers b, tsi_numbers x) {
+  if (are_finite(plan, &x, nrhs)) return TRISTAR_OK;
+  for (int64_t c = 0; c < nrhs; c++) {
+    const int64_t row = first_not_finite(plan, &x, c);
+    if (row == x.rows) continue;
+    if (b.values != x.values && first_not_finite(plan, &b, c) < b.rows) continue;
+    TSI_FAIL(&plan->ts->env, TRISTAR_ERR_NOT_FINITE,
+             "row %lld of x, column %lld (counted from 0), is beyond the range of numbers%s", (long long)row,
+             (long long)c, b.values == x.values ? ", or b was not finite" : "");
+  }
+  return TRISTAR_OK;
+}
+
+tristar_status tsi_request_check(const tristar_request_t *r, int64_t nrhs) {
+  const tsi_solve_call *call = &r->call;
+  return tsi_solution_check(r->plan, nrhs, (tsi_numbers){call->b, r->given, call->b_row, call->b_column},
+                            (tsi_numbers){call->x, r->wanted, call->x_row, call->x_column});
+}
+
+/* A request that other requests share is checked by fuse.c. */
+static void check_range(tristar_request_t *r) {
+  if (!r->checks || r->columns || r->nrhs == 0 || tsi_failure_exists(&r->failure)) return;
+  if (r->call.watch && !atomic_load(&r->watch.suspects)) return;
+  tsi_request_fail(r, tsi_request_check(r, r->nrhs));
+}
+
 static void finish(tristar_request_t *r) {
   tristar_plan_t *plan = r->plan;
   const double seconds = tsi_clock() - r->begin;
@@ -203,6 +263,7 @@ static void finish(tristar_request_t *r) {
     tsi_sums_keep(&plan->solved, &r->sums, seconds, plan->stats.solves);
     pthread_mutex_unlock(&plan->lock);
   }
+  check_range(r);
   tsi_sums_end(env_of(r), &plan->solved, &r->sums);
 }
 

@@ -46,6 +46,9 @@ struct tristar_request_s {
   bool plain;                              /* a single core may use the plain stream instead */
   bool inside_task;                        /* the request shall run inside one StarPU task */
   int64_t nrhs;
+  int64_t given, wanted; /* rows of b, of x */
+  bool checks;           /* fails if x has numbers that are not finite */
+  tsi_range_watch watch; /* call.watch, if tasks watch x */
   tsi_reach reach;
   double share;            /* share of the factor's bytes that the solve reads */
   double begin;            /* tsi_clock() at the start */
@@ -100,7 +103,26 @@ TRISTAR_CHECKED tristar_status tsi_solve_options_check(tsi_env *env, const trist
 TRISTAR_CHECKED tristar_status tsi_check_columns(tsi_env *env, int64_t n, int64_t nrhs, const void *b,
                                                  int64_t ldb, const void *x, int64_t ldx);
 
+/* The request shall fail if x has NaN or infinities, unless b has, too. Call it after prepare. */
+void tsi_request_check_range(tristar_request_t *r);
+
+/* Numbers of the user: entry (i, c), i < rows, is number i row + c column of values. */
+typedef struct tsi_numbers {
+  const void *values;
+  int64_t rows, row, column;
+} tsi_numbers;
+
+/* Checks that nrhs solutions are finite, except columns whose b is not. If values of b and x are the same
+ * array, b is gone and excuses nothing. Errors: NOT_FINITE; the message names row and column. */
+TRISTAR_CHECKED tristar_status tsi_solution_check(const tristar_plan_t *plan, int64_t nrhs, tsi_numbers b,
+                                                  tsi_numbers x);
+/* Does so for a request that has ended, and its first nrhs columns. */
+TRISTAR_CHECKED tristar_status tsi_request_check(const tristar_request_t *r, int64_t nrhs);
+
 /* tristar_solve without refinement. Errors: as tristar_solve_with. */
+TRISTAR_CHECKED tristar_status tsi_solve_checked(tristar_plan_t *plan, tristar_op op, int64_t nrhs,
+                                                 const void *b, int64_t ldb, void *x, int64_t ldx);
+/* Does the same, but x may have NaN or infinities. */
 TRISTAR_CHECKED tristar_status tsi_solve_plain(tristar_plan_t *plan, tristar_op op, int64_t nrhs,
                                                const void *b, int64_t ldb, void *x, int64_t ldx);
 /* Does the same for internal purposes: the statistics of the plan do not count it. */

@@ -248,6 +248,8 @@ tristar_status tsi_request_prepare(tristar_request_t *r, tristar_plan_t *plan,
   TSI_TRY_OUT(choose_chunks(r, &o));
   if (plan->factor->rows && !operation.diagonal) TSI_TRY_OUT(choose_rows(r, &operation));
   TSI_TRY_OUT(choose_lists(r, &operation));
+  r->given = o.b_row ? o.b_rows : plan->factor->analysis->pattern->n;
+  r->wanted = o.x_row ? o.x_rows : plan->factor->analysis->pattern->n;
   TSI_TRY_OUT(tsi_sums_begin(&plan->ts->env, &plan->solved, &r->sums));
 out:
   if (status != TRISTAR_OK) tsi_reach_finish(&r->reach);
@@ -278,6 +280,7 @@ tristar_status tristar_solve_with(tristar_plan_t *plan, const tristar_solve_opti
   TSI_ENTER(plan, plan->ts);
   TSI_TRY_OUT(TSI_OPTIONS(&plan->ts->env, tristar_solve_options, options, &full));
   TSI_TRY_OUT(prepare(&r, plan, &full, nrhs, b, x));
+  tsi_request_check_range(&r);
   run(&r);
   TSI_TRY_OUT(tsi_failure_tell(&plan->ts->env, &r.failure));
   if (result) *result = tsi_request_result(&r);
@@ -324,6 +327,7 @@ tristar_status tristar_solve_start(tristar_plan_t *plan, const tristar_solve_opt
   TSI_TRY_OUT(TSI_OPTIONS(env, tristar_solve_options, options, &full));
   TSI_TRY_OUT(TSI_ALLOC(env, r, 1));
   TSI_TRY_OUT(prepare(r, plan, &full, nrhs, b, x));
+  tsi_request_check_range(r);
   r->end = full.end;
   r->end_arg = full.end_arg;
   atomic_fetch_add(&plan->references, 1); /* the caller holds a reference, so this is never the last one */
@@ -357,22 +361,33 @@ tristar_status tsi_request_plain(tristar_request_t *r, tristar_plan_t *plan, tri
   return prepare(r, plan, &options, nrhs, b, x);
 }
 
-tristar_status tsi_solve_plain(tristar_plan_t *plan, tristar_op op, int64_t nrhs, const void *b, int64_t ldb,
-                               void *x, int64_t ldx) {
+typedef enum purpose { CHECKED, PLAIN, TRIAL } purpose;
+
+static tristar_status solve_columns(purpose why, tristar_plan_t *plan, tristar_op op, int64_t nrhs,
+                                    const void *b, int64_t ldb, void *x, int64_t ldx) {
   tristar_request_t r;
   const int64_t n = plan->factor->analysis->pattern->n;
-  if (nrhs == 1 && ldb >= n && ldx >= n && b && x && tsi_small_triangle_solve(plan, op, b, x))
-    return TRISTAR_OK;
+  if (why != TRIAL && nrhs == 1 && ldb >= n && ldx >= n && b && x && tsi_small_triangle_solve(plan, op, b, x))
+    return why == PLAIN ? TRISTAR_OK
+                        : tsi_solution_check(plan, 1, (tsi_numbers){b, n, 1, n}, (tsi_numbers){x, n, 1, n});
   TSI_TRY(tsi_request_plain(&r, plan, op, nrhs, b, ldb, x, ldx));
+  if (why == CHECKED) tsi_request_check_range(&r);
+  if (why == TRIAL) r.solves = 0;
   run(&r);
   return tsi_failure_tell(&plan->ts->env, &r.failure);
 }
 
+tristar_status tsi_solve_checked(tristar_plan_t *plan, tristar_op op, int64_t nrhs, const void *b,
+                                 int64_t ldb, void *x, int64_t ldx) {
+  return solve_columns(CHECKED, plan, op, nrhs, b, ldb, x, ldx);
+}
+
+tristar_status tsi_solve_plain(tristar_plan_t *plan, tristar_op op, int64_t nrhs, const void *b, int64_t ldb,
+                               void *x, int64_t ldx) {
+  return solve_columns(PLAIN, plan, op, nrhs, b, ldb, x, ldx);
+}
+
 tristar_status tsi_solve_trial(tristar_plan_t *plan, tristar_op op, int64_t nrhs, const void *b, int64_t ldb,
                                void *x, int64_t ldx) {
-  tristar_request_t r;
-  TSI_TRY(tsi_request_plain(&r, plan, op, nrhs, b, ldb, x, ldx));
-  r.solves = 0;
-  run(&r);
-  return tsi_failure_tell(&plan->ts->env, &r.failure);
+  return solve_columns(TRIAL, plan, op, nrhs, b, ldb, x, ldx);
 }

@@ -597,6 +597,53 @@ static void check_one_scaling(const world *w, bool of_rows) {
   tristar_factor_destroy(&factor);
 }
 
+/* A column of x that overflows is an error on all ranks, unless b has NaN; the other columns are solved. */
+static void check_range(const world *w) {
+  enum { N = 60, COLUMNS = 66, BAD = 65 };
+  int32_t ptr[N + 1], index[N];
+  double values[N];
+  OWNED double *b = xmalloc(N * COLUMNS * sizeof *b), *x = xmalloc(N * COLUMNS * sizeof *x);
+  const int64_t first = N * w->rank / w->ranks, own = N * (w->rank + 1) / w->ranks - first;
+  const int64_t row[] = {N - 1};
+  tristar_factors f;
+  tristar_factor_t *factor = NULL;
+  tristar_distributed_options how = DEFAULTS(tristar_distributed_options);
+  tristar_solve_options o = DEFAULTS(tristar_solve_options);
+  tristar_distributed_t *d;
+  tristar_factors_init(&f);
+  for (int j = 0; j < N; j++) {
+    ptr[j] = index[j] = j;
+    values[j] = 0x1p-300; /* A = 2^-600 I */
+  }
+  ptr[N] = N;
+  f.n = N;
+  f.method = TRISTAR_METHOD_LLT;
+  f.lower = (tristar_triangle){TRISTAR_TRIANGLE_COLUMNS, 0, 32, 32, ptr, NULL, index, values, 0, NULL, NULL};
+  how.layout = w->layout;
+  if (w->rank == 0) CHECK_OK(tristar_import_supernodal(w->ts, &f, &factor));
+  CHECK_OK(tristar_distribute(w->ts, MPI_COMM_WORLD, factor, &how, &d));
+  CHECK_OK(tristar_distributed_set_rows(d, first, own));
+  if (w->rank == w->ranks - 1) o.x_row = row; /* one row of x */
+  o.x_rows = o.x_row ? 1 : 0;
+  o.x_row_stride = 1;
+  o.x_column_stride = o.b_column_stride = N;
+  o.b_row_stride = 1;
+  for (int k = 0; k < 3; k++) { /* in range, beyond, NaN */
+    const tristar_status expected = k == 1 ? TRISTAR_ERR_NOT_FINITE : TRISTAR_OK;
+    for (int i = 0; i < N * COLUMNS; i++) b[i] = i;
+    if (w->rank == w->ranks - 1) b[BAD * N + own - 1] = k == 0 ? 1 : k == 1 ? 0x1p500 : NAN;
+    CHECK_STATUS(tristar_distributed_solve(d, TRISTAR_T, COLUMNS, b, N, x, N), expected);
+    if (k == 1) CHECK_ERROR(w->ts, "row 59 of x, column 65");
+    for (int c = 0; c < BAD; c++)
+      for (int i = 0; i < own; i++) CHECK(x[c * N + i] == b[c * N + i] * 0x1p600);
+    CHECK_STATUS(tristar_distributed_solve_with(d, &o, COLUMNS, b, x, NULL), expected);
+    memcpy(x, b, N * COLUMNS * sizeof *x); /* in place */
+    CHECK_STATUS(tristar_distributed_solve(d, TRISTAR_N, COLUMNS, x, N, x, N), expected);
+  }
+  tristar_distributed_destroy(&d);
+  tristar_factor_destroy(&factor);
+}
+
 int main(int argc, char **argv) {
   subtests_begin_here(&argc, argv);
   world w;
@@ -623,6 +670,7 @@ int main(int argc, char **argv) {
   if (w.layout.pz == 1) RUN(check_refused_inverses(&w));
   if (w.layout.pz == 1) RUN(check_one_scaling(&w, true));
   if (w.layout.pz == 1) RUN(check_one_scaling(&w, false));
+  if (w.layout.pz == 1) RUN(check_range(&w));
   tristar_get_memory(w.ts, &memory);
   CHECK_MSG(memory.current_bytes == 0, "%zu bytes leaked", memory.current_bytes);
   tristar_destroy(&w.ts);

@@ -389,6 +389,22 @@ static void take_column(tsi_index count, tsi_index stride, const void *from, voi
   for (tsi_index i = 0; i < count; i++, x += stride) y[i] = *x;
 }
 
+static bool sum_is_finite(tsi_count count, const void *xv) {
+  enum { SUMMANDS = 8 };
+  const tsi_scalar *x = xv;
+  reg lanes[SUMMANDS] = {0};
+  tsi_scalar rest = 0;
+  tsi_real total;
+  tsi_count i = 0;
+  for (; i + SUMMANDS * WIDE <= count; i += SUMMANDS * WIDE)
+    UNROLL for (int k = 0; k < SUMMANDS; k++) lanes[k] += load_reg(x + i + k * WIDE);
+  for (; i < count; i++) rest += x[i];
+  for (int k = 1; k < SUMMANDS; k++) lanes[0] += lanes[k];
+  total = tsi_re(rest) + tsi_im(rest);
+  for (int l = 0; l < LANES; l++) total += lanes[0][l];
+  return total - total == 0;
+}
+
 #define TABLE(isa) TSI_PASTE(TSI_TYPED(tsi_spmv_kernels), isa)
 
 const tsi_spmv_kernels TABLE(TSI_ISA) = {.isa = TSI_TEXT(TSI_ISA),
@@ -397,4 +413,5 @@ const tsi_spmv_kernels TABLE(TSI_ISA) = {.isa = TSI_TEXT(TSI_ISA),
                                          .solve_stream = solve_stream,
                                          .solve_factors = solve_factors,
                                          .identity = identity,
-                                         .take_column = take_column};
+                                         .take_column = take_column,
+                                         .sum_is_finite = sum_is_finite};

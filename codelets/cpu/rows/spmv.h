@@ -86,6 +86,8 @@ typedef struct tsi_spmv_kernels {
   void (*identity)(tsi_index w, tsi_index stride, void *x);
   /* to[i] = from[i * stride], i < count */
   void (*take_column)(tsi_index count, tsi_index stride, const void *from, void *to);
+  /* Adds up the numbers in the fastest order. False: one is NaN or infinite, or only the sum overflows. */
+  bool (*sum_is_finite)(tsi_count count, const void *x);
 } tsi_spmv_kernels;
 
 /* As tsi_kernels_select. */

@@ -157,7 +157,7 @@ tristar_status tristar_solve(tristar_plan_t *plan, tristar_op op, int64_t nrhs, 
   tristar_status status = plan->storage != NULL ? tsi_judge_storage(plan) : TRISTAR_OK;
   if (status == TRISTAR_OK)
     status = tsi_plan_refines(plan) ? solve_and_refine(plan, op, nrhs, b, ldb, x, ldx)
-                                    : tsi_solve_plain(plan, op, nrhs, b, ldb, x, ldx);
+                                    : tsi_solve_checked(plan, op, nrhs, b, ldb, x, ldx);
   return tsi_answer(&plan->ts->env, status);
 }
 

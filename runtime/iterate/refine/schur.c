@@ -126,7 +126,8 @@ static tristar_status solve_part(tristar_plan_t *plan, tristar_op op, tristar_pa
                                  const void *b, int64_t ldb, void *x, int64_t ldx) {
   tristar_solve_options options = tsi_solve_options_columns(op, ldb, ldx);
   options.part = part;
-  return tristar_solve_with(plan, &options, nrhs, b, x, NULL);
+  const tristar_status status = tristar_solve_with(plan, &options, nrhs, b, x, NULL);
+  return status == TRISTAR_ERR_NOT_FINITE ? TRISTAR_OK : status; /* the callers check their results */
 }
 
 /* ---- The sweeps ---------------------------------------------------------------------------------------- */
@@ -290,13 +291,13 @@ tristar_status tsi_schur_judge_small_rows(tristar_plan_t *plan) {
   return tsi_judge_small_rows(&e.s.system, plan->factor);
 }
 
-/* ---- Refined solves ------------------------------------------------------------------------------------ */
 tristar_status tsi_schur_judge_rounded(tristar_plan_t *plan, double epsilon, double *error) {
   TSI_CLEANUP(release) eliminated e = {.plan = NULL};
   TSI_TRY(begin(plan, &e));
   return tsi_judge_rounded(&e.s.system, plan->factor, epsilon, error);
 }
 
+/* ---- Refined solves ------------------------------------------------------------------------------------ */
 
 /* Refined solves of up to COLUMNS_MOST columns at a time. */
 typedef struct refined {
@@ -491,8 +492,8 @@ tristar_status tristar_schur_condense(tristar_plan_t *plan, tristar_op op, int64
   TSI_TRY_OUT(check_array(env, "b", b, ldb, an->pattern->n, nrhs));
   TSI_TRY_OUT(check_array(env, "y", y, ldy, an->pattern->n, nrhs));
   TSI_TRY_OUT(check_array(env, "g", g, ldg, an->schur_count, nrhs));
-  status = refines(plan) ? condense_refined(plan, op, nrhs, b, ldb, y, ldy, g, ldg)
   if (plan->storage != NULL) TSI_TRY_OUT(tsi_judge_storage(plan));
+  status = refines(plan) ? condense_refined(plan, op, nrhs, b, ldb, y, ldy, g, ldg)
                          : sweep_forward(plan, op, nrhs, b, ldb, y, ldy, g, ldg);
 out:
   return tsi_answer(env, status);
@@ -512,9 +513,11 @@ tristar_status tristar_schur_expand(tristar_plan_t *plan, tristar_op op, int64_t
   TSI_TRY_OUT(check_array(env, "x", x, ldx, an->pattern->n, nrhs));
   if (x == y && ldx != ldy)
     TSI_FAIL_OUT(env, TRISTAR_ERR_ARGUMENT, "x is y, but ldx = %" PRId64 " and ldy = %" PRId64, ldx, ldy);
+  if (plan->storage != NULL) TSI_TRY_OUT(tsi_judge_storage(plan));
   status = refines(plan) ? expand_refined(plan, op, nrhs, y, ldy, x_s, ldxs, x, ldx)
                          : sweep_backward(plan, op, nrhs, y, ldy, x_s, ldxs, x, ldx);
+  const tsi_numbers numbers = {x, an->pattern->n, 1, ldx}; /* also for y, as condensing may have overflowed */
+  if (status == TRISTAR_OK) status = tsi_solution_check(plan, nrhs, numbers, numbers);
 out:
   return tsi_answer(env, status);
-  if (plan->storage != NULL) TSI_TRY_OUT(tsi_judge_storage(plan));
 }

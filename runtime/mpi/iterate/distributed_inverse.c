@@ -104,7 +104,8 @@ static tristar_status solve_units(wanted *w, int64_t columns, const int64_t *col
   options.b_row = column;
   options.x_rows = rows;
   options.x_row = w->row;
-  return tristar_distributed_solve_with(w->d, &options, columns, w->b, w->x, NULL);
+  const tristar_status status = tristar_distributed_solve_with(w->d, &options, columns, w->b, w->x, NULL);
+  return status == TRISTAR_ERR_NOT_FINITE ? TRISTAR_OK : status; /* each wanted entry is checked */
 }
 
 /* Collective. x has all rows of this rank. */

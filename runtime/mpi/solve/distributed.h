@@ -109,10 +109,10 @@ TRISTAR_CHECKED tristar_status tsi_distributed_solve(tristar_distributed_t *d,
                                                      const tristar_solve_options *options, int64_t nrhs,
                                                      const void *b, void *x, tristar_solve_result *result);
 
-/* Collective. Runs a slot, and adds its times and messages to the statistics. Errors: those of
- * tsi_process_solve, the same on all ranks. */
+/* Collective. Runs a slot, and adds its times and messages to the statistics. check: NOT_FINITE if x of a
+ * rank has NaN or infinities. Other errors: those of tsi_process_solve. All ranks return the same status. */
 TRISTAR_CHECKED tristar_status tsi_distributed_run(tristar_distributed_t *d, tsi_slot *slot,
-                                                   const tsi_process_call *call);
+                                                   const tsi_process_call *call, bool check);
 /* Collective. Creates the buffer of a slot for tsi_rows_move, on all ranks or on none. Errors: MEMORY. */
 TRISTAR_CHECKED tristar_status tsi_slot_need_buffer(tristar_distributed_t *d, tsi_slot *slot);
 void tsi_distributed_reset_times(tristar_distributed_t *d);

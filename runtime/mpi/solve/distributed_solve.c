@@ -307,13 +307,23 @@ static void count_messages(tristar_distributed_t *d, const tsi_process_run *run,
   }
 }
 
-tristar_status tsi_distributed_run(tristar_distributed_t *d, tsi_slot *slot, const tsi_process_call *call) {
+/* Local. Are all entries of local vectors finite? */
+static bool are_finite(const tristar_distributed_t *d, tsi_index nrhs, const void *vectors) {
+  const tsi_process *p = d->process;
+  const tsi_count count = (tsi_count)p->share->panels->start[p->share->panels->count] * nrhs;
+  return tsi_spmv_kernels_select(p->kind.user_scalar, d->ts->isa)->sum_is_finite(count, vectors) ||
+         tsi_sparse_kernels_select(p->kind.user_scalar)->first_not_finite(count, vectors) == count;
+}
+
+tristar_status tsi_distributed_run(tristar_distributed_t *d, tsi_slot *slot, const tsi_process_call *call,
+                                   bool check) {
   tristar_status status = TRISTAR_OK;
   tsi_process_times times;
   const tsi_executor *executor = tsi_process_executor(slot->run);
   if (d->trace) TSI_TRY_OUT(tsi_transport_agree(d->transport, tsi_trace_begin(d->trace, executor)));
   /* a rank that fails continues with the others; afterwards all ranks return its failure */
-  const tristar_status mine = tsi_process_solve(slot->run, call, &times);
+  tristar_status mine = tsi_process_solve(slot->run, call, &times);
+  if (check && mine == TRISTAR_OK && !are_finite(d, call->nrhs, call->x)) mine = TRISTAR_ERR_NOT_FINITE;
   if (d->one_sided) {
     status = tsi_run_port_meet(slot->oneside);
     d->lost = status != TRISTAR_OK;
@@ -342,8 +352,48 @@ static void clear_rows(const tristar_distributed_t *d, const job *j, tsi_slot *s
   }
 }
 
-/* Solves with j->call.nrhs columns. */
-static tristar_status solve_block(tristar_distributed_t *d, job *j, tsi_row_array b, tsi_row_array x) {
+/* Local. Returns the first row of a column that is not finite; the number of rows if there is none. */
+static int64_t first_not_finite(const tristar_distributed_t *d, tsi_row_array of, int64_t rows, int64_t c) {
+  const tsi_sparse_kernels *kernels = tsi_sparse_kernels_select(d->process->kind.user_scalar);
+  const char *from = (const char *)of.data + (size_t)(c * of.column) * kernels->scalar_bytes;
+  for (int64_t i = 0; i < rows; i++)
+    if (kernels->first_not_finite(1, from + (size_t)(i * of.row) * kernels->scalar_bytes) == 0) return i;
+  return rows;
+}
+
+/* Collective. Some x of a block may not be finite: fails, unless b is not finite in the same columns. first:
+ * the first column of the block. The slot still has b if x has replaced it. */
+static tristar_status judge_range(const tristar_distributed_t *d, const job *j, const tsi_slot *slot,
+                                  int64_t first, tsi_row_array b, tsi_row_array x) {
+  enum { X_ROW, B_FINITE };
+  const tsi_process *p = d->process;
+  const tsi_index columns = p->share->panels->start[p->share->panels->count];
+  const int64_t own = tsi_distributed_own_rows(d), rows = j->listed[X] ? (j->o.x_row ? j->o.x_rows : 0) : own;
+  const int64_t of_b = j->listed[B] ? (j->o.b_row ? j->o.b_rows : 0) : columns;
+  int64_t found[2][TSI_NRHS_BLOCK];
+  if (!j->listed[B]) b = (tsi_row_array){slot->b, 1, columns};
+  for (tsi_index c = 0; c < TSI_NRHS_BLOCK; c++) found[X_ROW][c] = found[B_FINITE][c] = INT64_MAX;
+  for (tsi_index c = 0; c < j->call.nrhs; c++) {
+    const int64_t i = first_not_finite(d, x, rows, c);
+    if (i < rows)
+      found[X_ROW][c] = j->listed[X] ? j->o.x_row[i] : d->first[tsi_transport_rank(d->transport)] + i;
+    if (first_not_finite(d, b, of_b, c) < of_b) found[B_FINITE][c] = 0;
+  }
+  TSI_TRY(TSI_MPI(&d->ts->env, "MPI_Allreduce",
+                  MPI_Allreduce(MPI_IN_PLACE, found, 2 * TSI_NRHS_BLOCK, MPI_INT64_T, MPI_MIN,
+                                tsi_transport_comm(d->transport))));
+  for (tsi_index c = 0; c < j->call.nrhs; c++)
+    if (found[X_ROW][c] < INT64_MAX && found[B_FINITE][c])
+      TSI_FAIL(&d->ts->env, TRISTAR_ERR_NOT_FINITE,
+               "row %" PRId64 " of x, column %" PRId64 " (counted from 0), is beyond the range of numbers",
+               found[X_ROW][c], first + c);
+  return TRISTAR_OK;
+}
+
+/* Solves with j->call.nrhs columns from `first` on. If x is listed, the slot may have rows of other solves,
+ * so its rows are checked afterwards. */
+static tristar_status solve_block(tristar_distributed_t *d, job *j, int64_t first, tsi_row_array b,
+                                  tsi_row_array x) {
   tsi_env *env = &d->ts->env;
   const tsi_process *p = d->process;
   const tsi_index columns = p->share->panels->start[p->share->panels->count], nrhs = j->call.nrhs;
@@ -358,13 +408,14 @@ static tristar_status solve_block(tristar_distributed_t *d, job *j, tsi_row_arra
   const double there = tsi_clock();
   j->call.b = slot->b;
   j->call.x = slot->x;
-  const tristar_status solved_well = tsi_distributed_run(d, slot, &j->call);
+  const tristar_status solved_well = tsi_distributed_run(d, slot, &j->call, !j->listed[X]);
   if (d->lost) return solved_well;
   const double solved = tsi_clock();
   TSI_TRY(tsi_rows_move(env, j->rows[X], p->user_bytes, nrhs, x, (tsi_row_array){slot->x, 1, columns}, true,
                         buffer));
   d->stats.redistribute_seconds += there - begin + tsi_clock() - solved;
-  return solved_well;
+  const bool suspect = solved_well == TRISTAR_ERR_NOT_FINITE || (j->listed[X] && solved_well == TRISTAR_OK);
+  return suspect ? judge_range(d, j, slot, first, b, x) : solved_well;
 }
 
 void tsi_distributed_reset_times(tristar_distributed_t *d) {
@@ -389,19 +440,24 @@ static tristar_status solve(tristar_distributed_t *d, tristar_status mine,
   const double begin = tsi_clock();
   const size_t bytes = d->process->user_bytes;
   job j = {.o = *options, .nrhs = nrhs};
+  tsi_failure failure = {0};
   TSI_TRY_OUT(prepare(d, mine, &j));
   tsi_distributed_reset_times(d);
   for (int64_t first = 0; first < nrhs; first += TSI_NRHS_BLOCK) {
     j.call.nrhs = (tsi_index)tsi_count_min(TSI_NRHS_BLOCK, nrhs - first);
     char *of_b = (char *)(uintptr_t)b + (size_t)(first * j.o.b_column_stride) * bytes;
-    TSI_TRY_OUT(solve_block(d, &j, (tsi_row_array){of_b, j.o.b_row_stride, j.o.b_column_stride},
-                            (tsi_row_array){(char *)x + (size_t)(first * j.o.x_column_stride) * bytes,
-                                            j.o.x_row_stride, j.o.x_column_stride}));
+    const tristar_status solved =
+        solve_block(d, &j, first, (tsi_row_array){of_b, j.o.b_row_stride, j.o.b_column_stride},
+                    (tsi_row_array){(char *)x + (size_t)(first * j.o.x_column_stride) * bytes,
+                                    j.o.x_row_stride, j.o.x_column_stride});
+    if (solved != TRISTAR_ERR_NOT_FINITE) TSI_TRY_OUT(solved);
+    tsi_failure_keep(&d->ts->env, &failure, solved); /* the other columns are solved all the same */
   }
   d->stats.solve_seconds = tsi_clock() - begin;
   if (result)
     *result = (tristar_solve_result){.share = j.reach.all_bytes > 0 ? j.reach.bytes / j.reach.all_bytes : 1,
                                      .perturbed_pivots = d->stats.perturbed_pivots};
+  status = tsi_failure_tell(&d->ts->env, &failure);
 out:
   release_job(&d->ts->env, &j);
   return status;

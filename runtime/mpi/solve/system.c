@@ -30,8 +30,8 @@ static tristar_status solve(void *context, tristar_op op, int64_t nrhs, const vo
     tsi_slot *slot;
     TSI_TRY(tsi_slot_need(d, count, &slot));
     tsi_rows_matrix_move(d->matrix, bytes, count, (tsi_row_array){slot->b, 1, columns}, of_b, true);
-    TSI_TRY(tsi_distributed_run(d, slot,
-                                &(tsi_process_call){.op = op, .nrhs = count, .b = slot->b, .x = slot->x}));
+    TSI_TRY(tsi_distributed_run(
+        d, slot, &(tsi_process_call){.op = op, .nrhs = count, .b = slot->b, .x = slot->x}, false));
     tsi_rows_matrix_move(d->matrix, bytes, count, (tsi_row_array){slot->x, 1, columns}, of_x, false);
   }
   return TRISTAR_OK;

@@ -66,27 +66,33 @@ typedef struct caller {
   tristar_op op;
   int64_t n, nrhs;
   bool in_place, refined;
+  tristar_status status; /* of its solves */
   double *b, *x, *expected;
 } caller;
 
 static void caller_solve(const caller *c, double *x) {
   const double *b = c->b;
   if (c->in_place) b = memcpy(x, c->b, (size_t)(c->n * c->nrhs) * sizeof *x);
-  CHECK_OK(c->refined ? tristar_solve_refined(c->plan, c->op, c->nrhs, b, c->n, x, c->n, NULL, NULL)
-                      : tristar_solve(c->plan, c->op, c->nrhs, b, c->n, x, c->n));
+  CHECK_STATUS(c->refined ? tristar_solve_refined(c->plan, c->op, c->nrhs, b, c->n, x, c->n, NULL, NULL)
+                          : tristar_solve(c->plan, c->op, c->nrhs, b, c->n, x, c->n),
+               c->status);
 }
 
 static void caller_create(tristar_plan_t *plan, int64_t n, int k, caller *c) {
   const bool refined = k % 4 == 3;
   tristar_plan_stats stats;
-  *c = (caller){plan, ops[k % 5 == 4], n, 1 + k % 3, !refined && k % 2, refined, NULL, NULL, NULL};
+  *c =
+      (caller){plan, ops[k % 5 == 4], n, 1 + k % 3, !refined && k % 2, refined, TRISTAR_OK, NULL, NULL, NULL};
   const int64_t count = n * c->nrhs;
   c->b = xmalloc((size_t)count * sizeof *c->b);
   c->x = xmalloc((size_t)count * sizeof *c->x);
   c->expected = xmalloc((size_t)count * sizeof *c->x);
   fill_random(c->b, count, (uint64_t)k + 1);
   tristar_plan_get_stats(plan, &stats);
-  if (k == 5 && !stats.refines) c->b[n / 2] = NAN; /* only this column is affected */
+  if (k == 5 && !stats.refines) { /* only this column is affected; x replaces b, so it is an error */
+    c->b[n / 2] = NAN;
+    c->status = TRISTAR_ERR_NOT_FINITE;
+  }
   caller_solve(c, c->expected);
 }
 
