@@ -393,6 +393,21 @@ class Services(unittest.TestCase):
             lu.statistics().no_such_figure
         self.assertGreater(tristar.default_context().memory().current_bytes, 0)
 
+    def test_consistent_star(self):
+        """Neumann problems of graphs with a node that all others join. The last pivot of Cholesky is a rounding error."""
+        n = 800
+        for seed in (801, 805, 807):
+            r = np.random.default_rng(seed - 800 + 1000 * n)
+            weight = 2.0 ** r.integers(-8, 9, n - 1)
+            leaf, centre = np.arange(1, n), np.zeros(n - 1, int)
+            off = sparse.coo_matrix((-weight, (leaf, centre)), (n, n))
+            A = sparse.csc_matrix(off + off.T + sparse.diags(np.append(weight.sum(), weight)))
+            order = r.permutation(n)
+            A = A[order][:, order].tocsc()
+            b = A @ r.uniform(-1, 1, n)
+            x = tristar.splu(A, singular="perturb").solve(b)
+            self.assertLess(abs(A @ x - b).max(), 1e-10 * abs(b).max())
+
     def test_perturbed(self):
         """A singular matrix with singular="perturb": consistent systems are solved, and L and U raise an error."""
         B = sparse.csc_matrix(np.outer([1, -1, 0], [1, -1, 0]) + np.outer([0, 1, -1], [0, 1, -1]), dtype=float)

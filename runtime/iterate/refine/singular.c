@@ -38,19 +38,16 @@ static tristar_status look_without_noise(const tsi_refinement *projected, const 
   return TRISTAR_OK;
 }
 
-/* Computes x, the solution without null vectors, its backward error, and its residual in the scaling of the
- * factors. */
-static tristar_status solve_projected(const tsi_refinement *r, tsi_projection *projection, const void *b,
-                                      void *x, const tristar_refine_options *options,
-                                      tristar_refine_result *result) {
-  const size_t bytes = (size_t)r->system->n * r->kernels->scalar_bytes;
-  TSI_OWNED char *copy = NULL;
-  TSI_TRY(tsi_team_agree(r->system->team, TSI_ALLOC(r->system->env, copy, bytes)));
-  memcpy(copy, b, bytes);
-  tsi_refinement projected = *r;
-  projected.system = projected.residual.system = &projection->system;
-  projected.residual.precise = true;
-  TSI_TRY(tsi_solve_in_range(&projected, 1, copy, x));
+static bool is_solved(const tsi_refinement *r, const tristar_refine_result *found) {
+  const double limit = sqrt(r->kernels->epsilon);
+  return found->backward_error <= limit && found->residual <= limit;
+}
+
+/* Refines x, the solution without null vectors. Computes its backward error, and its residual in the scaling
+ * of the factors. copy: scratch. */
+static tristar_status refine_projected(tsi_refinement projected, const tsi_projection *projection,
+                                       const void *b, void *x, void *copy,
+                                       const tristar_refine_options *options, tristar_refine_result *result) {
   *result = (tristar_refine_result){.backward_error = 0};
   tristar_status status = tsi_refine(&projected, b, x, options, result);
   if (status == TRISTAR_ERR_NOT_FINITE) {
@@ -59,8 +56,32 @@ static tristar_status solve_projected(const tsi_refinement *r, tsi_projection *p
   }
   TSI_TRY(status);
   tsi_projection_clean(projection, x);
-  projected.residual.strict = r->uneven;
+  projected.residual.strict = projected.uneven;
   return look_without_noise(&projected, projection, b, x, copy, &result->backward_error);
+}
+
+/* Computes x, the solution without null vectors, and its errors. FGMRES may find an x that is large although
+ * null vectors are removed: large terms of A x make its backward error small. Then x is computed without
+ * FGMRES. */
+static tristar_status solve_projected(const tsi_refinement *r, tsi_projection *projection, const void *b,
+                                      void *x, const tristar_refine_options *options,
+                                      tristar_refine_result *result) {
+  const size_t bytes = (size_t)r->system->n * r->kernels->scalar_bytes;
+  tristar_refine_options corrections = *options;
+  TSI_OWNED char *copy = NULL;
+  TSI_TRY(tsi_team_agree(r->system->team, TSI_ALLOC_SIZED(r->system->env, copy, 2, bytes)));
+  char *first = copy + bytes;
+  memcpy(copy, b, bytes);
+  tsi_refinement projected = *r;
+  projected.system = projected.residual.system = &projection->system;
+  projected.residual.precise = true;
+  TSI_TRY(tsi_solve_in_range(&projected, 1, copy, x));
+  memcpy(first, x, bytes);
+  TSI_TRY(refine_projected(projected, projection, b, x, copy, options, result));
+  if (is_solved(r, result) || options->max_iterations == 0) return TRISTAR_OK;
+  corrections.max_iterations = 0;
+  memcpy(x, first, bytes);
+  return refine_projected(projected, projection, b, x, copy, &corrections, result);
 }
 
 /* ---- Blocks -------------------------------------------------------------------------------------------- */
@@ -198,11 +219,6 @@ static bool is_large(const tsi_refinement *r, double terms) {
   return !(terms <= fmax(LARGE, pow(r->kernels->epsilon, -DIGITS)));
 }
 
-static bool is_solved(const tsi_refinement *r, const tristar_refine_result *found) {
-  const double limit = sqrt(r->kernels->epsilon);
-  return found->backward_error <= limit && found->residual <= limit;
-}
-
 /* Tries projections for k->b: first with the factors. For a small system the direct one follows if that gave
  * no solution, or one that is large because null vectors were missed. found: errors of k->x; *tried: k->x was
  * computed. */
@@ -303,7 +319,7 @@ tristar_status tsi_refine_singular(const tsi_refinement *r, const void *b, void 
 
 size_t tsi_refine_singular_bytes(tsi_index n, size_t scalar_bytes) {
   const size_t fgmres = 2 * (TSI_FGMRES_ITERATIONS + 1) + 2,
-               vectors = 5 + 4 + 2 + 2, /* refinement, blocks, projection, copies of b and x */
+               vectors = 5 + 4 + 2 + 3, /* refinement, blocks, projection, copies of b and of two x */
       reals = 12;                       /* sizes, scalings, blocks */
   return (size_t)n * ((fgmres + vectors) * scalar_bytes + reals * sizeof(double));
 }
