@@ -5,6 +5,7 @@
 #include "tests/support/context.h"
 #include "tests/support/subtests.h"
 #include "tests/support/typed.h"
+#include "tristar_update.h"
 
 enum { ORDER_MAX = 24 };
 
@@ -532,6 +533,63 @@ static int check_graph(tristar_t *ts, uint64_t seed) {
   return 1;
 }
 
+/* det of a symmetric matrix with the entries (0,0), (1,0), (2,0), (1,1), (2,1), (2,2), and the sum of the
+ * sizes of its terms. */
+static long double det_of_three(const double *a, long double *terms) {
+  const long double product[] = {(long double)a[0] * a[3] * a[5], -(long double)a[0] * a[4] * a[4],
+                                 -(long double)a[1] * a[1] * a[5], 2 * (long double)a[1] * a[4] * a[2],
+                                 -(long double)a[2] * a[2] * a[3]};
+  long double sum = 0;
+  *terms = 0;
+  for (int k = 0; k < 5; k++) {
+    sum += product[k];
+    *terms += fabsl(product[k]);
+  }
+  return sum;
+}
+
+/* New values make pivots weak: tiny diagonal entries. Then a change of low rank follows. */
+static void check_weak_pivots(tristar_t *ts, tristar_method method, uint64_t state) {
+  static const int64_t ptr[] = {0, 3, 5, 6};
+  static const int32_t index[] = {0, 1, 2, 1, 2, 2}, w_ptr[] = {0, 3};
+  static const double of_lu[] = {1.28e-22, 0.0174, 0.509, -1.018e-10, -0.482, -2.44e-23},
+                      of_ldlt[] = {1, 2, -1, 2, 1, -3};
+  const double *first = method == TRISTAR_METHOD_LU ? of_lu : of_ldlt;
+  double a[6], w[3];
+  const tristar_view v = stored_view(TRISTAR_CSC, TRISTAR_SYMMETRIC, TRISTAR_DOUBLE, 3, 3, ptr, index, first);
+  const tristar_view of_w = {TRISTAR_CSC, TRISTAR_GENERAL, TRISTAR_DOUBLE, 3, 1, w_ptr, index, w, 32, 32, 0};
+  tristar_analysis_options options = DEFAULTS(tristar_analysis_options);
+  options.method = method;
+  CLEANUP(tristar_analysis_destroy) tristar_analysis_t *an = NEW_ANALYSIS(ts, &v, &options);
+  CLEANUP(tristar_factor_destroy) tristar_factor_t *f = NEW_FACTOR(an, first);
+  for (int e = 0; e < 6; e++) a[e] = (double)(below(&state, 2001) - 1000) / 1024;
+  if (method == TRISTAR_METHOD_LDLT) a[0] = ldexp(1, -30 - (int)below(&state, 40));
+  a[3] = ldexp(-1, -30 - (int)below(&state, 40));
+  a[5] = ldexp(-1, -30 - (int)below(&state, 40));
+  if (below(&state, 2) == 0) a[4] = 0;
+  for (int turn = 0; turn < (method == TRISTAR_METHOD_LDLT ? 2 : 1); turn++) {
+    tristar_determinant found;
+    long double terms;
+    if (turn == 0) {
+      const tristar_status renewed_now = tristar_refactor(f, a);
+      if (renewed_now == TRISTAR_ERR_STALE) break; /* these values need another matching */
+      CHECK_OK(renewed_now);
+    } else {
+      for (int i = 0; i < 3; i++) w[i] = (double)(1 + below(&state, 3));
+      for (int e = 0, j = 0; j < 3; j++)
+        for (int i = j; i < 3; i++, e++) a[e] += w[i] * w[j];
+      CHECK_OK(tristar_update_low_rank(f, &of_w, 0, NULL));
+    }
+    const long double expected = det_of_three(a, &terms);
+    const tristar_status status = tristar_factor_get_determinant(f, &found);
+    if (!(fabsl(expected) > 1e-3L * terms) || status == TRISTAR_ERR_ACCURACY) continue;
+    CHECK_OK(status);
+    const long double error = ldexpl(found.mantissa[0], (int)found.exponent) - expected;
+    CHECK_MSG(fabsl(error) <= 2e-12L * terms, "method %d, turn %d: det %Lg, error %Lg", (int)method, turn,
+              expected, error);
+  }
+}
+
 int main(void) {
   static const typed *const types[] = {&typed_single, &typed_double, &typed_complex_single,
                                        &typed_complex_double};
@@ -550,6 +608,10 @@ int main(void) {
     check_graded(ts, true, most);
   }
   check_grown(ts);
+  for (uint64_t seed = 1; seed <= 300; seed++) {
+    check_weak_pivots(ts, TRISTAR_METHOD_LU, seed);
+    check_weak_pivots(ts, TRISTAR_METHOD_LDLT, seed);
+  }
   check_null_row(ts);
   int graphs = 0;
   for (uint64_t seed = 1; seed <= 200; seed++) graphs += check_graph(ts, seed);
