@@ -106,7 +106,9 @@ void call_krylov(void) {
   const unsigned of_values = s->cell->v->finite ? ONLY_OK : BIT(TRISTAR_ERR_NOT_FINITE);
   unsigned right = view_right | options_right;
   if (right == 0) right = of_values;
-  if (view_right != 0) right |= of_values & ~ONLY_OK;
+  /* A combination of options that is not supported may be found before or after values that are not finite.
+   */
+  if (view_right != 0 || options_right == BIT(TRISTAR_ERR_UNSUPPORTED)) right |= of_values & ~ONLY_OK;
   arm();
   const tristar_status status =
       s->is_function ? outcome("tristar_krylov_create_operator",
