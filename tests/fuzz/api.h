@@ -57,6 +57,7 @@ typedef struct request_slot {
   tristar_solve_options options;
   int64_t nrhs;
   void *b, *x;
+  bool may_overflow; /* NOT_FINITE is right, too. */
 } request_slot;
 
 typedef struct precond_slot {
@@ -175,6 +176,10 @@ operands choose_operands(const cell *c);
 /* Only the columns of x were written. */
 void judge_gaps(const cell *c, const operands *o);
 unsigned solve_statuses(const cell *c);
+/* May the solution exceed the range of the type? */
+bool may_overflow(const cell *c, const operands *o);
+/* Those of solve_statuses, and NOT_FINITE if the solution may exceed the range. */
+unsigned range_statuses(const cell *c, const operands *o);
 /* r = b - op(A) x to rounding errors. */
 void judge_residual_of(const cell *c, tristar_op op, const operands *o, const void *r);
 void finish_request(request_slot *r);

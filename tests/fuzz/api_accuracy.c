@@ -49,8 +49,7 @@ static void judge_refined(const cell *c, bool perturbed, tristar_op op, const op
        forward, result->forward_error, r->bauer);
 }
 
-/* May the solution exceed the range of the type? */
-static bool may_overflow(const cell *c, const operands *o) {
+bool may_overflow(const cell *c, const operands *o) {
   const long double limit = is_single(c->p->scalar) || mixed(c) ? 1e30L : 1e290L;
   long double most = 0;
   if (c->v == NULL) return false;
@@ -91,7 +90,7 @@ void call_refined(void) {
   const tristar_status status =
       outcome("tristar_solve_refined",
               tristar_solve_refined(p->handle, op, o.nrhs, o.b, o.next_b, o.x, o.next_x, &options, &result),
-              solve_statuses(c) | (may_overflow(c, &o) ? BIT(TRISTAR_ERR_NOT_FINITE) : 0));
+              range_statuses(c, &o));
   if (status != TRISTAR_OK) return;
   judge_gaps(c, &o);
   judge_refined(c, p->handle->factor->stats.perturbed_pivots > 0, op, &o, &options, &result);

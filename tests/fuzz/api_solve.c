@@ -82,6 +82,10 @@ unsigned solve_statuses(const cell *c) {
   return c->v == NULL ? BIT(TRISTAR_ERR_STALE) : ONLY_OK;
 }
 
+unsigned range_statuses(const cell *c, const operands *o) {
+  return solve_statuses(c) | (may_overflow(c, o) ? BIT(TRISTAR_ERR_NOT_FINITE) : 0);
+}
+
 /* Only the columns of x were written. */
 void judge_gaps(const cell *c, const operands *o) {
   const unsigned char *x = o->x;
@@ -122,7 +126,7 @@ void call_solve(void) {
   const cell *c = p->cell;
   const tristar_op op = choose_op();
   operands o = choose_operands(c);
-  unsigned right = solve_statuses(c);
+  unsigned right = range_statuses(c, &o);
   const bool narrow = o.nrhs > 1 && c->p->n > 0 && chance(&g->in, 8), in_place = chance(&g->in, 48);
   arm();
   const tristar_status status =
@@ -225,8 +229,8 @@ static void compare_with_dense(const plan_slot *p, const tristar_solve_options *
     }
 }
 
-static unsigned with_statuses(const plan_slot *p, const tristar_solve_options *s) {
-  unsigned right = solve_statuses(p->cell);
+static unsigned with_statuses(const plan_slot *p, const tristar_solve_options *s, const operands *o) {
+  unsigned right = range_statuses(p->cell, o);
   if (p->options.kernel == TRISTAR_KERNEL_SPMV && (s->part != TRISTAR_PART_ALL || s->b_row || s->x_row))
     right = (right & ~ONLY_OK) | BIT(TRISTAR_ERR_UNSUPPORTED);
   if (p->cell->imported && s->part != TRISTAR_PART_ALL) right |= BIT(TRISTAR_ERR_ARGUMENT);
@@ -239,7 +243,7 @@ void call_solve_with(void) {
   if (p->handle == NULL) return;
   tristar_solve_options s = choose_solve_options(p->cell, &o);
   tristar_solve_result result;
-  unsigned right = with_statuses(p, &s);
+  unsigned right = with_statuses(p, &s, &o);
   const int fault = chance(&g->in, 12) ? 1 + below(&g->in, 3) : 0;
   if (fault == 1) s.op = (tristar_op)'x';
   if (fault == 2 && s.b_row != NULL && s.b_rows > 1) ((int64_t *)(uintptr_t)s.b_row)[0] = s.b_row[1];
@@ -266,10 +270,11 @@ void call_start(void) {
   r->plan = p->handle;
   r->nrhs = o.nrhs;
   r->b = o.b, r->x = o.x;
+  r->may_overflow = may_overflow(p->cell, &o);
   arm();
   const tristar_status status = outcome(
       "tristar_solve_start", tristar_solve_start(p->handle, &r->options, o.nrhs, o.b, o.x, &r->handle),
-      with_statuses(p, &r->options));
+      with_statuses(p, &r->options, &o));
   MUST((r->handle != NULL) == (status == TRISTAR_OK), "the request is %s", r->handle ? "there" : "NULL");
 }
 
@@ -278,7 +283,8 @@ void finish_request(request_slot *r) {
   tristar_solve_result result;
   const size_t room = ((size_t)r->nrhs + PAD) * ORDER_MOST * 4 * SCALAR_MOST;
   const tristar_status status =
-      outcome("tristar_wait", tristar_wait(&r->handle, &result), ONLY_OK | BIT(TRISTAR_ERR_MEMORY));
+      outcome("tristar_wait", tristar_wait(&r->handle, &result),
+              ONLY_OK | BIT(TRISTAR_ERR_MEMORY) | (r->may_overflow ? BIT(TRISTAR_ERR_NOT_FINITE) : 0));
   MUST(r->handle == NULL, "the request is still there");
   if (status != TRISTAR_OK || r->plan == NULL || r->cell->v == NULL) return;
   void *x = keep(room);
