@@ -76,7 +76,7 @@ static void check_lost(const world *w, tristar_engine engine, tristar_part part)
   const double begin = tsi_clock();
   int failed = 0;
   if (w->rank < w->ranks - 1) {
-    const tristar_status status = tsi_distributed_run(d, &d->slot[0], &call);
+    const tristar_status status = tsi_distributed_run(d, &d->slot[0], &call, false);
     CHECK(status == TRISTAR_ERR_RUNTIME || (status == TRISTAR_OK && part != TRISTAR_PART_ALL));
     failed = status != TRISTAR_OK;
     CHECK_MSG(!failed || strstr(tsi_error_text(NULL), "seconds for PE "), "%s", tsi_error_text(NULL));
@@ -94,11 +94,11 @@ static void kill_last(const world *w, char **argv) {
   tristar_distributed_t *d = distribute(w, engine, TRISTAR_TRANSPORT_ONE_SIDED, 1, 2);
   const tsi_process_call call = {
       .op = TRISTAR_N, .part = (tristar_part)atoi(argv[2]), .nrhs = 1, .b = d->slot[0].b, .x = d->slot[0].x};
-  CHECK_OK(tsi_distributed_run(d, &d->slot[0], &call));
+  CHECK_OK(tsi_distributed_run(d, &d->slot[0], &call, false));
   MPI_Barrier(MPI_COMM_WORLD);
   if (w->rank == w->ranks - 1) raise(SIGKILL);
   const double begin = tsi_clock();
-  const tristar_status status = tsi_distributed_run(d, &d->slot[0], &call);
+  const tristar_status status = tsi_distributed_run(d, &d->slot[0], &call, false);
   CHECK_MSG(tsi_clock() - begin < 30, "after %g s", tsi_clock() - begin);
   printf("rank %d: %s\n", w->rank, status == TRISTAR_OK ? "OK" : tsi_error_text(NULL));
   fflush(stdout);

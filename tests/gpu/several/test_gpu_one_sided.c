@@ -143,7 +143,7 @@ static void check_lost(const world *w, tristar_factor_t *factor, tristar_part pa
   double b = 1, x = 0;
   int failed = 0;
   if (w->rank < w->ranks - 1) {
-    const tristar_status status = tsi_distributed_run(d, &d->slot[0], &call);
+    const tristar_status status = tsi_distributed_run(d, &d->slot[0], &call, false);
     CHECK(status == TRISTAR_ERR_RUNTIME || (status == TRISTAR_OK && part != TRISTAR_PART_ALL));
     failed = status != TRISTAR_OK;
   }
