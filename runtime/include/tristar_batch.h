@@ -10,11 +10,11 @@
  * precision, and groups of so many systems are shared by the cores. The factors are L U, or L D L^T, with the
  * row and column order, the scaling and the pivots of the typical values; every system has the same (Gilbert
  * and Peierls 1988, on a structure computed beforehand). Each solution is checked: its componentwise backward
- * error is computed, and it is refined if that exceeds options.tolerance. Systems that the pivots do not suit
- * are solved one after the other with their own pivots, as by tristar_factor and tristar_solve_refined. They
- * use the analysis of the typical values or, if that does not suit, one of their own. tristar_batch_stats
- * counts these systems. The bits of a solution depend neither on the other systems nor on the number of
- * workers.
+ * error is computed, and it is refined if that exceeds options.tolerance. Systems that the pivots do not
+ * suit, or whose scaled numbers leave the range of the scalars, are solved one after the other with their own
+ * pivots, as by tristar_factor and tristar_solve_refined. They use the analysis of the typical values or, if
+ * that does not suit, one of their own. tristar_batch_stats counts these systems. The bits of a solution
+ * depend neither on the other systems nor on the number of workers.
  *
  * A batch pays for small sparse factors (up to some 10,000 rows). Large supernodes are faster one system
  * after the other. One call at a time for a batch. */

@@ -558,6 +558,51 @@ static void check_far_solution(tristar_t *ts, const typed *t) {
 
 /* ---- What is refused ----------------------------------------------------------------------------------- */
 
+/* Scaled values of the second system are below the range of the scalars, or lose digits. typical, of: entries
+ * 00, 01 = 10 and 11 of both systems. */
+static void check_out_of_range(tristar_t *ts, const typed *t, const double typical[3], const double of[3],
+                               const double right[2]) {
+  static const int64_t ptr[] = {0, 2, 4};
+  static const int32_t index[] = {0, 1, 0, 1};
+  OWNED char *values = xcalloc(8, t->bytes), *b = xcalloc(4, t->bytes), *x = xcalloc(4, t->bytes);
+  long double a[4], expected[2];
+  tristar_status status[2];
+  for (int e = 0; e < 4; e++) {
+    put(t, values, e, typical[e - e / 2]);
+    put(t, values, 4 + e, of[e - e / 2]);
+    a[e] = creal(get(t, values, 4 + e));
+  }
+  for (int i = 0; i < 4; i++) put(t, b, i, right[i % 2]);
+  const long double determinant = a[0] * a[3] - a[1] * a[2];
+  expected[0] = (right[0] * a[3] - right[1] * a[2]) / determinant;
+  expected[1] = (right[1] * a[0] - right[0] * a[1]) / determinant;
+  const tristar_view v = stored_view(TRISTAR_CSC, TRISTAR_GENERAL, t->scalar, 2, 2, ptr, index, values);
+  CLEANUP(tristar_batch_destroy) tristar_batch_t *batch = NULL;
+  CHECK_OK(tristar_batch(ts, &v, NULL, &batch));
+  for (int k = 0; k < 6; k++) {
+    const tristar_op op = (tristar_op) "NTC"[k % 3];
+    if (k == 3) CHECK_OK(tristar_batch_factor(batch, 2, values, 4, status));
+    memset(x, 0, 4 * t->bytes);
+    if (k < 3)
+      CHECK_OK(tristar_batch_factor_solve(batch, 2, values, 4, op, 1, b, 2, 2, x, 2, 2, NULL, status));
+    else
+      CHECK_OK(tristar_batch_solve(batch, op, 1, b, 2, 2, x, 2, 2, NULL, status));
+    for (int i = 0; i < 2; i++)
+      CHECK_MSG(fabsl(creal(get(t, x, 2 + i)) - expected[i]) <= 16 * t->roundoff * fabsl(expected[i]),
+                "%c, call %d: x[%d] = %g, not %Lg", t->scalar, k, i, creal(get(t, x, 2 + i)), expected[i]);
+  }
+}
+
+static void check_ranges(tristar_t *ts, const typed *t) {
+  const int far = t->is_single ? 60 : 500, tiny = t->is_single ? -80 : -760, b = t->is_single ? -20 : -500;
+  const double apart[] = {ldexp(-3, far), ldexp(1, far), ldexp(1, -2 * far)}, ends[] = {0, 1};
+  const double large[] = {ldexp(3, far), ldexp(1, far), ldexp(2, far)};
+  const double small[] = {ldexp(3.3, tiny), ldexp(1.1, tiny), ldexp(2.7, tiny)};
+  const double both[] = {ldexp(1, b), ldexp(-1, b)};
+  check_out_of_range(ts, t, apart, apart, ends);
+  check_out_of_range(ts, t, large, small, both);
+}
+
 static void check_errors(tristar_t *ts) {
   const typed *t = &typed_double;
   CLEANUP(release_systems)
@@ -650,6 +695,7 @@ int main(int argc, char **argv) {
     RUN_ONE_THREAD(check_singular(ts, &types[k], 0x1p-30, 0x1p30));
     RUN_ONE_THREAD(check_hidden(ts, &types[k]));
     RUN_ONE_THREAD(check_far_solution(ts, &types[k]));
+    RUN_ONE_THREAD(check_ranges(ts, &types[k]));
   }
   RUN_ONE_THREAD(check_errors(ts));
   RUN_ONE_THREAD(check_empty(ts));

@@ -66,6 +66,8 @@ typedef struct tsi_batch_kernels {
   void (*unload)(tsi_count count, const tsi_batch_targets *targets, const void *w, void *const *x);
   /* Returns a bit for each lane in which an entry of scale[i] w[i] is not finite. */
   unsigned (*overflows)(tsi_index n, const double *scale, const void *w);
+  /* Returns a bit for each lane with a part that is zero, subnormal or not finite in `count` numbers. */
+  unsigned (*outside)(tsi_count count, const void *a);
   /* work: n lane numbers, zero before and after. Returns a bit for each lane with a pivot that is zero, has
    * no finite inverse, or is weak; in the first two cases the numbers of the lane are invalid. A pivot is
    * weak if a column of L has entries above eps^-0.4, because digits may be lost without effect on the
@@ -81,7 +83,8 @@ typedef struct tsi_batch_kernels {
    * (Oettli and Prager 1964). Let m_i be |op(A)|_i times the largest entry of x. In rows whose denominator is
    * at most n eps m_i, m_i is added to it (Arioli, Demmel and Duff 1989). weight (NULL: none): n, by row of
    * x: m_i is also computed for x times the weights and |op(A)| divided by them, and the smaller value is
-   * used. */
+   * used. Not finite: numbers below or above the range may have changed the error by more than eps. Zeros
+   * solve a system with b = 0. */
   void (*residual)(const tsi_batch_structure *structure, tristar_op op, const void *a, const void *b,
                    const double *weight, const void *x, void *r, double *error);
   /* x += y, n lane numbers, in the lanes whose bit is set in `lanes` */

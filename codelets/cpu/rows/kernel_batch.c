@@ -10,6 +10,7 @@
 #if defined TSI_SCALAR_S || defined TSI_SCALAR_C
 #define REAL_BYTES 4
 #define SMALLEST FLT_MIN
+#define LARGEST FLT_MAX
 #define MULTIPLIER 600.f
 #define TINY 3e-4f
 #define DEPENDENT (4096 * FLT_EPSILON)
@@ -18,6 +19,7 @@ typedef int32_t integer;
 #else
 #define REAL_BYTES 8
 #define SMALLEST DBL_MIN
+#define LARGEST DBL_MAX
 #define MULTIPLIER 2e6
 #define TINY 1e-8
 #define DEPENDENT (4096 * DBL_EPSILON)
@@ -352,6 +354,23 @@ static unsigned overflows(tsi_index n, const double *scale, const void *w) {
   return not_finite(&lost);
 }
 
+static unsigned outside(tsi_count count, const void *a) {
+  const number *const from = a;
+  mask inside[REGISTERS];
+  unsigned lanes = 0;
+  EACH(r) inside[r] = ~(mask){0};
+  for (tsi_count e = 0; e < count; e++) EACH(r) {
+      const vec re = positive(from[e].re.v[r]);
+      inside[r] &= (re >= SMALLEST) & (re <= LARGEST);
+#if TSI_COMPLEX
+      const vec im = positive(from[e].im.v[r]);
+      inside[r] &= (im >= SMALLEST) & (im <= LARGEST);
+#endif
+    }
+  EACH_LANE(l) lanes |= (unsigned)(inside[l / WIDTH][l % WIDTH] == 0) << l;
+  return lanes;
+}
+
 /* ---- Factorization ------------------------------------------------------------------------------------- */
 
 /* x -= x_k times column k */
@@ -568,6 +587,17 @@ static void solve(const tsi_batch_structure *s, const tsi_batch_factors *factors
 
 /* ---- Residuals ----------------------------------------------------------------------------------------- */
 
+/* Returns a bit for each lane with zeros only. */
+static unsigned are_zero(tsi_index n, const number *x) {
+  unsigned zeros = (1u << LANES) - 1;
+  for (tsi_index i = 0; i < n && zeros != 0; i++) EACH(v) {
+      const vec entry = size(&x[i], v);
+      for (int l = 0; l < WIDTH; l++)
+        if (!(entry[l] == 0)) zeros &= ~(1u << (v * WIDTH + l));
+    }
+  return zeros;
+}
+
 /* Computes the residual by rows of op(A): row i has the entries a[at[e]], or a[e] if at is NULL, of
  * rows->ptr[i] <= e < rows->ptr[i + 1]. */
 INLINE void residual_by_rows(const tsi_index n, const tsi_batch_columns *rows, const tsi_count *at,
@@ -581,6 +611,8 @@ INLINE void residual_by_rows(const tsi_index n, const tsi_batch_columns *rows, c
       const vec of_user = entry * (tsi_real)weight[i];
       most_weighted.v[v] = pick(of_user > most_weighted.v[v], of_user, most_weighted.v[v]);
     }
+  reals least; /* Rounding of numbers below SMALLEST does not matter in rows with larger bounds. */
+  EACH(v) least.v[v] = (tsi_real)n * SMALLEST * (largest.v[v] + 2);
   for (tsi_index i = 0; i < n; i++) {
     number rest = b[i];
     /* of |op(A)| |x| + |b|, of |op(A)|, and of the latter with weights */
@@ -603,11 +635,19 @@ INLINE void residual_by_rows(const tsi_index n, const tsi_batch_columns *rows, c
       const vec norm = row_sum.v[v] * largest.v[v], other = weighted.v[v] * most_weighted.v[v];
       const vec whole = weight ? pick(other < norm, other, norm) : norm, plain = bound.v[v];
       const vec most = pick(plain > (tsi_real)n * TSI_EPSILON * whole, plain, plain + whole);
-      const vec ratio = size(&rest, v) / pick(most > SMALLEST, most, most + SMALLEST);
+      const mask sure = (most > least.v[v]) & (most <= LARGEST);
+      const vec ratio = size(&rest, v) / (vec)(sure & (mask)most); /* not finite: not sure */
       worst.v[v] = pick((ratio > worst.v[v]) | (ratio != ratio), ratio, worst.v[v]); /* a NaN stays */
     }
   }
-  EACH_LANE(l) error[l] = worst.lane[l];
+  bool all_finite = true;
+  EACH_LANE(l) {
+    error[l] = worst.lane[l];
+    all_finite = all_finite && error[l] <= LARGEST;
+  }
+  if (all_finite) return;
+  const unsigned zeros = are_zero(n, x) & are_zero(n, b);
+  EACH_LANE(l) if (zeros >> l & 1) error[l] = 0;
 }
 
 static void residual(const tsi_batch_structure *s, tristar_op op, const void *a, const void *b,
@@ -644,6 +684,7 @@ const tsi_batch_kernels TABLE(TSI_ISA) = {.isa = TSI_TEXT(TSI_ISA),
                                           .load = load,
                                           .unload = unload,
                                           .overflows = overflows,
+                                          .outside = outside,
                                           .factor = factor,
                                           .solve = solve,
                                           .residual = residual,

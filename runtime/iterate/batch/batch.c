@@ -138,6 +138,7 @@ static tristar_status create(tristar_t *ts, const tristar_factor_t *factor,
   if (factor->analysis->pattern->place == NULL) batch->analysis = tsi_analysis_share(factor->analysis);
   TSI_TRY(take_order(batch, factor));
   TSI_TRY(tsi_batch_find_structure(batch));
+  if (batch->out_of_range) tristar_analysis_destroy(&batch->analysis);
   batch->stats.method = batch->symmetric ? TRISTAR_METHOD_LDLT : TRISTAR_METHOD_LU;
   batch->stats.lanes = batch->kernels->lanes;
   batch->stats.workers = 1;

@@ -43,13 +43,15 @@ struct tristar_batch_s {
   const tsi_batch_kernels *kernels;
   tsi_batch_structure structure;
   tsi_count *row_place, *column_place; /* n each */
-  double *row_scale, *scale; /* n each, for row k and column k of the factored matrices; NULL: ones */
-  bool symmetric;            /* L D L^T: orders and scales of rows and columns are the same */
-  bool units_apart;          /* Scales differ so much that errors of rows are measured in both units. */
-  tsi_count *place;          /* position in structure.a of each entry of the pattern */
-  tsi_count *image;          /* position of its mirror image, or TSI_NONE; NULL: GENERAL */
-  double *entry_scale;       /* for each entry of structure.a: scale of its row and column. NULL: ones */
-  int64_t systems;           /* number of stored systems */
+  double *row_scale, *scale;      /* n each, for row k and column k of the factored matrices; NULL: ones */
+  bool symmetric;                 /* L D L^T: orders and scales of rows and columns are the same */
+  bool units_apart;               /* Scales differ so much that errors of rows are measured in both units. */
+  tsi_count *place;               /* position in structure.a of each entry of the pattern */
+  tsi_count *image;               /* position of its mirror image, or TSI_NONE; NULL: GENERAL */
+  double *entry_scale;            /* for each entry of structure.a: scale of its row and column. NULL: ones */
+  double least_value, most_value; /* The lanes store entries between these without loss. */
+  bool out_of_range; /* A scale is out of the range of the scalars: all systems are solved one by one. */
+  int64_t systems;   /* number of stored systems */
   tsi_batch_system *system;
   tsi_batch_group *group;
   double seconds; /* total time of all calls so far */

@@ -68,6 +68,38 @@ static const void *values_of(const job *j, int member, int64_t s, int l) {
   return sums;
 }
 
+static double real_at(char scalar, const void *real) {
+  return tsi_scalar_is_single(scalar) ? (double)*(const float *)real : *(const double *)real;
+}
+
+/* Can the lanes store these values without loss? */
+static bool fit(const tristar_batch_t *batch, const void *values) {
+  const int64_t count =
+      batch->pattern->ptr[batch->pattern->n] * tsi_scalar_width((tristar_scalar)batch->pattern->scalar);
+  const size_t bytes = batch->kernels->real_bytes;
+  for (int64_t e = 0; e < count; e++) {
+    const double size = fabs(real_at(batch->pattern->scalar, (const char *)values + (size_t)e * bytes));
+    if (size != 0 && !(size >= batch->least_value && size <= batch->most_value)) return false;
+  }
+  return true;
+}
+
+/* Does b have an entry that is not zero, though all of them are zero in lane l? */
+static bool loses_b(const job *j, int member, int64_t system, int64_t column, int l) {
+  const tristar_batch_t *batch = j->batch;
+  const char scalar = batch->pattern->scalar;
+  const size_t reals = j->user_bytes / batch->kernels->real_bytes;
+  const char *lanes = vector_of(j, member, OF_B);
+  const char *b = j->b + (size_t)(system * j->bstride + column * j->ldb) * j->user_bytes;
+  bool some = false;
+  for (size_t i = 0; i < (size_t)batch->structure.n * reals; i++) {
+    const size_t at = i * TSI_BATCH_BYTES + (size_t)l * batch->kernels->real_bytes;
+    if (real_at(scalar, lanes + at) != 0) return false;
+    some = some || real_at(scalar, b + i * batch->kernels->real_bytes) != 0;
+  }
+  return some;
+}
+
 /* x: lane numbers to multiply by L^-1, or NULL. */
 static void factor_group(const job *j, tsi_index group, int member, tsi_batch_group *room, void *x) {
   const tristar_batch_t *batch = j->batch;
@@ -78,9 +110,11 @@ static void factor_group(const job *j, tsi_index group, int member, tsi_batch_gr
   const void *values[TSI_BATCH_BYTES];
   for (int l = 0; l < k->lanes; l++) values[l] = values_of(j, member, system_of(j, group, l), l);
   k->load(pattern->ptr[pattern->n], &targets, values, room->a);
+  const unsigned outside = j->keeps ? k->outside(s->a.ptr[s->n], room->a) : 0;
   const unsigned bad = k->factor(s, room->a, vector_of(j, member, OF_FACTOR), &room->factors, x);
   for (int l = 0; l < k->lanes; l++)
-    if (bad >> l & 1 && !is_spare(j, group, l)) j->apart[system_of(j, group, l)] = 0;
+    if (!is_spare(j, group, l) && (bad >> l & 1 || (outside >> l & 1 && !fit(batch, values[l]))))
+      j->apart[system_of(j, group, l)] = 0;
 }
 
 /* Refines the lanes whose errors are too large. error: of each lane; updated. */
@@ -136,7 +170,8 @@ static void solve_column(const job *j, tsi_index group, int64_t column, int memb
     x[l] = j->x + (size_t)(system * j->xstride + column * j->ldx) * j->user_bytes;
     if (is_spare(j, group, l)) {
       x[l] = NULL;
-    } else if (j->apart[system] != NONE_APART || !(error[l] <= batch->tolerance) || lost >> l & 1) {
+    } else if (j->apart[system] != NONE_APART || !(error[l] <= batch->tolerance) || lost >> l & 1 ||
+               (error[l] == 0 && loses_b(j, member, system, column, l))) {
       j->apart[system] = tsi_count_min(j->apart[system], column);
       x[l] = NULL; /* x may be b, which solve_apart reads */
     } else if (error[l] > j->error[system]) {
@@ -185,7 +220,6 @@ static void restore_values(const job *j, int64_t system, void *values) {
   const tsi_batch_structure *s = &batch->structure;
   const char scalar = batch->pattern->scalar;
   const char *a = batch->group[system / k->lanes].a;
-  const bool is_single = tsi_scalar_is_single(scalar);
   for (tsi_count p = 0; p < batch->pattern->ptr[s->n]; p++) {
     double part[2] = {0, 0};
     const size_t e = (size_t)batch->place[p];
@@ -193,7 +227,7 @@ static void restore_values(const job *j, int64_t system, void *values) {
     for (int i = 0; i < tsi_scalar_width((tristar_scalar)scalar); i++) {
       const char *lane =
           a + e * k->lane_bytes + (size_t)i * TSI_BATCH_BYTES + (size_t)(system % k->lanes) * k->real_bytes;
-      part[i] = (is_single ? (double)*(const float *)lane : *(const double *)lane) / scale;
+      part[i] = real_at(scalar, lane) / scale;
     }
     tsi_scalar_write(scalar, values, (size_t)p, part);
   }
@@ -450,14 +484,14 @@ static tristar_status run_job(job *j, double *errors, tristar_status *status, bo
   TSI_SCRATCH(env, int64_t, apart, j->count);
   TSI_SCRATCH_ZERO(env, double, error, j->count);
   tristar_status result = TRISTAR_OK;
-  for (int64_t s = 0; s < j->count; s++) apart[s] = NONE_APART;
+  for (int64_t s = 0; s < j->count; s++) apart[s] = batch->out_of_range ? 0 : NONE_APART;
   j->apart = apart;
   j->error = error;
   if (j->keeps) result = keep_systems(j);
   if (j->values == NULL) /* stored factors */
     for (int64_t s = 0; s < j->count; s++)
       if (batch->system[s].plan != NULL || batch->system[s].status != TRISTAR_OK) apart[s] = 0;
-  const bool nothing = j->count == 0 || (!j->factors && j->nrhs == 0);
+  const bool nothing = j->count == 0 || batch->out_of_range || (!j->factors && j->nrhs == 0);
   if (!nothing && result == TRISTAR_OK) result = run_groups(j);
   *each = result == TRISTAR_OK;
   if (*each) result = run_rest(j, status);

@@ -5,6 +5,10 @@
  * once. */
 #include "runtime/iterate/batch/batch.h"
 
+#include <float.h>
+#include <math.h>
+
+#include "runtime/base/scalars.h"
 #include "runtime/base/sort.h"
 #include "runtime/matrix/full.h"
 
@@ -80,6 +84,27 @@ static tristar_status find_rows(tristar_batch_t *batch) {
   return TRISTAR_OK;
 }
 
+static void widen(tsi_count count, const double *scale, double *least, double *most) {
+  for (tsi_count e = 0; scale != NULL && e < count; e++) {
+    *least = fmin(*least, scale[e]);
+    *most = fmax(*most, scale[e]);
+  }
+}
+
+/* Finds the range of values that the scales keep in the range of the scalars. */
+static void find_range(tristar_batch_t *batch) {
+  const bool is_single = tsi_scalar_is_single(batch->pattern->scalar);
+  const double smallest = is_single ? FLT_MIN : DBL_MIN, largest = is_single ? FLT_MAX : DBL_MAX;
+  const tsi_batch_structure *s = &batch->structure;
+  double least = 1, most = 1;
+  widen(s->a.ptr[s->n], batch->entry_scale, &least, &most);
+  batch->least_value = smallest / least;
+  batch->most_value = largest / most;
+  widen(s->n, batch->row_scale, &least, &most);
+  widen(s->n, batch->scale, &least, &most);
+  batch->out_of_range = !(least >= smallest && most <= largest);
+}
+
 /* Takes ownership of the index arrays of the matrix by columns. */
 static tristar_status take_matrix(tristar_batch_t *batch, tsi_entries *columns) {
   const tsi_index n = batch->structure.n;
@@ -89,6 +114,7 @@ static tristar_status take_matrix(tristar_batch_t *batch, tsi_entries *columns) 
     for (tsi_count e = columns->ptr[j]; e < columns->ptr[j + 1]; e++)
       batch->entry_scale[e] = batch->row_scale[columns->index[e]] * batch->scale[j];
   batch->structure.a = (tsi_batch_columns){columns->ptr, columns->index};
+  find_range(batch);
   tsi_own(batch, columns->ptr);
   tsi_own(batch, columns->index);
   columns->ptr = NULL;
