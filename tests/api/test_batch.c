@@ -429,6 +429,58 @@ static void check_ended(tristar_t *ts, const typed *t) {
   }
 }
 
+/* Systems with stored factors remain usable after a solve that does not succeed. b is so large that the
+ * analysis of the typical values does not suit, and the solve is cancelled, or has no memory, in the second
+ * factorization. The lane of the system has weak pivots. */
+static void check_ended_solve(tristar_t *ts, const typed *t) {
+  enum { M = 3, MOST_ALLOCATIONS = 10000 };
+  static const int64_t ptr[] = {0, 3, 6, 9};
+  static const int32_t index[] = {0, 1, 2, 0, 1, 2, 0, 1, 2};
+  static tristar_phase analysis = TRISTAR_PHASE_ANALYSIS;
+  const int tiny = t->is_single ? -90 : -900, weak = t->is_single ? -15 : -30,
+            large = t->is_single ? 60 : 300;
+  char values[M * M * sizeof(number)], b[2][M * sizeof(number)], x[2][M * sizeof(number)];
+  tristar_status status;
+  tristar_batch_stats stats;
+  for (int e = 0; e < M * M; e++) put(t, values, e, ldexp(e % (M + 1) == 0 ? 4 : 1, tiny));
+  const tristar_view v = stored_view(TRISTAR_CSC, TRISTAR_GENERAL, t->scalar, M, M, ptr, index, values);
+  CLEANUP(tristar_batch_destroy) tristar_batch_t *batch = NULL;
+  CHECK_OK(tristar_batch(ts, &v, NULL, &batch));
+  for (int i = 0; i < M; i++) {
+    put(t, values, i * (M + 1), ldexp(1, tiny + weak));
+    put(t, b[0], i, ldexp(5 - i, tiny)); /* x = 1, 2, 3, nearly */
+    put(t, b[1], i, ldexp(5 - i, large));
+  }
+  CHECK_OK(tristar_batch_factor(batch, 1, values, M * M, NULL));
+  CHECK_OK(tristar_batch_solve(batch, TRISTAR_N, 1, b[0], M, M, x[0], M, M, NULL, NULL));
+  /* NaN in b: not factored again */
+  put(t, x[1], 0, NAN);
+  put(t, x[1], 1, 0);
+  put(t, x[1], 2, 0);
+  CHECK_OK(tristar_set_progress(ts, cancel, &analysis));
+  CHECK_STATUS(tristar_batch_solve(batch, TRISTAR_N, 1, x[1], M, M, x[1], M, M, NULL, &status),
+               TRISTAR_ERR_NOT_FINITE);
+  CHECK(status == TRISTAR_ERR_NOT_FINITE);
+  CHECK_ERROR(ts, "b has NaN or infinity in row 0, column 0");
+  CHECK_STATUS(tristar_batch_solve(batch, TRISTAR_N, 1, b[1], M, M, x[1], M, M, NULL, &status),
+               TRISTAR_ERR_CANCELLED);
+  CHECK_OK(tristar_set_progress(ts, NULL, NULL));
+  CHECK_OK(tristar_batch_solve(batch, TRISTAR_N, 1, b[0], M, M, x[1], M, M, NULL, NULL));
+  CHECK_OK(tristar_batch_get_stats(batch, &stats));
+  CHECK(stats.apart == 1 && memcmp(x[0], x[1], M * t->bytes) == 0);
+  int k = 1;
+  for (status = TRISTAR_ERR_MEMORY; status == TRISTAR_ERR_MEMORY && k < MOST_ALLOCATIONS; k++) {
+    CHECK_OK(tristar_fail_allocation(ts, k));
+    status = tristar_batch_solve(batch, TRISTAR_N, 1, b[1], M, M, x[1], M, M, NULL, NULL);
+    CHECK_OK(tristar_fail_allocation(ts, 0));
+    CHECK_OK(tristar_batch_solve(batch, TRISTAR_N, 1, b[0], M, M, x[1], M, M, NULL, NULL));
+    for (int i = 0; i < M; i++)
+      CHECK_MSG(cabs(get(t, x[1], i) - get(t, x[0], i)) <= 16 * t->roundoff, "allocation %d: x[%d] = %g", k,
+                i, creal(get(t, x[1], i)));
+  }
+  CHECK_MSG(status == TRISTAR_ERR_NOT_FINITE && k > 3, "allocation %d: %s", k, tristar_status_name(status));
+}
+
 /* The units of rows and columns differ widely, and some systems have much larger values than the typical
  * ones. */
 static void check_units(tristar_t *ts, const typed *t) {
@@ -687,6 +739,7 @@ int main(int argc, char **argv) {
     RUN_ONE_THREAD(check_breakdown(ts, &types[k], TRISTAR_ERR_SINGULAR));
     RUN_ONE_THREAD(check_breakdown(ts, &types[k], TRISTAR_ERR_NOT_FINITE));
     RUN_ONE_THREAD(check_ended(ts, &types[k]));
+    RUN_ONE_THREAD(check_ended_solve(ts, &types[k]));
     RUN_ONE_THREAD(check_units(ts, &types[k]));
     RUN_ONE_THREAD(check_far_typical(ts, &types[k]));
     RUN_ONE_THREAD(check_singular(ts, &types[k], 1, 1));

@@ -233,7 +233,7 @@ static void restore_values(const job *j, int64_t system, void *values) {
   }
 }
 
-/* Analyzes a system by itself, with a matching: without one its pivots are small. */
+/* Analyzes a system by itself. AUTO means a matching: the pivots of the typical values do not suit. */
 static tristar_status analyze_apart(const tristar_batch_t *batch, const tristar_view *a,
                                     tristar_analysis_t **analysis) {
   tristar_analysis_options options;
@@ -273,6 +273,32 @@ static tristar_status factor_apart(const job *j, int64_t system, bool again, tsi
   return status == TRISTAR_OK ? tristar_plan(out->factor, &plan, &out->plan) : status;
 }
 
+/* Factors a system by itself, and replaces *of if this succeeds. */
+static tristar_status replace_system(const job *j, int64_t system, bool again, tsi_batch_system *of) {
+  tsi_batch_system next = {.status = TRISTAR_OK};
+  const tristar_status status = factor_apart(j, system, again, &next);
+  tsi_batch_system *unused = status == TRISTAR_OK ? of : &next;
+  tristar_plan_destroy(&unused->plan);
+  tristar_factor_destroy(&unused->factor);
+  if (status == TRISTAR_OK) *of = next;
+  return status;
+}
+
+/* Checks the right-hand sides from the first one that the group has not solved. */
+static tristar_status check_finite(const job *j, int64_t system) {
+  const tsi_sparse_kernels *k = tsi_sparse_kernels_select(j->batch->pattern->scalar);
+  const tsi_index n = j->batch->structure.n;
+  for (int64_t column = j->apart[system]; column < j->nrhs; column++) {
+    const char *b = j->b + (size_t)(system * j->bstride + column * j->ldb) * j->user_bytes;
+    const tsi_count row = k->first_not_finite(n, b);
+    if (row < n)
+      TSI_FAIL(&j->batch->ts->env, TRISTAR_ERR_NOT_FINITE,
+               "b has NaN or infinity in row %lld, column %lld (counted from 0)", (long long)row,
+               (long long)column);
+  }
+  return TRISTAR_OK;
+}
+
 /* Solves for the right-hand sides from the first one that the group has not solved, and again with an
  * analysis of the system's own if the analysis of the typical values does not suit. If x is b, works on a
  * copy of b. */
@@ -294,10 +320,7 @@ static tristar_status solve_apart(const job *j, int64_t system, tsi_batch_system
   tristar_status status = tristar_solve_refined(of->plan, j->op, nrhs, b, j->ldb, x, j->ldx, NULL, &result);
   const bool suits = status == TRISTAR_OK && result.backward_error <= batch->tolerance;
   if (!suits && of->factor->analysis == batch->analysis && !tsi_status_ends_call(status)) {
-    tristar_plan_destroy(&of->plan);
-    tristar_factor_destroy(&of->factor);
-    of->status = factor_apart(j, system, true, of);
-    TSI_TRY(of->status);
+    TSI_TRY(replace_system(j, system, true, of));
     status = tristar_solve_refined(of->plan, j->op, nrhs, b, j->ldb, x, j->ldx, NULL, &result);
   }
   TSI_TRY(status);
@@ -320,13 +343,10 @@ static void fill_nan(const job *j, int64_t system) {
  * NULL. */
 static tristar_status run_apart(const job *j, int64_t system, tsi_batch_system *kept) {
   tsi_batch_system here = {.status = TRISTAR_OK}, *of = kept != NULL ? kept : &here;
-  if (of->plan == NULL) of->status = factor_apart(j, system, false, of);
-  tristar_status status = of->status;
+  tristar_status status = j->solves ? check_finite(j, system) : TRISTAR_OK;
+  if (status == TRISTAR_OK && of->plan == NULL) status = replace_system(j, system, false, of);
+  if (j->keeps) of->status = status; /* else the stored factors are as usable as before */
   if (status == TRISTAR_OK && j->solves) status = solve_apart(j, system, of);
-  if (of->status == TRISTAR_ERR_CANCELLED) { /* its group still stores the factors */
-    tristar_factor_destroy(&of->factor);
-    of->status = TRISTAR_OK;
-  }
   tristar_plan_destroy(&here.plan);
   tristar_factor_destroy(&here.factor);
   return status;
