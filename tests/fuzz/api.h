@@ -34,6 +34,7 @@ typedef struct cell {
   bool values_known; /* the analysis had values */
   bool analyzed_hermitian, analyzed_symmetric;
   const values *analyzed; /* the values of the analysis; NULL: none */
+  const values *factored; /* the values of tristar_factor, which may analyze again */
   double eps;             /* unit roundoff of the factors */
 } cell;
 

@@ -177,7 +177,7 @@ void call_factor(void) {
   tristar_factor_destroy(&f->handle);
   f->cell = keep(sizeof *f->cell);
   *f->cell = a->like;
-  f->cell->v = choose_values(a->like.p);
+  f->cell->factored = f->cell->v = choose_values(a->like.p);
   arm();
   const tristar_status status = outcome(
       "tristar_factor", tristar_factor(a->handle, f->cell->v->stored, &f->handle), factor_statuses(f->cell));
@@ -191,6 +191,17 @@ void land(const cell *c) {
     if (g->request[k].handle != NULL && g->request[k].cell == c) finish_request(&g->request[k]);
 }
 
+/* Returns the right statuses of a refactorization with c->v. Matching and scaling stay, so a matrix of other
+ * values may only look singular. */
+static unsigned refactor_statuses(cell *c) {
+  unsigned right = factor_statuses(c);
+  if (c->options.method == TRISTAR_METHOD_AUTO) right |= BIT(TRISTAR_ERR_NOT_POSITIVE_DEFINITE);
+  if (c->v != c->factored && c->v->finite && c->options.method != TRISTAR_METHOD_LLT &&
+      c->options.matching != TRISTAR_MATCHING_OFF)
+    right |= BIT(TRISTAR_ERR_STALE);
+  return right;
+}
+
 void call_refactor(void) {
   const factor_slot *f = &g->factor[below(&g->in, SLOTS)];
   if (f->handle == NULL) return;
@@ -201,9 +212,7 @@ void call_refactor(void) {
     return;
   }
   c->v = choose_values(c->p);
-  const unsigned right =
-      factor_statuses(c) |
-      (c->options.method == TRISTAR_METHOD_AUTO ? BIT(TRISTAR_ERR_NOT_POSITIVE_DEFINITE) : 0);
+  const unsigned right = refactor_statuses(c);
   arm();
   if (outcome("tristar_refactor", tristar_refactor(f->handle, c->v->stored), right) != TRISTAR_OK)
     c->v = NULL;
