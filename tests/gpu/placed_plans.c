@@ -8,7 +8,7 @@
 #include "tristar_device.h"
 
 /* Memory of each of two devices, as a fraction of what all subtrees need, so that the cores also have
- * work. */
+ * work. If no subtree fits in it, as for a factor of one supernode, devices have all their memory. */
 #define SHARE 0.3
 
 tristar_status __real_tristar_plan(tristar_factor_t *factor, const tristar_plan_options *options,
@@ -31,6 +31,10 @@ static tristar_status needed(tristar_factor_t *factor, const tristar_plan_option
   return TRISTAR_OK;
 }
 
+static bool has_device_subtree(const tristar_plan_t *plan) {
+  return tristar_plan_get_subtree(plan, 0, NULL) > 0;
+}
+
 tristar_status __wrap_tristar_plan(tristar_factor_t *factor, const tristar_plan_options *options,
                                    tristar_plan_t **plan) {
   tristar_plan_options o = DEFAULTS(tristar_plan_options);
@@ -46,7 +50,12 @@ tristar_status __wrap_tristar_plan(tristar_factor_t *factor, const tristar_plan_
   if (status != TRISTAR_OK) return status;
   o.device_bytes = 1 + (int64_t)(SHARE * bytes);
   status = __real_tristar_plan(factor, &o, plan);
-  if (status == TRISTAR_OK && tristar_plan_get_subtree(*plan, 0, NULL)) atomic_fetch_add(&placed, 1);
+  if (status == TRISTAR_OK && bytes > 0 && !has_device_subtree(*plan)) {
+    tristar_plan_destroy(plan);
+    o.device_bytes = 0;
+    status = __real_tristar_plan(factor, &o, plan);
+  }
+  if (status == TRISTAR_OK && has_device_subtree(*plan)) atomic_fetch_add(&placed, 1);
   return status;
 }
 

@@ -6,6 +6,7 @@
 #include "tests/support/context.h"
 #include "tests/support/dense_systems.h"
 #include "tests/support/subtests.h"
+#include "tristar_device.h"
 #include "tristar_stats.h"
 
 /* Checks the reason why refinement stopped. Single factors make refinement necessary. */
@@ -304,9 +305,12 @@ static void check_memory(tristar_t *ts, int single_factors) {
   options.forward_error = 1;
   CHECK_OK(tristar_solve_refined(p, TRISTAR_N, 3, b, 10, x, 10, &options, &result)); /* allocates replays */
   allocation_failures failing = fail_allocations_of(ts);
+  /* With subtrees on devices a solve of another number of right-hand sides first frees the recorded tasks. */
+  failing.keeps_memory = tristar_plan_get_subtree(p, 0, NULL) > 0;
   while (next_failure(&failing))
     end_failure(&failing, tristar_solve_refined(p, TRISTAR_N, 3, b, 10, x, 10, &options, &result));
   CHECK_MSG(failing.count >= (single_factors ? 9 : 6), "%d failures", (int)failing.count);
+  CHECK(bytes_held(ts) == failing.bytes);
 }
 
 int main(int argc, char **argv) {
