@@ -221,11 +221,12 @@ function(tsi_add_layers target)
 endfunction()
 
 # Relocations of tables of addresses can be packed to a twentieth of their size. The linker must know how, and the C library
-# of this machine (glibc 2.36).
+# of this machine (glibc 2.36): the test is position-independent, because other programs have no such relocations.
 if(NOT CMAKE_CROSSCOMPILING)
   cmake_push_check_state()
-  list(APPEND CMAKE_REQUIRED_LINK_OPTIONS -Wl,-z,pack-relative-relocs)
-  check_c_source_runs("static int a, *p = &a; int main(void) { return *p; }" TRISTAR_HAS_RELR)
+  string(APPEND CMAKE_REQUIRED_FLAGS " -fPIE")
+  list(APPEND CMAKE_REQUIRED_LINK_OPTIONS -pie -Wl,-z,pack-relative-relocs)
+  check_c_source_runs("static int a, *volatile p = &a; int main(void) { return *p; }" TRISTAR_LOADS_RELR)
   cmake_pop_check_state()
 endif()
 
@@ -248,7 +249,7 @@ function(tsi_library name kind)
   elseif(kind STREQUAL SHARED)
     target_link_options(${name} PRIVATE -Wl,--no-undefined $<$<CONFIG:Release,RelWithDebInfo>:-Wl,--gc-sections>
                         $<$<CONFIG:Release>:-Wl,--discard-all>)
-    if(TRISTAR_HAS_RELR)
+    if(TRISTAR_LOADS_RELR)
       target_link_options(${name} PRIVATE -Wl,-z,pack-relative-relocs)
     endif()
   endif()
