@@ -91,7 +91,7 @@ static void check_lost(const world *w, tristar_engine engine, tristar_part part)
  * MPI_Finalize would wait for the last rank. */
 static void kill_last(const world *w, char **argv) {
   const tristar_engine engine = strcmp(argv[1], "serial") == 0 ? TRISTAR_ENGINE_SERIAL : TRISTAR_ENGINE_TASKS;
-  tristar_distributed_t *d = distribute(w, engine, TRISTAR_TRANSPORT_ONE_SIDED, 1, 2);
+  tristar_distributed_t *d = distribute(w, engine, TRISTAR_TRANSPORT_ONE_SIDED, 1, 5);
   const tsi_process_call call = {
       .op = TRISTAR_N, .part = (tristar_part)atoi(argv[2]), .nrhs = 1, .b = d->slot[0].b, .x = d->slot[0].x};
   CHECK_OK(tsi_distributed_run(d, &d->slot[0], &call, false));

@@ -74,7 +74,7 @@ static void expect_failure(tsi_oneside *port) {
   char expected[80];
   const double begin = tsi_clock();
   CHECK_STATUS(tsi_oneside_wait(port, pe == 0 ? pes - 1 : pe - 1, MESSAGE, 7), TRISTAR_ERR_RUNTIME);
-  CHECK_MSG(tsi_clock() - begin < 30 * SECONDS, "after %g s", tsi_clock() - begin);
+  CHECK_MSG(tsi_clock() - begin < 30, "after %g s", tsi_clock() - begin);
   CHECK_MSG(strstr(tsi_error_text(NULL), "(flag 0, epoch 7)"), "%s", tsi_error_text(NULL));
   snprintf(expected, sizeof expected, "waited more than %g seconds for", SECONDS);
   CHECK_MSG(strstr(tsi_error_text(NULL), expected), "%s", tsi_error_text(NULL));
