@@ -31,14 +31,17 @@ static int wait_for(MPI_Request *request) {
   return code;
 }
 
-/* The worst status, and a rank that has it. */
+/* The worst status, and a rank that has it. NOT_FINITE counts as the least failure: numbers of a rank may
+ * have left the range because another rank failed. */
 static int agree_on(MPI_Comm comm, int rank, tristar_status mine, int agreed[2]) {
-  const int own[2] = {(int)mine, rank};
+  const int own[2] = {mine == TRISTAR_ERR_NOT_FINITE ? 1 : 2 * (int)mine, rank};
   MPI_Request request;
   tsi_mpi_lock();
-  const int code = MPI_Iallreduce(own, agreed, 1, MPI_2INT, MPI_MAXLOC, comm, &request);
+  int code = MPI_Iallreduce(own, agreed, 1, MPI_2INT, MPI_MAXLOC, comm, &request);
   tsi_mpi_unlock();
-  return code == MPI_SUCCESS ? wait_for(&request) : code;
+  if (code == MPI_SUCCESS) code = wait_for(&request);
+  if (code == MPI_SUCCESS) agreed[0] = agreed[0] == 1 ? TRISTAR_ERR_NOT_FINITE : agreed[0] / 2;
+  return code;
 }
 
 static int broadcast_from(MPI_Comm comm, int root, char *text, int size) {

@@ -78,9 +78,10 @@ int tsi_transport_size(const tsi_transport *transport);
 /* The duplicate, for collective calls of setup. MPI calls on it return their errors. */
 MPI_Comm tsi_transport_comm(const tsi_transport *transport);
 
-/* Collective. Returns the worst (largest) status of all ranks. The lowest rank that has it keeps its message.
- * On other ranks this message, with the number of that rank, becomes the latest message of the calling
- * thread. If MPI fails: RUNTIME, on this rank. */
+/* Collective. Returns the worst status of all ranks: the largest number, but NOT_FINITE only without another
+ * failure, which may have caused it. The lowest rank that has it keeps its message. On other ranks this
+ * message, with the number of that rank, becomes the latest message of the calling thread. If MPI fails:
+ * RUNTIME, on this rank. */
 TRISTAR_CHECKED tristar_status tsi_transport_agree(tsi_transport *transport, tristar_status mine);
 
 /* Collective. Checks that no rank has a failure (mine: an earlier failure of this rank) and that all ranks
