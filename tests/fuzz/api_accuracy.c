@@ -55,8 +55,8 @@ bool may_overflow(const cell *c, const operands *o) {
   if (c->v == NULL) return false;
   if (!values_reference(c->p, c->v)->trusted) return true; /* singular, or nearly: x may be anything */
   for (int64_t k = 0; k < o->nrhs; k++)
-    for (int i = 0; i < c->p->n; i++)
-      most = fmaxl(most, cabsl(get(c->p->scalar, o->b, (int)(i + k * o->next_b))));
+    for (int64_t i = 0; i < o->rows_b; i++)
+      most = fmaxl(most, cabsl(get(c->p->scalar, o->b, (int)(i * o->step_b + k * o->next_b))));
   return most * c->p->n * values_reference(c->p, c->v)->most > limit;
 }
 
