@@ -323,7 +323,8 @@ static tristar_status find_determinant(const tristar_factor_t *factor, tristar_d
   const bool known =
       !factor->stats.singular && factor->stats.perturbed_pivots == 0 && !is_scaled_apart(factor);
   if (known && !tsi_factor_loses_digits(factor)) return multiply_pivots(factor, determinant);
-  TSI_TRY(factor_again(factor, &other));
+  const tristar_status again = factor_again(factor, &other);
+  if (!known || again == TRISTAR_ERR_CANCELLED) TSI_TRY(again);
   const bool better = other != NULL && other->stats.perturbed_pivots == 0 && !has_grown(other);
   if (known && !better) return multiply_pivots(factor, determinant);
   if (!better || (!known && has_tiny_pivot(other))) return fail_perturbed(factor, "determinant");

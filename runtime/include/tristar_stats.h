@@ -168,10 +168,11 @@ typedef struct tristar_determinant {
 } tristar_determinant;
 /* Computes the determinant of A from its factors. The relative error is about n eps of the factors' type for
  * matrices of good condition, and n eps times the condition and the growth of pivots at most. The determinant
- * of a matrix that is singular to working precision is 0. If pivots were perturbed, though A is not singular,
- * or if scalings of LU or L D L^T differ by more than 2^20 (single precision: 2^9), the function analyzes and
- * factors A once more, with a matching and delayed pivots. Errors: STALE; UNSUPPORTED (an imported factor);
- * ACCURACY (pivots are perturbed then, or grow); those of tristar_factor. */
+ * of a matrix that is singular to working precision is 0. The function analyzes and factors A once more, with
+ * a matching and delayed pivots, if pivots were perturbed though A is not singular, if scalings of LU or
+ * L D L^T differ by more than 2^20 (single precision: 2^9), or if solves with the factors lose digits. In the
+ * last case it uses the first factors if the second factorization fails. Errors: STALE; UNSUPPORTED (an
+ * imported factor); ACCURACY (pivots are perturbed then, or grow); those of tristar_factor. */
 TRISTAR_API tristar_status tristar_factor_get_determinant(const tristar_factor_t *factor,
                                                           tristar_determinant *determinant);
 
