@@ -258,7 +258,8 @@ TRISTAR_API TRISTAR_CHECKED tristar_status tristar_dmatrix_refactor(tristar_dmat
  * refines, so perturbed pivots are allowed, unlike on one process.
  *
  * A and the complement may be singular; A_II must not be. Errors: those of tristar_dmatrix_factor and
- * tristar_distributed_solve; ARGUMENT (count, unknowns, lds; NULL on rank 0; ranks pass different counts). */
+ * tristar_distributed_solve; ARGUMENT (count, unknowns, lds; NULL on rank 0; ranks pass different counts);
+ * NOT_FINITE (an entry of the complement is NaN or beyond the range of numbers). */
 TRISTAR_API TRISTAR_CHECKED tristar_status tristar_dmatrix_schur(tristar_dmatrix_t *matrix, int64_t count,
                                                                  const int64_t *unknowns,
                                                                  const tristar_analysis_options *analysis,
@@ -287,20 +288,24 @@ tristar_dmatrix_schur_create(tristar_dmatrix_t *matrix, int64_t count, const int
  * tristar_dmatrix_refactor. */
 TRISTAR_API TRISTAR_CHECKED tristar_status tristar_dmatrix_schur_refactor(tristar_dmatrix_schur_t *schur);
 /* Collective. The complement, as tristar_dmatrix_schur writes it: on rank 0. Errors: ARGUMENT, STALE; those
- * of tristar_distributed_solve. */
+ * of tristar_distributed_solve; NOT_FINITE (an entry of the complement is NaN or beyond the range of
+ * numbers).
+ */
 TRISTAR_API TRISTAR_CHECKED tristar_status tristar_dmatrix_schur_get(tristar_dmatrix_schur_t *schur, void *s,
                                                                      int64_t lds);
 /* Collective. The right-hand sides of the complement of op(A), by one solve with A_II. b: the rows of this
  * rank, column-major, leading dimension ldb. g: on rank 0, count x nrhs, leading dimension ldg >= count, in
  * the order of unknowns. op and nrhs are the same on all ranks. With op other than N the first call stores
- * the transpose of the matrix. Errors: ARGUMENT, STALE, MEMORY; those of tristar_distributed_solve. */
+ * the transpose of the matrix. Errors: ARGUMENT, STALE, MEMORY; those of tristar_distributed_solve;
+ * NOT_FINITE (g has NaN or infinity, also if b has). */
 TRISTAR_API TRISTAR_CHECKED tristar_status tristar_dmatrix_schur_condense(tristar_dmatrix_schur_t *schur,
                                                                           tristar_op op, int64_t nrhs,
                                                                           const void *b, int64_t ldb, void *g,
                                                                           int64_t ldg);
 /* Collective. The solution of op(A) x = b from its unknowns in S, by one solve with A_II. b and x: the rows
  * of this rank; x may be b (ldx == ldb). x_s: on rank 0, count x nrhs, leading dimension ldxs >= count; the
- * rows of S of x become x_s. Errors: as tristar_dmatrix_schur_condense. */
+ * rows of S of x become x_s. Errors: ARGUMENT, STALE, MEMORY; those of tristar_distributed_solve; NOT_FINITE
+ * (x has NaN or infinity, also if b or x_s has). */
 TRISTAR_API TRISTAR_CHECKED tristar_status tristar_dmatrix_schur_expand(tristar_dmatrix_schur_t *schur,
                                                                         tristar_op op, int64_t nrhs,
                                                                         const void *b, int64_t ldb,

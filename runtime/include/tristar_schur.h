@@ -39,6 +39,11 @@
  * (tristar_stats.h), condensing and expanding make one refined solve each, except with REFINE_NEVER. The
  * factorization computes the complement.
  *
+ * Narrower storage (tristar_plan_options.storage) without an accuracy: trial solves with A_II test the
+ * rounded factor once for each set of values. If they lose digits, condensing and expanding make one refined
+ * solve each, and the log has a warning. Without memory for the trials both return MEMORY. REFINE_NEVER: no
+ * trials.
+ *
  * Errors of tristar_analyze: ARGUMENT (a row out of range, or listed twice, or all rows: the message names
  * it), SINGULAR (A_II is structurally singular, or skew-symmetric of odd order), UNSUPPORTED (leaf_parts >
  * 1). Errors of tristar_factor: SINGULAR if A_II is singular to working precision (tristar_stats.h), unless
@@ -69,7 +74,8 @@ TRISTAR_API TRISTAR_CHECKED tristar_status tristar_schur_get(const tristar_facto
  * sweep. That complement is op(Schur complement of A). b: n x nrhs, ldb >= n. y: n x nrhs, ldy >= n, receives
  * what tristar_schur_expand continues with; y may be b (ldy == ldb). g: schur_count x nrhs, ldg >=
  * schur_count, in the order of schur. All are column-major. Errors: ARGUMENT (also: the analysis has no
- * schur), MEMORY, STALE, RUNTIME, NOT_FINITE (of g, or of refined solves); of refined solves: ACCURACY. */
+ * schur), MEMORY, STALE, RUNTIME, NOT_FINITE (g has NaN or infinity, also if b has; or a refined solve is
+ * beyond the range of numbers); of refined solves: ACCURACY. */
 TRISTAR_API TRISTAR_CHECKED tristar_status tristar_schur_condense(tristar_plan_t *plan, tristar_op op,
                                                                   int64_t nrhs, const void *b, int64_t ldb,
                                                                   void *y, int64_t ldy, void *g, int64_t ldg);
@@ -77,7 +83,8 @@ TRISTAR_API TRISTAR_CHECKED tristar_status tristar_schur_condense(tristar_plan_t
 /* The solution of op(A) x = b from its unknowns in S, one backward sweep: x_I = op(A)_II^-1 (b_I - op(A)_IS
  * x_S). y: from tristar_schur_condense with the same plan and op. x_s: schur_count x nrhs, ldxs >=
  * schur_count, in the order of schur. x: n x nrhs, ldx >= n; its rows of S become x_s. x may be y (ldx ==
- * ldy). Errors: as tristar_schur_condense. */
+ * ldy). Errors: ARGUMENT (also: the analysis has no schur), MEMORY, STALE, RUNTIME, NOT_FINITE (x has NaN or
+ * infinity, also if y or x_s has); of refined solves: ACCURACY. */
 TRISTAR_API TRISTAR_CHECKED tristar_status tristar_schur_expand(tristar_plan_t *plan, tristar_op op,
                                                                 int64_t nrhs, const void *y, int64_t ldy,
                                                                 const void *x_s, int64_t ldxs, void *x,

@@ -67,8 +67,8 @@ typedef struct tristar_solve_options {
   tristar_end_fn end;   /* tristar_solve_start: called once when the solve has ended. NULL: none. */
   void *end_arg;        /* First argument of end. */
   /* x = beta x + alpha * solution. Each points to a scalar of the type of b and x, which is copied. NULL:
-   * alpha is 1, beta is 0. If beta is 0, x is not read. With 1 and 0 the solve has the same bits and speed as
-   * without. Rows of x that are not chosen stay unchanged. */
+   * alpha is 1, beta is 0. If beta is 0, x is not read; else NaN or infinity in x is NOT_FINITE. With 1 and 0
+   * the solve has the same bits and speed as without. Rows of x that are not chosen stay unchanged. */
   const void *alpha;
   const void *beta; /* See alpha. */
 } tristar_solve_options;

@@ -190,8 +190,7 @@ static void end_oldest_block(tristar_request_t *r) {
   r->running--;
 }
 
-/* ---- The range of x -------------------------------------------------------------------------------------
- */
+/* ---- The range of x ------------------------------------------------------------------------------------ */
 
 void tsi_request_check_range(tristar_request_t *r) {
   const tristar_plan_t *plan = r->plan;
@@ -224,7 +223,8 @@ static bool are_finite(const tristar_plan_t *plan, const tsi_numbers *of, int64_
   return true;
 }
 
-tristar_status tsi_solution_check(const tristar_plan_t *plan, int64_t nrhs, tsi_numbers b, tsi_numbers x) {
+tristar_status tsi_solution_check(const tristar_plan_t *plan, int64_t nrhs, tsi_numbers b, tsi_numbers x,
+                                  bool was_read) {
   if (are_finite(plan, &x, nrhs)) return TRISTAR_OK;
   for (int64_t c = 0; c < nrhs; c++) {
     const int64_t row = first_not_finite(plan, &x, c);
@@ -232,7 +232,7 @@ tristar_status tsi_solution_check(const tristar_plan_t *plan, int64_t nrhs, tsi_
     if (b.values != x.values && first_not_finite(plan, &b, c) < b.rows) continue;
     TSI_FAIL(&plan->ts->env, TRISTAR_ERR_NOT_FINITE,
              "row %lld of x, column %lld (counted from 0), is beyond the range of numbers%s", (long long)row,
-             (long long)c, b.values == x.values ? ", or b was not finite" : "");
+             (long long)c, was_read || b.values == x.values ? ", or x was not finite before the solve" : "");
   }
   return TRISTAR_OK;
 }
@@ -240,7 +240,8 @@ tristar_status tsi_solution_check(const tristar_plan_t *plan, int64_t nrhs, tsi_
 tristar_status tsi_request_check(const tristar_request_t *r, int64_t nrhs) {
   const tsi_solve_call *call = &r->call;
   return tsi_solution_check(r->plan, nrhs, (tsi_numbers){call->b, r->given, call->b_row, call->b_column},
-                            (tsi_numbers){call->x, r->wanted, call->x_row, call->x_column});
+                            (tsi_numbers){call->x, r->wanted, call->x_row, call->x_column},
+                            call->beta[0] != 0 || call->beta[1] != 0);
 }
 
 /* A request that other requests share is checked by fuse.c. */

@@ -113,9 +113,10 @@ typedef struct tsi_numbers {
 } tsi_numbers;
 
 /* Checks that nrhs solutions are finite, except columns whose b is not. If values of b and x are the same
- * array, b is gone and excuses nothing. Errors: NOT_FINITE; the message names row and column. */
+ * array, b is gone and excuses nothing. was_read: the solve read x (beta is not 0), so the message names this
+ * cause, too. Errors: NOT_FINITE; the message names row and column. */
 TRISTAR_CHECKED tristar_status tsi_solution_check(const tristar_plan_t *plan, int64_t nrhs, tsi_numbers b,
-                                                  tsi_numbers x);
+                                                  tsi_numbers x, bool was_read);
 /* Does so for a request that has ended, and its first nrhs columns. */
 TRISTAR_CHECKED tristar_status tsi_request_check(const tristar_request_t *r, int64_t nrhs);
 

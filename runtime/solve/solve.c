@@ -368,8 +368,9 @@ static tristar_status solve_columns(purpose why, tristar_plan_t *plan, tristar_o
   tristar_request_t r;
   const int64_t n = plan->factor->analysis->pattern->n;
   if (why != TRIAL && nrhs == 1 && ldb >= n && ldx >= n && b && x && tsi_small_triangle_solve(plan, op, b, x))
-    return why == PLAIN ? TRISTAR_OK
-                        : tsi_solution_check(plan, 1, (tsi_numbers){b, n, 1, n}, (tsi_numbers){x, n, 1, n});
+    return why == PLAIN
+               ? TRISTAR_OK
+               : tsi_solution_check(plan, 1, (tsi_numbers){b, n, 1, n}, (tsi_numbers){x, n, 1, n}, false);
   TSI_TRY(tsi_request_plain(&r, plan, op, nrhs, b, ldb, x, ldx));
   if (why == CHECKED) tsi_request_check_range(&r);
   if (why == TRIAL) r.solves = 0;

@@ -1,6 +1,7 @@
 /* Solutions beyond the range of numbers are errors that name row and column: of all kinds of plans and of
  * triangles, for one column and many, in place, with strides and lists of rows, in flight, and fused. The
- * other columns are solved. NaN in b gives NaN in x without an error, unless x replaces b. */
+ * other columns are solved. NaN in b gives NaN in x without an error, unless x replaces b. NaN in x is an
+ * error if the solution is added to x. */
 #include "tests/support/context.h"
 #include "tests/support/subtests.h"
 #include "tests/support/triangles.h"
@@ -81,11 +82,28 @@ static void check_options(const system_t *s, tristar_op op, int64_t nrhs, trista
   check_in_flight(s, &o, nrhs, expected);
 }
 
+/* x = beta x + the solution: NaN in x is an error whose message names this cause. */
+static void check_sums(const system_t *s, tristar_op op, int64_t nrhs) {
+  const int64_t bad = nrhs / 2;
+  const double beta = 1;
+  tristar_solve_options o = DEFAULTS(tristar_solve_options);
+  o.op = op;
+  o.beta = &beta;
+  memset(s->x, 0, bytes_of(s, nrhs));
+  CHECK_OK(tristar_solve_with(s->plan, &o, nrhs, s->b, s->x, NULL));
+  memset(s->x, 0, bytes_of(s, nrhs));
+  s->x[bad * s->n] = NAN;
+  CHECK_STATUS(tristar_solve_with(s->plan, &o, nrhs, s->b, s->x, NULL), TRISTAR_ERR_NOT_FINITE);
+  check_named(s, bad);
+  CHECK_ERROR(s->ts, ", or x was not finite before the solve");
+}
+
 static void check_columns(const system_t *s, tristar_op op, int64_t nrhs) {
   const int64_t n = s->n, bad = nrhs / 2;
   double *column = s->b + bad * n;
   CHECK_OK(tristar_solve(s->plan, op, nrhs, s->b, n, s->expected, n));
   check_options(s, op, nrhs, TRISTAR_OK);
+  check_sums(s, op, nrhs);
   for (int64_t i = 0; i < n; i++) column[i] *= 0x1p500;
   CHECK_STATUS(tristar_solve(s->plan, op, nrhs, s->b, n, s->x, n), TRISTAR_ERR_NOT_FINITE);
   check_named(s, bad);
@@ -177,7 +195,7 @@ static void check_schur(tristar_t *ts) {
       stored_view(TRISTAR_CSC, TRISTAR_GENERAL, TRISTAR_DOUBLE, 2, 2, ptr, index, values);
   tristar_analysis_options options = DEFAULTS(tristar_analysis_options);
   double b[] = {0x1p500, 1}, y[2], g, x[2];
-  const double x_s = 1;
+  const double x_s = 1, nan = NAN;
   options.schur = schur;
   options.schur_count = 1;
   CLEANUP(tristar_analysis_destroy) tristar_analysis_t *an = NEW_ANALYSIS(ts, &view, &options);
@@ -186,7 +204,9 @@ static void check_schur(tristar_t *ts) {
   CHECK_OK(tristar_schur_condense(plan, TRISTAR_N, 1, b, 2, y, 2, &g, 1));
   CHECK(g == -0x1p500);
   CHECK_STATUS(tristar_schur_expand(plan, TRISTAR_N, 1, y, 2, &x_s, 1, x, 2), TRISTAR_ERR_NOT_FINITE);
-  CHECK_ERROR(ts, "row 0 of x, column 0");
+  CHECK_ERROR(ts, "entry (0, 0) of x, counted from 0, is NaN or beyond the range of numbers");
+  CHECK_STATUS(tristar_schur_expand(plan, TRISTAR_N, 1, y, 2, &nan, 1, x, 2), TRISTAR_ERR_NOT_FINITE);
+  CHECK_ERROR(ts, "of x, counted from 0, is NaN or beyond");
 }
 
 int main(int argc, char **argv) {

@@ -189,6 +189,12 @@ static void check_solves(const world *w, const char *kind, int64_t k, const type
   tristar_dmatrix_destroy(&matrix); /* the object keeps it */
   OWNED char *g = xcalloc((size_t)(count * nrhs), t->bytes);
   CHECK_OK(tristar_dmatrix_schur_condense(schur, TRISTAR_N, nrhs, b, rows, root ? g : NULL, count));
+  if (root) put(t, g, nrhs * count - 1, NAN);
+  CHECK_STATUS(tristar_dmatrix_schur_expand(schur, TRISTAR_N, nrhs, b, rows, root ? g : NULL, count, x, rows),
+               TRISTAR_ERR_NOT_FINITE);
+  if (rows > 0) put(t, b, nrhs * rows - 1, NAN);
+  CHECK_STATUS(tristar_dmatrix_schur_condense(schur, TRISTAR_N, nrhs, b, rows, root ? g : NULL, count),
+               TRISTAR_ERR_NOT_FINITE);
   CHECK_STATUS(tristar_dmatrix_schur_condense(schur, TRISTAR_N, -1, b, rows, g, count), TRISTAR_ERR_ARGUMENT);
   CHECK_STATUS(tristar_dmatrix_schur_condense(schur, (tristar_op)0, 1, b, rows, g, count),
                TRISTAR_ERR_ARGUMENT);

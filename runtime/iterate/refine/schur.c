@@ -74,18 +74,17 @@ static void store(const tristar_factor_t *factor, tsi_index i, tsi_index j, cons
   tsi_scalar_write(an->factor_scalar, factor->schur, (size_t)j * (size_t)an->schur_count + (size_t)i, part);
 }
 
-/* Fails if a column of schur_count rows has NaN or infinity. */
-static tristar_status need_finite(const tristar_factor_t *factor, const char *what, int64_t columns,
-                                  const void *array, int64_t ld) {
-  const tsi_index count = factor->analysis->schur_count;
+/* Fails if a column has NaN or infinity. what: the name of the array, for the message. */
+static tristar_status need_finite(const tristar_factor_t *factor, const char *what, tsi_index rows,
+                                  int64_t columns, const void *array, int64_t ld) {
   const tsi_sparse_kernels *kernels = tsi_sparse_kernels_select((char)factor->analysis->pattern->scalar);
   for (int64_t c = 0; c < columns; c++) {
     const void *column = (const char *)array + (size_t)(c * ld) * factor->user_bytes;
-    const tsi_count row = kernels->first_not_finite(count, column);
-    if (row < count)
+    const tsi_count row = kernels->first_not_finite(rows, column);
+    if (row < rows)
       TSI_FAIL(&factor->ts->env, TRISTAR_ERR_NOT_FINITE,
-               "entry (%lld, %lld) of %s, counted from 0, is beyond the range of numbers", (long long)row,
-               (long long)c, what);
+               "entry (%lld, %lld) of %s, counted from 0, is NaN or beyond the range of numbers",
+               (long long)row, (long long)c, what);
   }
   return TRISTAR_OK;
 }
@@ -103,7 +102,7 @@ tristar_status tristar_schur_get(const tristar_factor_t *factor, void *s, int64_
       load(factor, i, j, part);
       tsi_scalar_write((char)an->pattern->scalar, s, (size_t)(j * lds + i), part);
     }
-  TSI_TRY_OUT(need_finite(factor, "the Schur complement", count, s, lds));
+  TSI_TRY_OUT(need_finite(factor, "the Schur complement", an->schur_count, count, s, lds));
 out:
   return tsi_answer(&factor->ts->env, status);
 }
@@ -139,7 +138,7 @@ static tristar_status sweep_forward(tristar_plan_t *plan, tristar_op op, int64_t
   TSI_TRY(solve_part(plan, op, by_rows ? TRISTAR_PART_L : TRISTAR_PART_U, nrhs, b, ldb, y, ldy));
   move(factor, by_rows ? factor->row_scale : factor->col_scale, nrhs, y, ldy,
        tsi_analysis_schur_first(factor->analysis), g, ldg, 0);
-  return need_finite(factor, "g", nrhs, g, ldg);
+  return need_finite(factor, "g", factor->analysis->schur_count, nrhs, g, ldg);
 }
 
 static void copy_columns(const tristar_factor_t *factor, int64_t nrhs, const void *from, int64_t ld_from,
@@ -369,7 +368,7 @@ static tristar_status condense_refined(tristar_plan_t *plan, tristar_op op, int6
     for (int64_t c = 0; c < columns; c++)
       for (tsi_index k = 0; k < an->schur_count; k++)
         memcpy(of_g + (size_t)(c * ldg + k) * bytes, r.b + (size_t)(c * n + an->schur[k]) * bytes, bytes);
-    TSI_TRY(need_finite(factor, "g", columns, of_g, ldg));
+    TSI_TRY(need_finite(factor, "g", an->schur_count, columns, of_g, ldg));
   }
   copy_columns(factor, nrhs, b, ldb, y, ldy);
   return TRISTAR_OK;
@@ -516,8 +515,7 @@ tristar_status tristar_schur_expand(tristar_plan_t *plan, tristar_op op, int64_t
   if (plan->storage != NULL) TSI_TRY_OUT(tsi_judge_storage(plan));
   status = refines(plan) ? expand_refined(plan, op, nrhs, y, ldy, x_s, ldxs, x, ldx)
                          : sweep_backward(plan, op, nrhs, y, ldy, x_s, ldxs, x, ldx);
-  const tsi_numbers numbers = {x, an->pattern->n, 1, ldx}; /* also for y, as condensing may have overflowed */
-  if (status == TRISTAR_OK) status = tsi_solution_check(plan, nrhs, numbers, numbers);
+  if (status == TRISTAR_OK) status = need_finite(factor, "x", an->pattern->n, nrhs, x, ldx);
 out:
   return tsi_answer(env, status);
 }

@@ -314,25 +314,25 @@ static void fill_vectors(const complement *c, const work *w, tsi_index begin, ts
     }
 }
 
-/* Fails if one of the columns of s has NaN or infinity. first: number of the first column, for the message.
- */
-static tristar_status need_finite(const complement *c, tsi_index first, tsi_index columns, const char *s,
-                                  int64_t lds) {
+/* Fails if one of the columns of s has NaN or infinity. name, first_row and first: name of s, and number of
+ * its first row and column, for the message. */
+static tristar_status need_finite(const complement *c, const char *name, tsi_count rows, tsi_count first_row,
+                                  tsi_count first, tsi_index columns, const char *s, int64_t lds) {
   const tristar_dmatrix_t *m = c->matrix;
   for (tsi_index k = 0; k < columns; k++) {
-    const tsi_count row = m->sparse->first_not_finite(c->count, s + (size_t)(k * lds) * m->bytes);
-    if (row < c->count)
+    const tsi_count row = m->sparse->first_not_finite(rows, s + (size_t)(k * lds) * m->bytes);
+    if (row < rows)
       TSI_FAIL(&m->ts->env, TRISTAR_ERR_NOT_FINITE,
-               "entry (%lld, %lld) of the Schur complement or of g, counted from 0, is beyond the range of "
-               "numbers",
-               (long long)row, (long long)(first + k));
+               "entry (%lld, %lld) of %s, counted from 0, is NaN or beyond the range of numbers",
+               (long long)(first_row + row), (long long)(first + k), name);
   }
   return TRISTAR_OK;
 }
 
-/* Collective. Gathers the rows of S of the product on rank 0, and copies them to s. */
-static tristar_status gather_rows(const complement *c, const work *w, tsi_index begin, tsi_index columns,
-                                  char *s, int64_t lds) {
+/* Collective. Gathers the rows of S of the product on rank 0, and copies them to s. name: of s, for
+ * messages. */
+static tristar_status gather_rows(const complement *c, const work *w, const char *name, tsi_index begin,
+                                  tsi_index columns, char *s, int64_t lds) {
   const tristar_dmatrix_t *m = c->matrix;
   const tsi_index *own = c->place + tsi_dmatrix_first(m);
   const size_t bytes = m->bytes, row_bytes = (size_t)columns * bytes;
@@ -349,7 +349,7 @@ static tristar_status gather_rows(const complement *c, const work *w, tsi_index 
       for (tsi_index k = 0; k < columns; k++)
         memcpy(s + ((size_t)(begin + k) * (size_t)lds + (size_t)c->number_all[r]) * bytes,
                w->rows_all + (size_t)r * row_bytes + (size_t)k * bytes, bytes);
-    mine = need_finite(c, begin, columns, s + (size_t)(begin * lds) * bytes, lds);
+    mine = need_finite(c, name, c->count, 0, begin, columns, s + (size_t)(begin * lds) * bytes, lds);
   }
   return tsi_transport_agree(m->transport, mine);
 }
@@ -383,7 +383,7 @@ static tristar_status compute(const complement *c, char *s, int64_t lds) {
     TSI_TRY(solve_inner(c, &w, TRISTAR_N, columns));
     fill_vectors(c, &w, begin, columns);
     TSI_TRY(subtract_product(c, &w, TRISTAR_N, columns, true));
-    TSI_TRY(gather_rows(c, &w, begin, columns, s, lds));
+    TSI_TRY(gather_rows(c, &w, "the Schur complement", begin, columns, s, lds));
   }
   if (tsi_transport_rank(c->matrix->transport) == 0) mirror(c, s, lds);
   return TRISTAR_OK;
@@ -545,7 +545,7 @@ tristar_status tristar_dmatrix_schur_condense(tristar_dmatrix_schur_t *schur, tr
     memset(w.vector, 0, (size_t)m->n * (size_t)columns * m->bytes);
     move_inner(c, &w, columns, w.vector, m->n, true);
     TSI_TRY_OUT(subtract_product(c, &w, op, columns, false));
-    TSI_TRY_OUT(gather_rows(c, &w, (tsi_index)first, columns, g, ldg));
+    TSI_TRY_OUT(gather_rows(c, &w, "g", (tsi_index)first, columns, g, ldg));
   }
 out:
   return tsi_answer(&m->ts->env, status);
@@ -578,6 +578,8 @@ tristar_status tristar_dmatrix_schur_expand(tristar_dmatrix_schur_t *schur, tris
     TSI_TRY_OUT(solve_inner(c, &w, op, columns));
     move_inner(c, &w, columns, of_x, ldx, true);
     put_known(c, &w, columns, of_x, ldx);
+    TSI_TRY_OUT(tsi_transport_agree(
+        m->transport, need_finite(c, "x", m->n, tsi_dmatrix_first(m), first, columns, of_x, ldx)));
   }
 out:
   return tsi_answer(&m->ts->env, status);
