@@ -73,7 +73,7 @@ STARPU_SCHED=lws expect 0 '^StarPU ' env
 no_row '^Warnings$'
 for variable in STARPU_NCPU=two STARPU_NCUDA=-1 STARPU_WORKERS_NOBIND=yes 'STARPU_SILENT=1 2'; do
   # shellcheck disable=SC2163 # it is assigned here
-  (export "$variable"; expect 1 "^  ${variable%%=*} is \"${variable#*=}\": StarPU wants a whole number that is not negative$" env
+  (export "$variable"; expect 1 "^  ${variable%%=*} is \"${variable#*=}\": it must be a whole number that is not negative$" env
     row "^tristar: StarPU: ${variable%%=*} is "
     row '^  schedulers:')
 done
@@ -84,12 +84,12 @@ while read -r variable text; do
     expect 1 "^tristar: .*${variable%%=*} is \"${variable#*=}\": $text" solve gen:s2d9pt:20 --engine tasks)
 done <<'EOF'
 STARPU_NCPU=1000000000000 StarPU reads whole numbers up to 2147483647
-STARPU_WATCHDOG_TIMEOUT=never StarPU wants a number
-STARPU_WORKERS_CPUID= StarPU wants a list of whole numbers that are not negative
-STARPU_WORKERS_CPUID=all StarPU wants a list
-STARPU_WORKERS_CPUID=0,-1 StarPU wants a list
-STARPU_WORKERS_COREID=-5 StarPU wants a list
-STARPU_WORKERS_OPENCLID=x StarPU wants a list
+STARPU_WATCHDOG_TIMEOUT=never it must be a number
+STARPU_WORKERS_CPUID= it must be a list of whole numbers that are not negative
+STARPU_WORKERS_CPUID=all it must be a list
+STARPU_WORKERS_CPUID=0,-1 it must be a list
+STARPU_WORKERS_COREID=-5 it must be a list
+STARPU_WORKERS_OPENCLID=x it must be a list
 STARPU_WORKERS_CPUID=0,1-99999 this StarPU reads lists of fewer than [0-9]+ numbers
 STARPU_MAIN_THREAD_CPUID=99999 this machine allows 0 to [0-9]+
 STARPU_MAIN_THREAD_COREID=99999 this machine allows 0 to [0-9]+

@@ -97,7 +97,7 @@ static void check_whole_number(teller *t, const char *name) {
   if (value == NULL) return;
   const long number = strtol(value, &end, 10);
   if (*end != '\0' || number < 0)
-    tell(t, "%s is \"%.60s\": StarPU wants a whole number that is not negative", variable, value);
+    tell(t, "%s is \"%.60s\": it must be a whole number that is not negative", variable, value);
   else if (number > INT_MAX)
     tell(t, "%s is \"%.60s\": StarPU reads whole numbers up to %d", variable, value, INT_MAX);
 }
@@ -107,7 +107,7 @@ static void check_number(teller *t, const char *name) {
   const char *value = get(name, variable);
   if (value == NULL) return;
   (void)strtod(value, &end);
-  if (*end != '\0') tell(t, "%s is \"%.60s\": StarPU wants a number", variable, value);
+  if (*end != '\0') tell(t, "%s is \"%.60s\": it must be a number", variable, value);
 }
 
 /* Counts the numbers of a list as StarPU reads them: up to the first text that is no number, and of "2-5" all
@@ -135,13 +135,13 @@ static void check_list(teller *t, const char *name) {
   if (value == NULL) return;
   const long count = count_list(value);
   if (count < 0)
-    tell(t, "%s is \"%.60s\": StarPU wants a list of whole numbers that are not negative", variable, value);
+    tell(t, "%s is \"%.60s\": it must be a list of whole numbers that are not negative", variable, value);
   else if (count >= STARPU_NMAXWORKERS)
     tell(t, "%s is \"%.60s\": this StarPU reads lists of fewer than %d numbers", variable, value,
          STARPU_NMAXWORKERS);
 }
 
-/* Variables whose largest values depend on the machine. Other errors of theirs have been told. */
+/* Variables whose largest values depend on the machine. check_whole_number finds their other errors. */
 static void check_machine(teller *t) {
   static const char *const names[] = {"MAIN_THREAD_CPUID", "MAIN_THREAD_COREID", "NTHREADS_PER_CORE"};
   int cores = 0, units = 0;
