@@ -75,7 +75,7 @@ typedef enum tristar_status {
   TRISTAR_ERR_RECTANGULAR,           /* The matrix is not square. */
   TRISTAR_ERR_SINGULAR,              /* The matrix is singular, structurally or to working precision. */
   TRISTAR_ERR_NOT_POSITIVE_DEFINITE, /* Cholesky found a pivot that is not positive. */
-  TRISTAR_ERR_NOT_FINITE,            /* The input or the factors contain NaN or infinity. */
+  TRISTAR_ERR_NOT_FINITE,            /* The input, the factors or the result contain NaN or infinity. */
   TRISTAR_ERR_ACCURACY,              /* A result would be less accurate than promised or requested. */
   TRISTAR_ERR_NO_WORKER,             /* StarPU has no worker able to run the tasks. */
   TRISTAR_ERR_RUNTIME,               /* Another library, or a function of the caller, failed. */
@@ -347,7 +347,6 @@ TRISTAR_API TRISTAR_CHECKED tristar_status tristar_plan(tristar_factor_t *factor
 TRISTAR_API void tristar_plan_destroy(tristar_plan_t **plan);
 
 /* ---- Solve ------------------------------------------------------------------------------------------- */
-
 /* The system that is solved. */
 typedef enum tristar_op {
   TRISTAR_N = 'N', /* A X = B */
@@ -357,10 +356,11 @@ typedef enum tristar_op {
 
 /* Computes X = op(A)^-1 B. b: n x nrhs, column-major, leading dimension ldb >= n; x likewise with ldx. x may
  * be b if ldx == ldb; no other overlap is allowed. With REFINE_AUTO the function refines if needed
- * (tristar_refinement), with an accuracy of the plan also solutions with a larger backward error. Unrefined
- * NaN in b gives NaN in x, an error only if x is b. Errors: ARGUMENT, MEMORY, STALE, RUNTIME; NOT_FINITE: a
- * column of x is beyond the range of numbers; others are solved. If refined, ACCURACY: the backward error of
- * x, the best found, exceeds the accuracy of the plan or eps^(1/3); or A is singular, and x no solution. */
+ * (tristar_refinement). If the plan has an accuracy, it also refines solutions with a larger backward error.
+ * Without refinement, NaN in b gives NaN in x; this is an error only if x is b. With refinement it is
+ * NOT_FINITE. Errors: ARGUMENT, MEMORY, STALE, RUNTIME; NOT_FINITE: a column of x is beyond the range of
+ * numbers; others are solved. If refined, ACCURACY: the backward error of x, the best found, exceeds the
+ * accuracy of the plan or eps^(1/3); or A is singular, and x no solution. */
 TRISTAR_API TRISTAR_CHECKED tristar_status tristar_solve(tristar_plan_t *plan, tristar_op op, int64_t nrhs,
                                                          const void *b, int64_t ldb, void *x, int64_t ldx);
 
@@ -381,7 +381,7 @@ typedef struct tristar_refine_options {
   int max_steps;      /* Maximum number of corrections per right-hand side. 0: only compute the errors. */
   double tolerance;   /* Componentwise backward error to stop at. 0: 2 eps. */
   int max_iterations; /* Maximum number of iterations of FGMRES. 0: none. */
-  int forward_error;  /* 1: estimate a bound of the forward error with 8 to 22 more solves, mostly 10. */
+  int forward_error;  /* 1: estimate a bound of the forward error with 8 to 24 more solves, mostly 10. */
   tristar_refine_point *history; /* Receives the points of the history. NULL: none. */
   int64_t history_most;          /* Length of the array history. */
 } tristar_refine_options;

@@ -382,7 +382,8 @@ static int64_t solves_of(const tristar_plan_t *p) {
   return stats.solves;
 }
 
-/* As tristar.h documents, a bound costs 8 to 22 solves; 4 to 12 of them compute the condition. */
+/* A bound costs 8 to 22 solves without perturbed pivots; 4 to 12 of them compute the condition. With
+ * perturbed pivots both may be two more, as tristar.h documents. */
 static void check_cost(tristar_t *ts, double diagonal) {
   enum { N = 20, COLUMNS = 16 };
   int32_t ptr[N + 1], index[3 * N];
