@@ -117,11 +117,11 @@ TRISTAR_API void tristar_device_vectors_init(tristar_device_vectors *vectors);
  * call. The current device of the calling thread stays the same. Several threads may call at the same time,
  * with different x.
  *
- * The call starts StarPU, or joins a StarPU that runs. Errors, which leave b and x unchanged: those of
- * tristar_solve; ARGUMENT also for a device without a StarPU worker, and for memory outside that device;
- * UNSUPPORTED: the library or StarPU has no CUDA or HIP, no device exists, a context without StarPU, a call
- * inside a StarPU task; RUNTIME: the stream reports an error of the device, with its number; TOO_LARGE: nrhs
- * ldb or nrhs ldx is 2^32 or more. */
+ * The call starts StarPU, or joins a StarPU that runs. Errors: those of tristar_solve; after NOT_FINITE x is
+ * written, as by tristar_solve, and after all other errors b and x are unchanged; ARGUMENT also for a device
+ * without a StarPU worker, and for memory outside that device; UNSUPPORTED: the library or StarPU has no CUDA
+ * or HIP, no device exists, a context without StarPU, a call inside a StarPU task; RUNTIME: the stream
+ * reports an error of the device, with its number; TOO_LARGE: nrhs ldb or nrhs ldx is 2^32 or more. */
 TRISTAR_API TRISTAR_CHECKED tristar_status tristar_solve_device(tristar_plan_t *plan, tristar_op op,
                                                                 int64_t nrhs,
                                                                 const tristar_device_vectors *vectors);

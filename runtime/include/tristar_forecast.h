@@ -27,8 +27,8 @@ typedef struct tristar_forecast {
   size_t factor_peak_bytes; /* Maximum additional bytes during tristar_factor, those of the factor included.
                                factor_peak_bytes includes trial solves if the scaling of the analysis calls
                                for them. It is an upper bound if the pivots make them unnecessary. */
-  size_t trial_peak_bytes;  /* The same if the pivots call for an estimate of the condition, or for another
-                               analysis and factorization (tristar_stats.h). */
+  size_t trial_peak_bytes;  /* The same if the pivots call for trial solves, for an estimate of the condition,
+                               or  for another analysis and factorization (tristar_stats.h). */
   size_t search_peak_bytes; /* The same if the values call for the search of PIVOTING_DELAYED and this delays
                                no column. Each delayed column adds to it. 0 without PIVOTING_DELAYED. Not in
                                peak_bytes. */
@@ -97,11 +97,12 @@ typedef int (*tristar_progress_fn)(void *arg, const tristar_progress_point *poin
  *
  * A cancelled call returns CANCELLED. Its output pointers are NULL, and after a solve x is undefined. After
  * tristar_refactor and the functions of tristar_update.h the factor has no values (STALE); after
- * tristar_update_low_rank it has its old values or none. After a plan, or a solve, that was copying the
- * values for release_factor it has no values. After tristar_batch_factor the batch has no factors (STALE).
- * tristar_refactor makes values again. All other objects stay as they were. While a function is set, analyses
- * order in a helper process, as with tristar_analysis_options.progress. That function is called, too. No
- * other call of the context may run while the function is set. Errors: ARGUMENT; MEMORY (no function is set).
+ * tristar_update_low_rank it has its old values or none. If tristar_plan, or a solve that copies new values,
+ * was cancelled while it released the factor (release_factor), the factor has no values either.
+ * tristar_refactor computes values again. After tristar_batch_factor the batch has no factors (STALE). All
+ * other objects stay as they were. While a function is set, analyses order in a helper process, as with
+ * tristar_analysis_options.progress. That function is called, too. No other call of the context may run while
+ * the function is set. Errors: ARGUMENT; MEMORY (no function is set).
  */
 TRISTAR_API TRISTAR_CHECKED tristar_status tristar_set_progress(tristar_t *ts, tristar_progress_fn progress,
                                                                 void *arg);

@@ -54,7 +54,8 @@ typedef struct tristar_insert_options {
 
 /* X = op(A)^-1 B as a part of the program's graph of tasks. Starts StarPU, or joins a StarPU that runs, if
  * the plan does not use it; the solve of such a plan is one task. `end`, the log and tristar_plan_wait report
- * a later failure. Then x is undefined, and the tasks that wait for it run. Errors: ARGUMENT (another kind of
+ * a later failure; the tasks that wait for x run. Then x is undefined, except after NOT_FINITE: a column of x
+ * is beyond the range of numbers, and the others are solved. Errors: ARGUMENT (another kind of
  * handle, wrong numbers of rows or right-hand sides, wrong size of elements), BUSY, UNSUPPORTED (a context
  * without StarPU), MEMORY, STALE, NO_WORKER, RUNTIME. */
 TRISTAR_API TRISTAR_CHECKED tristar_status tristar_solve_insert(tristar_plan_t *plan, tristar_op op,

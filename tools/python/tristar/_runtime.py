@@ -72,7 +72,7 @@ class NotPositiveDefiniteError(Error, np.linalg.LinAlgError):
 
 
 class NotFiniteError(Error, ValueError):
-    """The input or the factors have NaN or infinity."""
+    """The input, the factors or the result contain NaN or infinity."""
 
 
 class StaleError(Error):
