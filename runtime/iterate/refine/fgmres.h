@@ -10,7 +10,8 @@
  * Each iteration yields the norm of the remaining residual at no cost, but not the correction or its error.
  * So the judge is called only after the norm has been reduced by a given factor.
  *
- * Reads   a system, r.   Writes  d, its own work arrays: two vectors, and two for each iteration. */
+ * Reads   a system, r.   Writes  d, its own work arrays: two vectors, and two for each iteration and one
+ * more. Those of four iterations are allocated together. */
 #pragma once
 
 #include "runtime/iterate/refine/system.h"

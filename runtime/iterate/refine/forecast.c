@@ -12,8 +12,6 @@
 #include "runtime/solve/plan.h"
 #include "runtime/solve/request.h"
 
-#define BLOCK_COLUMNS 8 /* columns of a block of null vectors */
-
 static tristar_status check(const tristar_analysis_t *an, const tristar_plan_options *options) {
   const tsi_env *env = &an->ts->env;
   TSI_TRY(tsi_plan_check_options(env, options));
@@ -65,7 +63,7 @@ static tristar_status weigh_plan(tristar_factor_t *factor, const tristar_plan_op
   forecast->plan = atomic_load(&env->memory.current) - before;
   TSI_TRY(weigh_replays(plan, overlap ? plan->followed : 1, tsi_workspace_stride(tsi_plan_columns(options)),
                         &forecast->solve));
-  TSI_TRY(weigh_replays(plan, 1, tsi_workspace_stride(BLOCK_COLUMNS), &forecast->block));
+  TSI_TRY(weigh_replays(plan, 1, tsi_workspace_stride(TSI_NULL_COLUMNS), &forecast->block));
   const size_t vectors = tsi_judge_bytes(factor->analysis, &columns);
   if (columns > 1) TSI_TRY(weigh_replays(plan, 1, tsi_workspace_stride(columns), &forecast->trials));
   forecast->trials += vectors;

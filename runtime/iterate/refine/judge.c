@@ -358,8 +358,9 @@ static tristar_status try_until_lost(trials *t, const tristar_factor_t *factor, 
 size_t tsi_judge_bytes(const tristar_analysis_t *an, tsi_index *columns) {
   const size_t scalar = tsi_sparse_kernels_select(an->pattern->scalar)->scalar_bytes;
   *columns = columns_of(an);
-  const size_t vectors = (2 * (size_t)*columns + 1) * scalar, /* b, x, the residual */
-      sums = 3 * sizeof(double);                              /* row sums, the bound */
+  const size_t parts = an->factor_scalar != an->pattern->scalar ? 2 : 0; /* of a b that spans too much */
+  const size_t vectors = (2 * (size_t)*columns + 1 + parts) * scalar,    /* b, x, the residual */
+      sums = 3 * sizeof(double);                                         /* row sums, the bound */
   return (size_t)an->pattern->n * (vectors + sums);
 }
 

@@ -4,7 +4,6 @@
 #include "runtime/iterate/refine/residual.h"
 
 #define STEPS 3
-#define FIRST_COLUMNS 8
 #define SPARE 4
 #define DIRECT 640   /* maximum number of unknowns of a matrix that is itself orthogonalized, for a solve */
 #define SHRUNK 0.25  /* exponent of eps: a unit vector that a step makes shorter has no null vector */
@@ -420,10 +419,10 @@ bool tsi_null_vectors_can_be_direct(int64_t n) {
 tristar_status tsi_null_vectors_find(const tsi_system *system, tristar_op op, tsi_index most, bool scaled,
                                      bool direct, tsi_null_vectors *v) {
   const tsi_index n = (tsi_index)system->team->n;
-  const tsi_index largest = most < (n - FIRST_COLUMNS) / 2 ? 2 * most + FIRST_COLUMNS : n;
+  const tsi_index largest = most < (n - TSI_NULL_COLUMNS) / 2 ? 2 * most + TSI_NULL_COLUMNS : n;
   bool whole = n == 0;
   v->are_certain = whole;
-  for (tsi_index columns = direct ? n : tsi_index_min(FIRST_COLUMNS, largest); !whole;
+  for (tsi_index columns = direct ? n : tsi_index_min(TSI_NULL_COLUMNS, largest); !whole;
        columns = tsi_index_min(2 * columns, largest)) {
     /* with a column for each unknown, steps only lose what the identity contains */
     const bool all = direct || (!scaled && columns == n);

@@ -15,6 +15,8 @@
 
 #include "runtime/iterate/refine/system.h"
 
+#define TSI_NULL_COLUMNS 8 /* columns of the first block of null vectors */
+
 typedef struct tsi_null_vectors {
   const tsi_system *system;
   tristar_op op;
