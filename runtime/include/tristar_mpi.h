@@ -173,8 +173,9 @@ TRISTAR_API TRISTAR_CHECKED tristar_status tristar_distributed_set_rows(tristar_
  * singular, or trial solves of the factorization lost digits, and the factor has its matrix, the function
  * refines as tristar_distributed_solve_refined does, unless options.refine was REFINE_NEVER. Errors:
  * ARGUMENT, MEMORY, RUNTIME; NOT_FINITE (a column of x is beyond the range of numbers; the others are solved;
- * without refinement a column whose b has NaN is no error); with refinement ACCURACY (the backward error
- * stays above eps^(1/3), or A is singular, and x is no solution; x is the best that was found). */
+ * without refinement a column whose b has NaN is no error, even if x is b, for which tristar_solve fails);
+ * with refinement ACCURACY (the backward error stays above eps^(1/3), or A is singular, and x is no solution;
+ * x is the best that was found). */
 TRISTAR_API TRISTAR_CHECKED tristar_status tristar_distributed_solve(tristar_distributed_t *distributed,
                                                                      tristar_op op, int64_t nrhs,
                                                                      const void *b, int64_t ldb, void *x,
