@@ -53,9 +53,11 @@ typedef struct tristar_batch_options {
 TRISTAR_API void tristar_batch_options_init_sized(tristar_batch_options *options, size_t size);
 
 /* Analyzes the pattern of a, whose values are typical of the systems. a: square, of any symmetry, which all
- * systems have; it is copied. options may be NULL. Errors: those of tristar_analyze and tristar_factor for
- * these values, such as SINGULAR; ARGUMENT (no values; a negative tolerance or max_steps; LLT or LDLT of
- * another symmetry), UNSUPPORTED (LDLT: the typical values need pivots off the diagonal). */
+ * systems have; it is copied. options may be NULL. The batch keeps a copy of the pattern, for L U another one
+ * by rows with 12 bytes for each entry, and the structure of the factors. It keeps the analysis of the
+ * typical values, too, unless a has several entries at one place. Errors: those of tristar_analyze and
+ * tristar_factor for these values, such as SINGULAR; ARGUMENT (no values; a negative tolerance or max_steps;
+ * LLT or LDLT of another symmetry), UNSUPPORTED (LDLT: the typical values need pivots off the diagonal). */
 TRISTAR_API TRISTAR_CHECKED tristar_status tristar_batch(tristar_t *ts, const tristar_view *a,
                                                          const tristar_batch_options *options,
                                                          tristar_batch_t **batch);
@@ -105,7 +107,7 @@ typedef struct tristar_batch_stats {
   int workers;           /* Threads that share groups, at most. */
   int64_t systems;       /* Systems that the batch has factors of. */
   int64_t apart;         /* Systems that the latest call factored or solved by themselves. */
-  double group_bytes;    /* Bytes of the values and factors of a group. */
+  double group_bytes;    /* Bytes of the values and factors of a group, without what all groups share. */
   double factor_seconds; /* Seconds of the latest call that factored; of both for factor_solve. */
   double solve_seconds;  /* Seconds of the latest call of tristar_batch_solve. */
 } tristar_batch_stats;

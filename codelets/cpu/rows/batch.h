@@ -61,8 +61,8 @@ typedef struct tsi_batch_kernels {
   /* a[place[e]] = scale[place[e]] values[l][e] in lane l, for `count` entries, and the same for their images.
    * values: a pointer for each lane. */
   void (*load)(tsi_count count, const tsi_batch_targets *targets, const void *const *values, void *a);
-  /* The inverse, without images: x[l][e] = scale[place[e]] w[place[e]] in the lanes l whose x[l] is not NULL.
-   */
+  /* The opposite direction, without images: x[l][e] = scale[place[e]] w[place[e]] in the lanes l whose x[l]
+   * is not NULL. */
   void (*unload)(tsi_count count, const tsi_batch_targets *targets, const void *w, void *const *x);
   /* Returns a bit for each lane in which an entry of scale[i] w[i] is not finite. */
   unsigned (*overflows)(tsi_index n, const double *scale, const void *w);

@@ -122,7 +122,7 @@ class CholeskyFactor(Factorization):
         return (self.order.pivots.real**2).astype(self.order.pivots.real.dtype)
 
     def L_D(self):
-        """(L', D), both CSC. Rounding errors of D differ from those of D(): these two are for each other."""
+        """(L', D), both CSC. Use D of this pair with L', not D(), which has other roundings."""
         factors = ExplicitFactors(self)
         return factors.L, sparse.diags(factors.U.diagonal().real, format="csc")
 
