@@ -246,7 +246,9 @@ static tristar_status analyze_apart(const tristar_batch_t *batch, const tristar_
   return tristar_analyze(batch->ts, a, &options, analysis);
 }
 
-/* Factors a system with pivots of its own. again: not with the analysis of the typical values. */
+/* Factors a system with pivots of its own. again: not with the analysis of the typical values. That is also
+ * not used for a stored system that loses digits in the lanes, because a second attempt would restore its
+ * values from there. */
 static tristar_status factor_apart(const job *j, int64_t system, bool again, tsi_batch_system *out) {
   const tristar_batch_t *batch = j->batch;
   tristar_plan_options plan;
@@ -257,7 +259,8 @@ static tristar_status factor_apart(const job *j, int64_t system, bool again, tsi
   else
     tsi_pattern_take(batch->pattern, j->values + (size_t)(system * j->stride) * j->user_bytes, values);
   tristar_status status = TRISTAR_OK;
-  if (batch->analysis != NULL && !again) status = tristar_factor(batch->analysis, values, &out->factor);
+  if (batch->analysis != NULL && !again && !(j->keeps && !fit(batch, values)))
+    status = tristar_factor(batch->analysis, values, &out->factor);
   if (tsi_status_ends_call(status)) return status;
   if (out->factor != NULL && (out->factor->stats.perturbed_pivots > 0 || out->factor->stats.singular))
     tristar_factor_destroy(&out->factor);
