@@ -24,7 +24,7 @@
 #define FEW_ROWS 100      /* for fewer rows FEW_TRIALS may miss too many errors */
 #define FEW_TRIALS 2
 #define TRIAL_COLUMNS 8 /* largest number of trials that are solved together */
-#define SMALL_SHARE 32  /* the vectors of trials have at most a 32nd of the entries of L */
+#define SMALL_SHARE 4   /* the vectors of trials have at most a quarter of the entries of L and U */
 
 static double epsilon_of(const tristar_factor_t *factor) {
   return tsi_sparse_kernels_select(factor->analysis->factor_scalar)->epsilon;
@@ -267,10 +267,11 @@ static tristar_status make_trial(trials *t, tristar_op op, trial which, char *b,
 }
 
 /* Number of trials that are solved together. It is the same on one process and on many, since the rounding
- * errors depend on it. The vectors take little memory compared with the factor, so that a forecast is right
- * with and without trials. */
+ * errors depend on it. The vectors take less memory than most factorizations free before the trials, so that
+ * a forecast is right with and without trials. */
 static tsi_index columns_of(const tristar_analysis_t *an) {
-  const double factor = (double)an->stats.stored_lower / SMALL_SHARE, vectors = 3 * (double)an->stats.n;
+  const double stored = (tsi_analysis_is_lu(an) ? 2 : 1) * (double)an->stats.stored_lower,
+               factor = stored / SMALL_SHARE, vectors = 3 * (double)an->stats.n;
   return factor >= TRIAL_COLUMNS * vectors ? TRIAL_COLUMNS
          : factor >= vectors               ? (tsi_index)(factor / vectors)
                                            : 1;
