@@ -200,16 +200,16 @@ void tsi_request_check_range(tristar_request_t *r) {
   if (shared && !plan->blocks) r->call.watch = &r->watch; /* else one thread looks at x in the end */
 }
 
-static const void *number_at(const tristar_plan_t *plan, const tsi_numbers *of, int64_t row, int64_t column) {
-  return (const char *)of->values + (size_t)(row * of->row + column * of->column) * plan->factor->user_bytes;
+static const void *number_at(const tsi_numbers *of, size_t bytes, int64_t row, int64_t column) {
+  return (const char *)of->values + (size_t)(row * of->row + column * of->column) * bytes;
 }
 
-/* Returns the first row of a column that is not finite; the number of rows if there is none. */
-static int64_t first_not_finite(const tristar_plan_t *plan, const tsi_numbers *of, int64_t column) {
-  const tsi_sparse_kernels *kernels = tsi_sparse_kernels_select(plan->factor->analysis->pattern->scalar);
+int64_t tsi_numbers_first_not_finite(char scalar, const tsi_numbers *of, int64_t column) {
+  const tsi_sparse_kernels *kernels = tsi_sparse_kernels_select(scalar);
+  const size_t bytes = kernels->scalar_bytes;
   int64_t i = 0;
-  if (of->row == 1) return kernels->first_not_finite(of->rows, number_at(plan, of, 0, column));
-  while (i < of->rows && kernels->first_not_finite(1, number_at(plan, of, i, column)) == 1) i++;
+  if (of->row == 1) return kernels->first_not_finite(of->rows, number_at(of, bytes, 0, column));
+  while (i < of->rows && kernels->first_not_finite(1, number_at(of, bytes, i, column)) == 1) i++;
   return i;
 }
 
@@ -219,17 +219,20 @@ static bool are_finite(const tristar_plan_t *plan, const tsi_numbers *of, int64_
   const int64_t lines = by_rows ? of->rows : nrhs, length = by_rows ? nrhs : of->rows;
   if (of->row != 1 && of->column != 1) return false;
   for (int64_t k = 0; k < lines; k++)
-    if (!plan->sum_is_finite(length, number_at(plan, of, by_rows ? k : 0, by_rows ? 0 : k))) return false;
+    if (!plan->sum_is_finite(length,
+                             number_at(of, plan->factor->user_bytes, by_rows ? k : 0, by_rows ? 0 : k)))
+      return false;
   return true;
 }
 
 tristar_status tsi_solution_check(const tristar_plan_t *plan, int64_t nrhs, tsi_numbers b, tsi_numbers x,
                                   bool was_read) {
+  const char scalar = plan->factor->analysis->pattern->scalar;
   if (are_finite(plan, &x, nrhs)) return TRISTAR_OK;
   for (int64_t c = 0; c < nrhs; c++) {
-    const int64_t row = first_not_finite(plan, &x, c);
+    const int64_t row = tsi_numbers_first_not_finite(scalar, &x, c);
     if (row == x.rows) continue;
-    if (b.values != x.values && first_not_finite(plan, &b, c) < b.rows) continue;
+    if (b.values != x.values && tsi_numbers_first_not_finite(scalar, &b, c) < b.rows) continue;
     TSI_FAIL(&plan->ts->env, TRISTAR_ERR_NOT_FINITE,
              "row %lld of x, column %lld (counted from 0), is beyond the range of numbers%s", (long long)row,
              (long long)c, was_read || b.values == x.values ? ", or x was not finite before the solve" : "");

@@ -112,6 +112,9 @@ typedef struct tsi_numbers {
   int64_t rows, row, column;
 } tsi_numbers;
 
+/* Returns the first row of a column that is not finite; the number of rows if there is none. */
+int64_t tsi_numbers_first_not_finite(char scalar, const tsi_numbers *of, int64_t column);
+
 /* Checks that nrhs solutions are finite, except columns whose b is not. If values of b and x are the same
  * array, b is gone and excuses nothing. was_read: the solve read x (beta is not 0), so the message names this
  * cause, too. Errors: NOT_FINITE; the message names row and column. */

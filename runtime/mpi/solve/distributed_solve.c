@@ -352,13 +352,10 @@ static void clear_rows(const tristar_distributed_t *d, const job *j, tsi_slot *s
   }
 }
 
-/* Local. Returns the first row of a column that is not finite; the number of rows if there is none. */
+/* Local. tsi_numbers_first_not_finite of rows of the user, or of a slot. */
 static int64_t first_not_finite(const tristar_distributed_t *d, tsi_row_array of, int64_t rows, int64_t c) {
-  const tsi_sparse_kernels *kernels = tsi_sparse_kernels_select(d->process->kind.user_scalar);
-  const char *from = (const char *)of.data + (size_t)(c * of.column) * kernels->scalar_bytes;
-  for (int64_t i = 0; i < rows; i++)
-    if (kernels->first_not_finite(1, from + (size_t)(i * of.row) * kernels->scalar_bytes) == 0) return i;
-  return rows;
+  const tsi_numbers numbers = {of.data, rows, of.row, of.column};
+  return tsi_numbers_first_not_finite(d->process->kind.user_scalar, &numbers, c);
 }
 
 /* Collective. Some x of a block may not be finite: fails, unless b is not finite in the same columns. first:
