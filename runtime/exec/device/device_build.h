@@ -3,8 +3,9 @@
  *
  * Order of tickets. The priority of a node is the time of the critical path from it to the end of its sweep,
  * by tsi_device_costs. Nodes are ordered by descending priority. In this order a ticket takes as many warp
- * nodes as it holds, until a node waits for one of them. The order decides when nodes run, not what they
- * compute: results depend only on chunks and kinds of nodes.
+ * nodes of one level as it holds, until a node waits for one of them. The level of a node is the number of
+ * nodes in the longest chain before it. So a ticket adds no wait to the longest chain. The order decides when
+ * nodes run, not what they compute: results depend only on chunks and kinds of nodes.
  *
  * Reads   chunks, sweep, panels and positions of values, as for the CPU's tables (tables.h).
  * Writes  a tsi_device_tables, which owns its one block of memory. */

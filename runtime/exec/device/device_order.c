@@ -170,19 +170,25 @@ static void sort_by_priority(const device_edges *edges, tsi_index nodes, const d
 
 /* ---- Tickets ------------------------------------------------------------------------------------------- */
 
-/* Nodes in the order of their tickets, which grows, and an open ticket of warp nodes, which has no number
- * yet. */
+/* An open ticket: warp nodes that have no number of a ticket yet. */
+typedef struct open_ticket {
+  tsi_index nodes, node[TSI_TICKET_NODES];
+} open_ticket;
+
+/* Nodes in the order of their tickets, which grows, and an open ticket for each level. The level of a node is
+ * the largest number of nodes in a chain before it. The nodes of a ticket have the same level, so that a
+ * chain of tickets is no longer than a chain of nodes. */
 typedef struct packer {
   const device_edges *edges;
   const tsi_device_node *node;
   tsi_device_tickets *t;
   tsi_index *ticket_of; /* nodes; TSI_NONE: no ticket yet */
+  tsi_index *level;     /* nodes */
   tsi_index placed;     /* number of nodes in t->order */
-  tsi_index open[TSI_TICKET_NODES], opened;
+  open_ticket *open;    /* levels */
 } packer;
 
 static void close_ticket(packer *p, tsi_index nodes, const tsi_index *node) {
-  if (nodes == 0) return;
   p->t->ticket[p->t->tickets] = (tsi_device_ticket){.first = p->placed, .nodes = nodes};
   for (tsi_index k = 0; k < nodes; k++) {
     p->t->order[p->placed++] = node[k];
@@ -191,26 +197,37 @@ static void close_ticket(packer *p, tsi_index nodes, const tsi_index *node) {
   p->t->tickets++;
 }
 
-static void close_open(packer *p) {
-  close_ticket(p, p->opened, p->open);
-  p->opened = 0;
+static void close_open(packer *p, open_ticket *open) {
+  if (open->nodes > 0) close_ticket(p, open->nodes, open->node);
+  open->nodes = 0;
 }
 
-static bool waits_for_open(const packer *p, tsi_index v) {
-  for (tsi_count e = p->edges->ptr[v]; e < p->edges->ptr[v + 1]; e++)
-    if (p->ticket_of[p->edges->list[e]] == TSI_NONE) return true;
-  return false;
-}
-
-/* Places the next node by priority. All nodes before it are placed, or in the open ticket. */
+/* Places the next node by priority. All nodes before it are placed, or in open tickets. */
 static void place_node(packer *p, tsi_index v) {
-  if (waits_for_open(p, v)) close_open(p);
+  for (tsi_count e = p->edges->ptr[v]; e < p->edges->ptr[v + 1]; e++) {
+    const tsi_index before = p->edges->list[e];
+    if (p->ticket_of[before] == TSI_NONE) close_open(p, &p->open[p->level[before]]);
+  }
   if (p->node[v].kind != TSI_DEVICE_WARP) {
     close_ticket(p, 1, &v);
     return;
   }
-  p->open[p->opened++] = v;
-  if (p->opened == TSI_TICKET_NODES) close_open(p);
+  open_ticket *open = &p->open[p->level[v]];
+  open->node[open->nodes++] = v;
+  if (open->nodes == TSI_TICKET_NODES) close_open(p, open);
+}
+
+/* Fills the levels of all nodes; returns their number. */
+static tsi_index find_levels(const device_edges *edges, tsi_index nodes, tsi_index *level) {
+  tsi_index levels = 0;
+  for (tsi_index q = 0; q < nodes; q++) {
+    const tsi_index v = edges->order[q];
+    level[v] = 0;
+    for (tsi_count e = edges->ptr[v]; e < edges->ptr[v + 1]; e++)
+      level[v] = tsi_index_max(level[v], level[edges->list[e]] + 1);
+    levels = tsi_index_max(levels, level[v] + 1);
+  }
+  return levels;
 }
 
 /* Lists the tickets that a ticket waits for, from all edges to its nodes, ascending, each once. list NULL:
@@ -260,9 +277,17 @@ tristar_status tsi_device_tickets_create(void *owner, const tsi_device_tables *t
   TSI_TRY(TSI_ALLOC_IN(owner, tickets->ticket, nodes));
   TSI_TRY(TSI_ALLOC_IN(owner, tickets->order, nodes));
   sort_by_priority(edges, nodes, seconds, priority, list);
+  TSI_SCRATCH(env, tsi_index, level, nodes);
+  const tsi_index levels = find_levels(edges, nodes, level);
+  TSI_SCRATCH_ZERO(env, open_ticket, open, levels);
   for (tsi_index v = 0; v < nodes; v++) ticket_of[v] = TSI_NONE;
-  packer p = {.edges = edges, .node = tables->node, .t = tickets, .ticket_of = ticket_of};
+  packer p = {.edges = edges,
+              .node = tables->node,
+              .t = tickets,
+              .ticket_of = ticket_of,
+              .level = level,
+              .open = open};
   for (tsi_index q = 0; q < nodes; q++) place_node(&p, edges->order[q]);
-  close_open(&p);
+  for (tsi_index l = 0; l < levels; l++) close_open(&p, &open[l]);
   return list_all_waits(owner, &p);
 }

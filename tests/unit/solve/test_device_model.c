@@ -1,5 +1,6 @@
 /* The cost model of a GPU: predictions are between bounds, are exact if there is nothing to schedule, and
- * follow the costs. The choice of nodes is no worse than any candidate. */
+ * follow the costs. The choice of nodes is no worse than any candidate. A chain of tickets is no longer than
+ * one of nodes. */
 #include "runtime/machine/devices.h"
 #include "runtime/solve/device_choice.h"
 #include "tests/support/context.h"
@@ -9,9 +10,9 @@
 static const char *const kinds[] = {"poisson3d7", "s2d9pt", "circuit", "convdiff3d"};
 static const int64_t sizes[] = {9, 30, 500, 1};
 
-static tristar_factor_t *make_factor(tristar_t *ts, size_t k) {
+static tristar_factor_t *make_factor(tristar_t *ts, const char *kind, int64_t size) {
   CLEANUP(tristar_matrix_destroy) tristar_matrix_t *matrix;
-  tristar_view view = generated_view(ts, kinds[k], sizes[k], &matrix);
+  tristar_view view = generated_view(ts, kind, size, &matrix);
   CLEANUP(tristar_analysis_destroy) tristar_analysis_t *analysis = NEW_ANALYSIS(ts, &view, NULL);
   tristar_factor_t *factor = NEW_FACTOR(analysis, view.values);
   return factor;
@@ -81,6 +82,25 @@ static void check_choice(tsi_env *env, const tristar_factor_t *factor, const tsi
   CHECK(close_to(best.solve.factor_bytes, bytes_of_factor(factor)));
 }
 
+/* Tickets of several warps wait for no longer chains than their nodes: without slices, chunks. */
+static void check_depth(tsi_env *env, const tristar_factor_t *factor) {
+  tsi_device_options options;
+  CLEANUP(tsi_device_plan_destroy) tsi_device_plan *plan;
+  tsi_device_options_init(&options, factor->scalar_bytes);
+  options.node_bytes = 1e9;
+  options.group_bytes = options.warp_bytes = 16e3;
+  CHECK_OK(tsi_device_plan_create(env, factor, &options, &plan));
+  const tsi_device_side *side = &plan->side[0];
+  CHECK(side->sweep->slices == 0 && side->sweep->depth > 1);
+  CHECK(side->tables.forward.tickets < side->tables.nodes);
+  for (int backward = 0; backward < 2; backward++) {
+    tsi_sweep_prediction p;
+    CHECK_OK(tsi_device_predict(env, &side->tables, backward, factor->scalar_bytes, &options.costs, &p));
+    CHECK_MSG(p.depth == side->sweep->depth, "a chain of %d tickets, but of %d chunks", p.depth,
+              side->sweep->depth);
+  }
+}
+
 static void check_device_table(void) {
   const tsi_device *device;
   int count = 0;
@@ -99,8 +119,10 @@ int test_device_model(int argc, char **argv) {
   CLEANUP(close_context) tristar_t *ts = open_without_starpu(true);
   tsi_env *env = tsi_context_env(ts);
   RUN(check_device_table());
+  CLEANUP(tristar_factor_destroy) tristar_factor_t *uneven = make_factor(ts, "s2d9pt", 100);
+  RUN(check_depth(env, uneven));
   for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++) {
-    CLEANUP(tristar_factor_destroy) tristar_factor_t *factor = make_factor(ts, k);
+    CLEANUP(tristar_factor_destroy) tristar_factor_t *factor = make_factor(ts, kinds[k], sizes[k]);
     tsi_device_options options;
     tsi_device_options_init(&options, factor->scalar_bytes);
     for (int width = 0; width <= 64; width += 32) {
