@@ -93,6 +93,13 @@ TRISTAR_API TRISTAR_CHECKED tristar_status tristar_plan_read(tristar_t *ts, tris
 TRISTAR_API TRISTAR_CHECKED tristar_status tristar_factor_get_matrix(const tristar_factor_t *factor,
                                                                      tristar_view *view);
 
+/* The order of the values that tristar_refactor takes and tristar_inverse_pattern returns, also of a loaded
+ * factor: value k, 0 <= k < *count, belongs to entry (*place)[k] of tristar_factor_get_matrix. Duplicates
+ * share an entry. *place NULL: value k belongs to entry k. The array lives as long as the factor. Errors: as
+ * tristar_factor_get_matrix. */
+TRISTAR_API TRISTAR_CHECKED tristar_status tristar_factor_get_places(const tristar_factor_t *factor,
+                                                                     int64_t *count, const int64_t **place);
+
 #ifdef __cplusplus
 }
 #endif

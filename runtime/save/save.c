@@ -209,14 +209,34 @@ tristar_status tristar_plan_read(tristar_t *ts, tristar_read_fn read, void *arg,
   return tsi_answer(&ts->env, read_from_function(&w, read, arg));
 }
 
+static tristar_status need_matrix(const tristar_factor_t *factor) {
+  if (!factor->has_matrix)
+    TSI_FAIL(&factor->ts->env, TRISTAR_ERR_UNSUPPORTED, "the factor was imported without the matrix");
+  return TRISTAR_OK;
+}
+
 tristar_status tristar_factor_get_matrix(const tristar_factor_t *factor, tristar_view *view) {
   if (view != NULL) tristar_view_init(view);
   TSI_ENTER(factor, factor->ts);
   tsi_env *env = &factor->ts->env;
   MUST_HAVE(env, view);
-  if (!factor->has_matrix)
-    return tsi_answer(env, tsi_fail(env, TRISTAR_ERR_UNSUPPORTED, __func__, __FILE__, __LINE__,
-                                    "the factor was imported without the matrix"));
-  *view = tsi_pattern_view(factor->analysis->pattern, factor->values);
-  return TRISTAR_OK;
+  const tristar_status status = need_matrix(factor);
+  if (status == TRISTAR_OK) *view = tsi_pattern_view(factor->analysis->pattern, factor->values);
+  return tsi_answer(env, status);
+}
+
+tristar_status tristar_factor_get_places(const tristar_factor_t *factor, int64_t *count,
+                                         const int64_t **place) {
+  if (count != NULL) *count = 0;
+  if (place != NULL) *place = NULL;
+  TSI_ENTER(factor, factor->ts);
+  tsi_env *env = &factor->ts->env;
+  MUST_HAVE(env, count);
+  MUST_HAVE(env, place);
+  const tristar_status status = need_matrix(factor);
+  if (status == TRISTAR_OK) {
+    *count = factor->analysis->pattern->given;
+    *place = factor->analysis->pattern->place;
+  }
+  return tsi_answer(env, status);
 }

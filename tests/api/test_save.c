@@ -177,6 +177,8 @@ static void check_imported(tristar_t *ts) {
     CLEANUP(release_view) given_view given;
     CLEANUP(tristar_factor_destroy) tristar_factor_t *factor = NULL, *loaded = NULL;
     CLEANUP(tristar_plan_destroy) tristar_plan_t *plan = NULL, *again = NULL;
+    int64_t count;
+    const int64_t *place;
     tristar_view matrix;
     make_view(&m, k % 3, k % 4 < 2, &given);
     CHECK_OK(tristar_import_supernodal(ts, &given.factors, &factor));
@@ -199,6 +201,8 @@ static void check_imported(tristar_t *ts) {
     CHECK(memcmp(x, y, size) == 0);
     CHECK_STATUS(tristar_factor_get_matrix(loaded, &matrix),
                  k % 4 < 2 ? TRISTAR_OK : TRISTAR_ERR_UNSUPPORTED);
+    CHECK_STATUS(tristar_factor_get_places(loaded, &count, &place),
+                 k % 4 < 2 ? TRISTAR_OK : TRISTAR_ERR_UNSUPPORTED);
   }
   unlink(FILE_NAME);
 }
@@ -219,6 +223,38 @@ static void check_matrix(tristar_t *ts) {
   multiply(t, &v, TRISTAR_N, x, y, size);
   multiply(t, &s.view, TRISTAR_N, x, z, size);
   for (int64_t i = 0; i < n; i++) CHECK(magnitude(y[i] - z[i]) <= 1e-12 * size[i]);
+}
+
+/* tristar_factor_get_places returns the order of the values that a loaded factor takes: here lines descend,
+ * and each entry is there twice. */
+static void check_places(tristar_t *ts) {
+  const int32_t ptr[] = {0, 4, 8}, index[] = {1, 1, 0, 0, 1, 0, 1, 0};
+  const double values[] = {1, 2, 3, 4, 5, 0.5, 6, 0.5}, expected[] = {7, 3, 1, 11};
+  const int64_t expected_place[] = {1, 1, 0, 0, 3, 2, 3, 2};
+  tristar_view v, matrix;
+  tristar_view_init(&v);
+  v.rows = v.cols = 2;
+  v.ptr = ptr;
+  v.index = index;
+  v.values = values;
+  CLEANUP(tristar_analysis_destroy) tristar_analysis_t *analysis = NULL;
+  CLEANUP(tristar_factor_destroy) tristar_factor_t *factor = NULL, *loaded = NULL;
+  CHECK_OK(tristar_analyze(ts, &v, NULL, &analysis));
+  CHECK_OK(tristar_factor(analysis, values, &factor));
+  CHECK_OK(tristar_factor_save(factor, FILE_NAME));
+  CHECK_OK(tristar_factor_load(ts, FILE_NAME, &loaded));
+  const tristar_factor_t *const both[] = {factor, loaded};
+  for (int f = 0; f < 2; f++) {
+    int64_t count;
+    const int64_t *place;
+    CHECK_OK(tristar_factor_get_places(both[f], &count, &place));
+    CHECK_OK(tristar_factor_get_matrix(both[f], &matrix));
+    CHECK(count == 8 && memcmp(place, expected_place, sizeof expected_place) == 0);
+    CHECK(memcmp(matrix.values, expected, sizeof expected) == 0);
+    CHECK_STATUS(tristar_factor_get_places(both[f], NULL, &place), TRISTAR_ERR_ARGUMENT);
+    CHECK_STATUS(tristar_factor_get_places(both[f], &count, NULL), TRISTAR_ERR_ARGUMENT);
+  }
+  unlink(FILE_NAME);
 }
 
 /* ---- Errors ---------------------------------------------------------------------------------------------
@@ -411,6 +447,7 @@ int main(int argc, char **argv) {
   RUN(check_analysis(ts));
   RUN(check_imported(ts));
   RUN(check_matrix(ts));
+  RUN(check_places(ts));
   RUN(check_smallest(ts));
   RUN(check_damage(ts));
   RUN(check_ends(ts));

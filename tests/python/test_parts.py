@@ -109,6 +109,29 @@ class Files(unittest.TestCase):
         with self.assertRaises(ValueError):
             lu.refactor(sparse.csc_matrix(np.ones((60, 60))))
 
+    def test_matrices_with_duplicates_and_unsorted_lines(self):
+        """A loaded factor takes new values in the order of the arrays that were analyzed."""
+        A, b = unsymmetric(30), vectors(30)
+        for kind in (sparse.csc_matrix, sparse.csr_matrix):
+            ordered = kind(A)
+            for halves in (1, 2):
+                lines = [slice(ordered.indptr[j], ordered.indptr[j + 1]) for j in range(30)]
+                index = np.concatenate([np.tile(ordered.indices[line][::-1], halves) for line in lines])
+                values = np.concatenate([np.tile(ordered.data[line][::-1] / halves, halves) for line in lines])
+                loose = kind((values, index, halves * ordered.indptr), (30, 30))
+                tristar.splu(loose, method="lu").save(self.path)
+                lu = tristar.load(self.path)
+                lu.refactor(3 * ordered)
+                assert_solves(3 * A, lu.solve(b), b)
+                inverse = np.linalg.inv(3 * A.toarray())
+                for trans in OPS:
+                    pattern = lu.inverse_pattern(trans).tocoo()
+                    self.assertEqual(pattern.nnz, A.nnz)
+                    np.testing.assert_allclose(pattern.data, OPS[trans](inverse)[pattern.row, pattern.col], rtol=1e-9, atol=1e-12)
+                loose.data *= 2
+                lu.refactor(loose)
+                assert_solves(2 * A, lu.solve(b), b)
+
     def test_cholesky(self):
         A, b = laplacian(10), vectors(100)
         tristar.cholesky(A).save(self.path)

@@ -4,7 +4,7 @@ import os
 import numpy as np
 from scipy import sparse
 
-from ._arrays import MatrixArrays, address, as_sparse, from_buffer, of_view, require_square
+from ._arrays import MatrixArrays, address, as_sparse, copy_of, from_buffer, of_view, require_square
 from ._runtime import NULL, Error, call_interruptibly, check, ffi, generation, lib, make_options, new_cell, usable
 from .reports import Report
 from .solver import LONG_CALL, OPS, Solver, integers
@@ -26,12 +26,13 @@ class Factorization(Solver):
         self._analysis_options = {name: value for name, value in options.items() if name not in PLAN_OPTIONS}
         self._make({name: value for name, value in options.items() if name in PLAN_OPTIONS})
 
-    # Places, in the arrays, of the values that the factor stores. None: all of them, in their order.
-    _stored = None
+    # Of a loaded factor: the order of its values (ValueOrder). None: the order of the arrays.
+    _order_of_values = None
 
     def _make_factor(self):
         """Analyzes and factors the matrix. Ctrl-C cancels the analysis of a large one."""
         arrays, cancelled = self._arrays, []
+        self._order_of_values = None
         values = dict(self._analysis_options)
         long_call = len(arrays.index) >= LONG_ENTRIES
         progress = values.pop("progress", None)
@@ -78,11 +79,13 @@ class Factorization(Solver):
     def _take_values(self):
         """Factors the new values while no solve runs, with a new analysis if they need another method."""
         with self._gate.exclusive():
-            values = self._arrays.values if self._stored is None else self._arrays.values[self._stored]
+            order, values = self._order_of_values, self._arrays.values
+            if order is not None:
+                values = order.given(values)
             status = lib.tristar_refactor(self._factor[0], from_buffer(values))
             if status in OTHER_METHOD and self._analysis_options.get("method", "auto") == "auto":
                 self._install(*self._build())
-                self._stored, status = None, lib.TRISTAR_OK
+                status = lib.TRISTAR_OK
             return status
 
     def _forget_explicit(self):
@@ -96,8 +99,12 @@ class Factorization(Solver):
         self._ready()
         pattern = self._arrays.matrix().copy()
         pattern.prune()
-        if self._stored is None:
-            self._call(LONG_CALL, lambda: lib.tristar_inverse_pattern(self._plan, OPS[trans], address(pattern.data)))
+        order = self._order_of_values
+        if order is None or not order.halves:
+            entries = pattern.data if order is None else np.empty(order.count, self.dtype)
+            self._call(LONG_CALL, lambda: lib.tristar_inverse_pattern(self._plan, OPS[trans], address(entries)))
+            if order is not None:
+                pattern.data[:] = entries[order.first]
         else:
             places = pattern.tocoo()
             rows, columns = (places.row, places.col) if trans == "N" else (places.col, places.row)
@@ -170,7 +177,8 @@ class Factorization(Solver):
         view = ffi.new("tristar_view *")
         check(lib.tristar_factor_get_matrix(factor[0], view))
         made = cls.__new__(cls)
-        made._arrays, made._stored = of_view(view)
+        made._arrays, stored = of_view(view)
+        made._order_of_values = ValueOrder(factor[0], stored, len(made._arrays.values))
         Solver.__init__(made, context, view.rows, made._arrays.values.dtype)
         made._keep, made._generation, made._plan_options = True, generation(), {}
         made._install(factor, plan)
@@ -197,6 +205,26 @@ class Factorization(Solver):
 
     def _repr_html_(self):
         return self.analysis_statistics()._repr_html_() + self.statistics()._repr_html_()
+
+
+class ValueOrder:
+    """The order of the values that a loaded factor takes: the order of the arrays that were analyzed, which may have duplicates."""
+
+    def __init__(self, factor, stored, entries):
+        """stored: places, in the arrays of the object, of the entries that the factor stores; None: all, in their order."""
+        count, place = ffi.new("int64_t *"), ffi.new("int64_t **")
+        check(lib.tristar_factor_get_places(factor, count, place))
+        self.halves = stored is not None
+        self.count = count[0]
+        self._stored = np.arange(entries) if stored is None else stored
+        place = np.arange(self.count) if place[0] == NULL else copy_of(place[0], self.count, np.int64)
+        self.first = np.unique(place, return_index=True)[1]  # of each stored entry, the first of its values
+
+    def given(self, values):
+        """Values of the arrays of the object in the order of the factor. Duplicates after the first are zeros."""
+        given = np.zeros(self.count, values.dtype)
+        given[self.first] = values[self._stored]
+        return given
 
 
 def make_analysis_options(n, values):
