@@ -236,6 +236,17 @@ class Factors(unittest.TestCase):
         np.testing.assert_array_equal(lu.L.diagonal(), 1)
         return lu
 
+    def test_narrow_storage(self):
+        """The rounding errors of a plan's copy are not in L and U."""
+        A = laplacian(12)
+        for options in ({"storage": "bfloat16"}, {"storage": "single", "release_factor": True}, {"compress": 0.5}):
+            for method in ("lu", "llt", "ldlt"):
+                self.check(A, method=method, **options)
+            factor = tristar.cholesky(A, **{name: value for name, value in options.items() if name != "release_factor"})
+            PAPt, L = A.toarray()[factor.P()][:, factor.P()], factor.L().toarray()
+            self.assertLess(abs(L @ L.T - PAPt).max(), 1e-12)
+            np.testing.assert_allclose(factor.D(), factor.L_D()[1].diagonal(), rtol=1e-13)
+
     def test_identity(self):
         for dtype in DTYPES:
             self.check(laplacian(15, dtype))

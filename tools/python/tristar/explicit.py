@@ -12,7 +12,7 @@ for each k and each ancestor l of k. The number of right-hand sides is the heigh
 import numpy as np
 from scipy import sparse
 
-from ._runtime import Error, check, ffi, lib
+from ._runtime import NULL, Error, check, ffi, lib, new_cell
 
 BLOCK = 64
 
@@ -55,7 +55,17 @@ def tree_of(factor, n):
     return parent, depth
 
 
-def triangle(factor, order, entries, op, part):
+def full_plan(factor):
+    """A cell with a plan whose solves read the entries of the factor. A plan with a narrower or compressed copy has their errors."""
+    stats = factor.plan_statistics()
+    if stats.storage == "full" and stats.compress == 0:
+        return factor._plan_cell
+    plan = new_cell("plan")
+    check(lib.tristar_plan(factor._factor[0], NULL, plan))
+    return plan
+
+
+def triangle(factor, order, entries, op, part, plan):
     """The entries X(k, depth(l)) of all ancestors l of k, as a matrix at (k, l). entries: COO at (k, l), k <= l."""
     n, found = order.n, []
     current, depth = np.arange(n), order.depth
@@ -66,7 +76,7 @@ def triangle(factor, order, entries, op, part):
         inside = (depth_of_entry >= begin) & (depth_of_entry < end)
         block = np.zeros((n, end - begin), factor.dtype, order="F")
         np.add.at(block, (entries.row[inside], depth_of_entry[inside] - begin), entries.data[inside])
-        X = factor._solve_rows(everything, block, op, part, 1)
+        X = factor._solve_rows(everything, block, op, part, 1, plan)
         for t in range(end - 1, begin - 1, -1):
             climbs = depth[current] > t
             current[climbs] = order.parent[current[climbs]]
@@ -81,8 +91,8 @@ class ExplicitFactors:
 
     def __init__(self, factor):
         order = Order(factor)
-        F = order.permuted(factor)
-        U = triangle(factor, order, sparse.triu(F, format="coo"), lib.TRISTAR_N, lib.TRISTAR_PART_L)
+        F, plan = order.permuted(factor), full_plan(factor)
+        U = triangle(factor, order, sparse.triu(F, format="coo"), lib.TRISTAR_N, lib.TRISTAR_PART_L, plan)
         if factor.analysis_statistics().method == "llt":
             pivots = U.diagonal()
             L = U.conj().T.tocoo()
@@ -90,7 +100,7 @@ class ExplicitFactors:
             U.data *= pivots[U.row]
         else:
             lower = sparse.tril(F).T.tocoo()
-            L = triangle(factor, order, lower, lib.TRISTAR_T, lib.TRISTAR_PART_U).T.tocoo()
+            L = triangle(factor, order, lower, lib.TRISTAR_T, lib.TRISTAR_PART_U, plan).T.tocoo()
         L.data[L.row == L.col] = 1
         row_scale = order.row_scale[order.rows]
         column_scale = order.column_scale[order.columns]
@@ -106,9 +116,11 @@ class ExplicitFactors:
 
     @classmethod
     def of(cls, factor):
-        """The factors of a SparseLU. For an L D L^H with pivots of order 2 these are the factors of a second factorization, by L U."""
-        if factor.analysis_statistics().method == "ldlt":
-            options = {**factor._analysis_options, **factor._plan_options, "method": "lu"}
+        """The factors of a SparseLU. For an L D L^H with pivots of order 2 these are the factors of a second factorization, by L U.
+        There is a second factorization, too, if the plan has released the entries of the factor."""
+        method = factor.analysis_statistics().method
+        if method == "ldlt" or factor._plan_options.get("release_factor"):
+            options = {**factor._analysis_options, "method": "lu" if method == "ldlt" else method}
             factor = type(factor)(factor._arrays.matrix(), context=factor._context, keep=False, **options)
         if factor.statistics().perturbed_pivots:
             raise Error("pivots were perturbed, so L U is not the matrix: solve() refines, but there are no L and U")
@@ -117,12 +129,12 @@ class ExplicitFactors:
 
 def inverse_diagonal(factor, order):
     """The diagonal of U^-1, by solves with ones at all columns of one depth, whose subtrees are disjoint."""
-    result, everything = np.empty(order.n, factor.dtype), np.arange(order.n)
+    result, everything, plan = np.empty(order.n, factor.dtype), np.arange(order.n), full_plan(factor)
     for begin in range(0, order.height, BLOCK):
         columns = min(BLOCK, order.height - begin)
         block = np.zeros((order.n, columns), factor.dtype, order="F")
         k = np.flatnonzero((order.depth >= begin) & (order.depth < begin + columns))
         block[k, order.depth[k] - begin] = 1
-        X = factor._solve_rows(everything, block, lib.TRISTAR_T, lib.TRISTAR_PART_U, 1)
+        X = factor._solve_rows(everything, block, lib.TRISTAR_T, lib.TRISTAR_PART_U, 1, plan)
         result[k] = X[k, order.depth[k] - begin]
     return result

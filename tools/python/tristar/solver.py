@@ -217,8 +217,8 @@ class Solver:
             return sparse.csc_matrix(B.shape, dtype=self.dtype)
         return sparse.hstack([sparse.csc_matrix(block) for block in columns], format="csc", dtype=self.dtype)
 
-    def _solve_rows(self, rows, block, op, part=lib.TRISTAR_PART_ALL, factor_order=0):
-        """Dense solutions for right-hand sides whose nonzero rows are `rows`."""
+    def _solve_rows(self, rows, block, op, part=lib.TRISTAR_PART_ALL, factor_order=0, plan=None):
+        """Dense solutions for right-hand sides whose nonzero rows are `rows`. plan: a cell with another plan of the factor."""
         x = np.empty((self._n, block.shape[1]), self.dtype, order="F")
         options = solve_options(op)
         options.part, options.factor_order = part, factor_order
@@ -231,7 +231,7 @@ class Solver:
         keep = rows, block  # their addresses are in the options
 
         def call():
-            return lib.tristar_solve_with(self._plan, options, keep[1].shape[1], address(keep[1]), address(x), NULL)
+            return lib.tristar_solve_with(self._plan if plan is None else plan[0], options, keep[1].shape[1], address(keep[1]), address(x), NULL)
 
         self._call(block.shape[1], call)
         return x
