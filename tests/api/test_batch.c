@@ -731,11 +731,43 @@ static void check_empty(tristar_t *ts) {
   tristar_batch_destroy(&batch);
 }
 
+/* Two rows are multiples, and the values of their columns differ so much that rounding errors of cancelled
+ * terms look like pivots. No such system is accepted. */
+static void check_hidden_singular(tristar_t *ts, const typed *t) {
+  enum { COUNT = 320, ENTRIES = 7 };
+  const int64_t ptr[] = {0, 2, 5, 7};
+  const int32_t row[] = {0, 2, 0, 1, 2, 1, 2};
+  const double typical[ENTRIES] = {4, 1, 1, 4, 1, 1, 4}, large = t->is_single ? 3e2 : 5e5;
+  char values[COUNT * ENTRIES * sizeof(number)];
+  tristar_status status[COUNT];
+  CLEANUP(tristar_batch_destroy) tristar_batch_t *batch = NULL;
+  tristar_view v;
+  for (int e = 0; e < ENTRIES; e++) put(t, values, e, typical[e]);
+  tristar_view_init(&v);
+  v.format = TRISTAR_CSC;
+  v.scalar = t->scalar;
+  v.rows = v.cols = 3;
+  v.ptr = ptr, v.index = row, v.values = values;
+  v.ptr_bits = 64, v.index_bits = 32;
+  CHECK_OK(tristar_batch(ts, &v, NULL, &batch));
+  for (int s = 0; s < COUNT; s++) {
+    const number a = random_value((uint64_t)(4 * s)) + 1.5,
+                 b = large * (1.5 + random_value((uint64_t)(4 * s + 1)));
+    const number entry[ENTRIES] = {a, 2 * a, b, 0.25, 2 * b, 30, 0};
+    for (int e = 0; e < ENTRIES; e++) put(t, values, s * ENTRIES + e, entry[e]);
+    put(t, values, s * ENTRIES + 1, 2 * get(t, values, s * ENTRIES));
+    put(t, values, s * ENTRIES + 4, 2 * get(t, values, s * ENTRIES + 2));
+  }
+  CHECK_STATUS(tristar_batch_factor(batch, COUNT, values, ENTRIES, status), TRISTAR_ERR_SINGULAR);
+  for (int s = 0; s < COUNT; s++) CHECK_MSG(status[s] == TRISTAR_ERR_SINGULAR, "system %d is accepted", s);
+}
+
 int main(int argc, char **argv) {
   const typed types[] = {typed_single, typed_double, typed_complex_single, typed_complex_double};
   subtests_begin(&argc, argv);
   CLEANUP(close_context) tristar_t *ts = open_without_starpu(true);
   for (int k = 0; k < 4; k++) {
+    RUN_ONE_THREAD(check_hidden_singular(ts, &types[k]));
     RUN_ONE_THREAD(check_kinds(ts, &types[k], TRISTAR_ORDERING_METIS));
     RUN_ONE_THREAD(check_kinds(ts, &types[k], TRISTAR_ORDERING_AUTO));
     RUN_ONE_THREAD(check_half(ts, &types[k]));

@@ -73,12 +73,19 @@ typedef struct tsi_batch_kernels {
    * weak if a column of L has entries above eps^-0.4, because digits may be lost without effect on the
    * backward error. It is also weak if it is below eps^0.5 of the largest pivot, or below 4096 eps times the
    * largest entry of its column of A, like a pivot of a singular matrix. y (NULL: none): n lane numbers;
-   * y := L^-1 y. */
+   * y := L^-1 y. *doubtful gets a bit for each lane with a pivot below eps^(1/3) times that entry, or a
+   * column of L above eps^(-1/3): rounding errors of cancelled terms may hide that the matrix is singular. */
   unsigned (*factor)(const tsi_batch_structure *structure, const void *a, void *work,
-                     const tsi_batch_factors *out, void *y);
+                     const tsi_batch_factors *out, void *y, unsigned *doubtful);
   /* x := op(L U)^-1 x, or op(L D L^T)^-1 x. begun (TRISTAR_N only): x has been multiplied by L^-1 already. */
   void (*solve)(const tsi_batch_structure *structure, const tsi_batch_factors *factors, tristar_op op,
                 bool begun, void *x);
+  /* condition[l]: the largest entry of |A^-1 S |L| |U| d| relative to d, where d_j is the inverse of the
+   * largest entry of column j, and S has irregular numbers between 0.5 and 1, of both signs. The rounding
+   * errors of the factors are about eps |L| |U|: the matrix may be singular if this is near 1 / eps (Skeel
+   * 1979). x: n lane numbers of scratch. */
+  void (*condition)(const tsi_batch_structure *structure, const void *a, const tsi_batch_factors *factors,
+                    void *x, double *condition);
   /* r = b - op(A) x. error[l]: the componentwise backward error max |r_i| / (|op(A)| |x| + |b|)_i of lane l
    * (Oettli and Prager 1964). Let m_i be |op(A)|_i times the largest entry of x. In rows whose denominator is
    * at most n eps m_i, m_i is added to it (Arioli, Demmel and Duff 1989). weight (NULL: none): n, by row of

@@ -14,6 +14,7 @@
 #define MULTIPLIER 600.f
 #define TINY 3e-4f
 #define DEPENDENT (4096 * FLT_EPSILON)
+#define DOUBTFUL 4.9e-3f
 typedef int32_t integer;
 #define BITS_BUT_SIGN INT32_MAX
 #else
@@ -23,6 +24,7 @@ typedef int32_t integer;
 #define MULTIPLIER 2e6
 #define TINY 1e-8
 #define DEPENDENT (4096 * DBL_EPSILON)
+#define DOUBTFUL 6e-6
 typedef int64_t integer;
 #define BITS_BUT_SIGN INT64_MAX
 #endif
@@ -35,6 +37,7 @@ typedef int64_t integer;
 #define REGISTER_BYTES 16
 #endif
 #define LANES (TSI_BATCH_BYTES / REAL_BYTES)
+#define WIDTH (REGISTER_BYTES / REAL_BYTES) /* reals in a register */
 #define REGISTERS (TSI_BATCH_BYTES / REGISTER_BYTES)
 #define UNROLL _Pragma("GCC unroll 4")
 #define UNROLL_WIDE _Pragma("GCC unroll 16")
@@ -169,11 +172,12 @@ INLINE void add_rest(number *lost, const number *a, tsi_real scale) {
 typedef struct pivots {
   reals least, most; /* minimum and maximum of their sizes */
   reals multipliers; /* largest sum of squares of a column of L */
+  reals share;       /* largest ratio of an entry of A to the pivot of its column */
   number lost;       /* NaN if a pivot is invalid, else 0 */
 } pivots;
 
 INLINE pivots no_pivots(void) {
-  pivots p = {.most = {.lane = {0}}, .multipliers = {.lane = {0}}, .lost = zero()};
+  pivots p = {.most = {.lane = {0}}, .multipliers = {.lane = {0}}, .share = {.lane = {0}}, .lost = zero()};
   EACH_LANE(l) p.least.lane[l] = INFINITY;
   return p;
 }
@@ -196,17 +200,24 @@ INLINE void note(pivots *p, const number *pivot, const number *inverse, const re
     p->least.v[r] = pick(now < p->least.v[r], now, p->least.v[r]);
     p->most.v[r] = pick(now > p->most.v[r], now, p->most.v[r]);
     p->multipliers.v[r] = pick(sum > p->multipliers.v[r], sum, p->multipliers.v[r]);
-    p->multipliers.v[r] =
-        pick(now < DEPENDENT * largest->v[r], (vec){0} + (tsi_real)INFINITY, p->multipliers.v[r]);
+    const vec share = largest->v[r] * size(inverse, r);
+    p->share.v[r] = pick(share > p->share.v[r], share, p->share.v[r]);
   }
 }
 
-/* Returns a bit for each lane with a weak or invalid pivot. */
-INLINE unsigned have_weak(const pivots *p) {
+/* Returns a bit for each lane with a weak or invalid pivot. doubtful: see the kernel `factor`. */
+INLINE unsigned have_weak(const pivots *p, unsigned *doubtful) {
   unsigned weak = not_finite(&p->lost);
-  EACH_LANE(l) {
-    const bool grows = p->multipliers.lane[l] > MULTIPLIER * MULTIPLIER;
-    weak |= (unsigned)(grows || p->least.lane[l] < TINY * p->most.lane[l]) << l;
+  *doubtful = 0;
+  EACH(r) {
+    const vec squares = p->multipliers.v[r], share = p->share.v[r];
+    const mask is_weak = (squares > MULTIPLIER * MULTIPLIER) | (share * DEPENDENT > 1) |
+                         (p->least.v[r] < TINY * p->most.v[r]),
+               doubts = (share * DOUBTFUL > 1) | (squares * (DOUBTFUL * DOUBTFUL) > 1);
+    for (int l = 0; l < WIDTH; l++) {
+      weak |= (unsigned)(is_weak[l] & 1) << (r * WIDTH + l);
+      *doubtful |= (unsigned)(doubts[l] & 1) << (r * WIDTH + l);
+    }
   }
   return weak;
 }
@@ -216,7 +227,6 @@ INLINE unsigned have_weak(const pivots *p) {
 /* A block is WIDTH registers. As the user's numbers it has BLOCK consecutive scalars of WIDTH systems, one
  * system for each register; as lane numbers it has the parts of these scalars, one after the other. Its
  * transposition converts one into the other. */
-#define WIDTH (REGISTER_BYTES / REAL_BYTES) /* reals in a register */
 #define BLOCK (WIDTH / (1 + TSI_COMPLEX))
 
 typedef tsi_real user_vec __attribute__((vector_size(REGISTER_BYTES), aligned(REAL_BYTES), may_alias));
@@ -455,7 +465,7 @@ INLINE void end_column(const tsi_batch_structure *s, tsi_index j, const reals *l
 }
 
 static unsigned factor_symmetric(const tsi_batch_structure *s, const number *a, number *x,
-                                 const tsi_batch_factors *out, number *y) {
+                                 const tsi_batch_factors *out, number *y, unsigned *doubtful) {
   number *const l = out->l, *const d = out->u;
   pivots seen = no_pivots();
   for (tsi_index j = 0; j < s->n; j++) {
@@ -484,13 +494,13 @@ static unsigned factor_symmetric(const tsi_batch_structure *s, const number *a, 
     if (s->positive) EACH(r) seen.lost.re.v[r] += pick(d[j].re.v[r] > 0, (vec){0}, (vec){0} + (tsi_real)NAN);
     end_column(s, j, &largest, l, out->inverse, x, y, &seen);
   }
-  return have_weak(&seen);
+  return have_weak(&seen, doubtful);
 }
 
 static unsigned factor(const tsi_batch_structure *s, const void *a_values, void *work,
-                       const tsi_batch_factors *out, void *y) {
+                       const tsi_batch_factors *out, void *y, unsigned *doubtful) {
   const number *const a = a_values;
-  if (s->mirror) return factor_symmetric(s, a, work, out, y);
+  if (s->mirror) return factor_symmetric(s, a, work, out, y, doubtful);
   number *const x = work, *const l = out->l, *const u = out->u, *const inverse = out->inverse;
   pivots seen = no_pivots();
   for (tsi_index j = 0; j < s->n; j++) {
@@ -510,7 +520,7 @@ static unsigned factor(const tsi_batch_structure *s, const void *a_values, void 
     }
     end_column(s, j, &largest, l, inverse, x, y, &seen);
   }
-  return have_weak(&seen);
+  return have_weak(&seen, doubtful);
 }
 
 /* ---- Solves -------------------------------------------------------------------------------------------- */
@@ -583,6 +593,58 @@ static void solve(const tsi_batch_structure *s, const tsi_batch_factors *factors
     x[k] = product(&x[k], &inverse[k]);
     subtract_column(&s->u, k, factors->u, x[k], x);
   }
+}
+
+/* ---- Condition ---------------------------------------------------------------------------------------- */
+
+INLINE reals largest_of(const tsi_batch_structure *s, tsi_index j, const number *a) {
+  reals largest = {.lane = {0}};
+  for (tsi_count e = s->a.ptr[j]; e < s->a.ptr[j + 1]; e++) add_size(&largest, &a[e]);
+  return largest;
+}
+
+/* *x += |a| y */
+INLINE void add_product(number *x, const number *a, const number *y) {
+  EACH(r) x->re.v[r] += size(a, r) * y->re.v[r];
+}
+
+/* x := |L| |U| x, or |L| |D| |L|^T x. */
+static void multiply_sizes(const tsi_batch_structure *s, const tsi_batch_factors *factors, number *x) {
+  const number *const l = factors->l, *const u = factors->u, *const inverse = factors->inverse;
+  for (tsi_index k = 0; k < s->n; k++) {
+    if (s->mirror)
+      for (tsi_count e = s->l.ptr[k]; e < s->l.ptr[k + 1]; e++) add_product(&x[k], &l[e], &x[s->l.index[e]]);
+    else
+      for (tsi_count e = s->u.ptr[k]; e < s->u.ptr[k + 1]; e++) add_product(&x[s->u.index[e]], &u[e], &x[k]);
+    EACH(r) x[k].re.v[r] /= size(&inverse[k], r);
+  }
+  for (tsi_index k = s->n - 1; k >= 0; k--)
+    for (tsi_count e = s->l.ptr[k]; e < s->l.ptr[k + 1]; e++) add_product(&x[s->l.index[e]], &l[e], &x[k]);
+}
+
+static void condition(const tsi_batch_structure *s, const void *a, const tsi_batch_factors *factors,
+                      void *vector, double *out) {
+  number *const x = vector;
+  reals most = {.lane = {0}};
+  for (tsi_index j = 0; j < s->n; j++) {
+    const reals largest = largest_of(s, j, a);
+    x[j] = zero();
+    EACH(r) x[j].re.v[r] = 1 / largest.v[r];
+  }
+  multiply_sizes(s, factors, x);
+  for (tsi_index i = 0; i < s->n; i++) { /* irregular factors: no left null vector is orthogonal to x */
+    const double any = i * 0.6180339887498949, part = any - floor(any);
+    EACH(r) x[i].re.v[r] *= (tsi_real)(part < 0.5 ? -0.5 - part : part);
+  }
+  solve(s, factors, TRISTAR_N, false, x);
+  for (tsi_index j = 0; j < s->n; j++) {
+    const reals largest = largest_of(s, j, a);
+    EACH(r) {
+      const vec now = size(&x[j], r) * largest.v[r];
+      most.v[r] = pick((now > most.v[r]) | (now != now), now, most.v[r]); /* a NaN stays */
+    }
+  }
+  EACH_LANE(l) out[l] = most.lane[l];
 }
 
 /* ---- Residuals ----------------------------------------------------------------------------------------- */
@@ -687,5 +749,6 @@ const tsi_batch_kernels TABLE(TSI_ISA) = {.isa = TSI_TEXT(TSI_ISA),
                                           .outside = outside,
                                           .factor = factor,
                                           .solve = solve,
+                                          .condition = condition,
                                           .residual = residual,
                                           .add = add};

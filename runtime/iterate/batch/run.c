@@ -100,6 +100,21 @@ static bool loses_b(const job *j, int member, int64_t system, int64_t column, in
   return some;
 }
 
+#define SINGULAR 0.85 /* exponent of eps: largest 1 / condition of lanes that may be singular */
+
+/* Returns those of the doubtful lanes that may be singular. */
+static unsigned may_be_singular(const job *j, int member, const tsi_batch_group *room, unsigned doubtful) {
+  const tristar_batch_t *batch = j->batch;
+  const tsi_batch_kernels *k = batch->kernels;
+  const double most = pow(tsi_sparse_kernels_select(batch->pattern->scalar)->epsilon, -SINGULAR);
+  double condition[TSI_BATCH_BYTES];
+  unsigned lanes = 0;
+  if (doubtful == 0) return 0;
+  k->condition(&batch->structure, room->a, &room->factors, vector_of(j, member, OF_R), condition);
+  for (int l = 0; l < k->lanes; l++) lanes |= (unsigned)!(condition[l] <= most) << l;
+  return lanes & doubtful;
+}
+
 /* x: lane numbers to multiply by L^-1, or NULL. */
 static void factor_group(const job *j, tsi_index group, int member, tsi_batch_group *room, void *x) {
   const tristar_batch_t *batch = j->batch;
@@ -111,7 +126,9 @@ static void factor_group(const job *j, tsi_index group, int member, tsi_batch_gr
   for (int l = 0; l < k->lanes; l++) values[l] = values_of(j, member, system_of(j, group, l), l);
   k->load(pattern->ptr[pattern->n], &targets, values, room->a);
   const unsigned outside = j->keeps ? k->outside(s->a.ptr[s->n], room->a) : 0;
-  const unsigned bad = k->factor(s, room->a, vector_of(j, member, OF_FACTOR), &room->factors, x);
+  unsigned doubtful,
+      bad = k->factor(s, room->a, vector_of(j, member, OF_FACTOR), &room->factors, x, &doubtful);
+  bad |= may_be_singular(j, member, room, doubtful & ~bad);
   for (int l = 0; l < k->lanes; l++)
     if (!is_spare(j, group, l) && (bad >> l & 1 || (outside >> l & 1 && !fit(batch, values[l]))))
       j->apart[system_of(j, group, l)] = 0;
