@@ -636,6 +636,31 @@ static void order_triples(const problem *m, int64_t *permutation) {
       if ((i % 3 == 2 || i >= 36) == turn) permutation[at++] = i;
 }
 
+/* A right-hand side has NaN. Refined solves condense and expand the others as if they were alone. */
+static void check_other_columns(const typed *t, const problem *m, tristar_plan_t *plan) {
+  enum { COLUMNS = 20, BAD = 3 };
+  const int64_t n = m->n, count = m->count;
+  char b[COLUMNS * N * sizeof(number)], y[sizeof b], x[sizeof b], one_x[N * sizeof(number)];
+  char g[COLUMNS * MOST * sizeof(number)], one_g[MOST * sizeof(number)];
+  for (int64_t k = 0; k < COLUMNS * n; k++) put(t, b, k, (double)(k % 7) - 2.5);
+  put(t, b, BAD * n, NAN);
+  memset(x, 0, sizeof x);
+  memset(g, 0, sizeof g);
+  CHECK_STATUS(tristar_schur_condense(plan, TRISTAR_N, COLUMNS, b, n, y, n, g, count),
+               TRISTAR_ERR_NOT_FINITE);
+  for (int64_t k = 0; k < count; k++) put(t, g, BAD * count + k, 1);
+  CHECK_STATUS(tristar_schur_expand(plan, TRISTAR_N, COLUMNS, y, n, g, count, x, n), TRISTAR_ERR_NOT_FINITE);
+  CHECK(isnan(creal(get(t, x, BAD * n))));
+  for (int64_t c = 0; c < COLUMNS; c++) {
+    if (c == BAD) continue;
+    const size_t at = (size_t)(c * n) * t->bytes, at_g = (size_t)(c * count) * t->bytes;
+    CHECK_OK(tristar_schur_condense(plan, TRISTAR_N, 1, b + at, n, y, n, one_g, count));
+    CHECK(memcmp(one_g, g + at_g, (size_t)count * t->bytes) == 0);
+    CHECK_OK(tristar_schur_expand(plan, TRISTAR_N, 1, y, n, one_g, count, one_x, n));
+    CHECK(memcmp(one_x, x + at, (size_t)n * t->bytes) == 0);
+  }
+}
+
 /* Pivots of a regular A_II are perturbed. Refined solves compute its complement, condense and expand, also
  * for new values while these need it. */
 static void check_perturbed(tristar_t *ts, const typed *t, tristar_symmetry symmetry, tristar_method method,
@@ -667,6 +692,7 @@ static void check_perturbed(tristar_t *ts, const typed *t, tristar_symmetry symm
   check_triples(t, &m, f, true, 1);
   CHECK_OK(tristar_schur_get(f, schur, m.count));
   for (int o = 0; o < 3; o++) check_solve(t, &m, &v, plan, schur, ops[o], 500 * t->roundoff);
+  check_other_columns(t, &m, plan);
   const tristar_view v2 = typed_dense_view(t, m.n, twice.a[0], N, symmetry);
   CHECK_OK(tristar_refactor(f, v2.values));
   check_triples(t, &m, f, true, 2);

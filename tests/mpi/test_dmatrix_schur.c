@@ -189,9 +189,17 @@ static void check_solves(const world *w, const char *kind, int64_t k, const type
   tristar_dmatrix_destroy(&matrix); /* the object keeps it */
   OWNED char *g = xcalloc((size_t)(count * nrhs), t->bytes);
   CHECK_OK(tristar_dmatrix_schur_condense(schur, TRISTAR_N, nrhs, b, rows, root ? g : NULL, count));
-  if (root) put(t, g, nrhs * count - 1, NAN);
+  CHECK_OK(tristar_dmatrix_schur_expand(schur, TRISTAR_N, nrhs, b, rows, root ? g : NULL, count, x, rows));
+  OWNED char *kept = xcalloc((size_t)(rows * nrhs), t->bytes);
+  memcpy(kept, x, (size_t)(rows * nrhs) * t->bytes);
+  memset(x, 0, (size_t)(rows * nrhs) * t->bytes);
+  if (root) put(t, g, 0, NAN);
   CHECK_STATUS(tristar_dmatrix_schur_expand(schur, TRISTAR_N, nrhs, b, rows, root ? g : NULL, count, x, rows),
                TRISTAR_ERR_NOT_FINITE);
+  for (int64_t i = 0; i < rows; i++) CHECK(!isfinite(cabs(get(t, x, i))));
+  for (int64_t i = rows; i < rows * nrhs; i++) /* the other columns are solutions all the same */
+    CHECK(cabs(get(t, x, i) - get(t, kept, i)) <=
+          (t->is_single ? 1e-3 : 1e-10) * (cabs(get(t, kept, i)) + 1));
   if (rows > 0) put(t, b, nrhs * rows - 1, NAN);
   CHECK_STATUS(tristar_dmatrix_schur_condense(schur, TRISTAR_N, nrhs, b, rows, root ? g : NULL, count),
                TRISTAR_ERR_NOT_FINITE);

@@ -74,9 +74,10 @@ static void store(const tristar_factor_t *factor, tsi_index i, tsi_index j, cons
   tsi_scalar_write(an->factor_scalar, factor->schur, (size_t)j * (size_t)an->schur_count + (size_t)i, part);
 }
 
-/* Fails if a column has NaN or infinity. what: the name of the array, for the message. */
-static tristar_status need_finite(const tristar_factor_t *factor, const char *what, tsi_index rows,
-                                  int64_t columns, const void *array, int64_t ld) {
+/* Fails if a column has NaN or infinity. what, first: the name of the array and the number of its first
+ * column, for the message. */
+static tristar_status need_finite(const tristar_factor_t *factor, const char *what, int64_t first,
+                                  tsi_index rows, int64_t columns, const void *array, int64_t ld) {
   const tsi_sparse_kernels *kernels = tsi_sparse_kernels_select((char)factor->analysis->pattern->scalar);
   for (int64_t c = 0; c < columns; c++) {
     const void *column = (const char *)array + (size_t)(c * ld) * factor->user_bytes;
@@ -84,7 +85,7 @@ static tristar_status need_finite(const tristar_factor_t *factor, const char *wh
     if (row < rows)
       TSI_FAIL(&factor->ts->env, TRISTAR_ERR_NOT_FINITE,
                "entry (%lld, %lld) of %s, counted from 0, is NaN or beyond the range of numbers",
-               (long long)row, (long long)c, what);
+               (long long)row, (long long)(first + c), what);
   }
   return TRISTAR_OK;
 }
@@ -102,7 +103,7 @@ tristar_status tristar_schur_get(const tristar_factor_t *factor, void *s, int64_
       load(factor, i, j, part);
       tsi_scalar_write((char)an->pattern->scalar, s, (size_t)(j * lds + i), part);
     }
-  TSI_TRY_OUT(need_finite(factor, "the Schur complement", an->schur_count, count, s, lds));
+  TSI_TRY_OUT(need_finite(factor, "the Schur complement", 0, an->schur_count, count, s, lds));
 out:
   return tsi_answer(&factor->ts->env, status);
 }
@@ -138,7 +139,7 @@ static tristar_status sweep_forward(tristar_plan_t *plan, tristar_op op, int64_t
   TSI_TRY(solve_part(plan, op, by_rows ? TRISTAR_PART_L : TRISTAR_PART_U, nrhs, b, ldb, y, ldy));
   move(factor, by_rows ? factor->row_scale : factor->col_scale, nrhs, y, ldy,
        tsi_analysis_schur_first(factor->analysis), g, ldg, 0);
-  return need_finite(factor, "g", factor->analysis->schur_count, nrhs, g, ldg);
+  return TRISTAR_OK;
 }
 
 static void copy_columns(const tristar_factor_t *factor, int64_t nrhs, const void *from, int64_t ld_from,
@@ -342,59 +343,118 @@ static tristar_status solve_refined(refined *r, tristar_op op, int64_t columns,
   return tsi_refined_judge(&plan->ts->env, r->system.s.system.kernels, false, plan->options.accuracy, result);
 }
 
-/* Sets y = b, which tristar_schur_expand needs. If A_II^-1 b_I is beyond the range of numbers, which g need
- * not be, a sweep computes g. */
-static tristar_status condense_refined(tristar_plan_t *plan, tristar_op op, int64_t nrhs, const void *b,
-                                       int64_t ldb, void *y, int64_t ldy, void *g, int64_t ldg) {
+/* The arrays of a call: op(A) x = `in`, where `given` is x_S for expanding; `out` is g or x, with `rows`
+ * rows. */
+typedef struct vectors {
+  tristar_op op;
+  const char *in, *given;
+  int64_t ld_in, ld_given;
+  char *out;
+  int64_t ld_out;
+  tsi_index rows;
+} vectors;
+
+/* Computes columns first .. first + columns - 1 of `out`. */
+typedef tristar_status (*block_function)(refined *r, const vectors *v, int64_t first, int64_t columns);
+
+/* The address of a column. */
+static const char *column_of(const refined *r, const char *array, int64_t ld, int64_t column) {
+  return array + (size_t)(column * ld) * r->system.plan->factor->user_bytes;
+}
+
+static void fill_nan(const refined *r, const vectors *v, int64_t column) {
+  for (tsi_index i = 0; i < v->rows; i++)
+    tsi_scalar_write((char)r->system.plan->factor->analysis->pattern->scalar, v->out,
+                     (size_t)(column * v->ld_out + i), (const double[]){NAN, NAN});
+}
+
+/* Computes all columns. If some fail, the others are computed all the same, one by one. A column that leaves
+ * the range of numbers becomes NaN. Returns the first failure. */
+static tristar_status run_blocks(refined *r, const vectors *v, block_function block, int64_t nrhs) {
+  tsi_env *env = &r->system.plan->ts->env;
+  tsi_failure failure = {0};
+  int64_t most = COLUMNS_MOST;
+  for (int64_t first = 0, columns; first < nrhs; first += columns) {
+    columns = nrhs - first < most ? nrhs - first : most;
+    const tristar_status status = block(r, v, first, columns);
+    if (status == TRISTAR_OK) continue;
+    if (status != TRISTAR_ERR_NOT_FINITE && status != TRISTAR_ERR_ACCURACY) return status;
+    if (columns == 1) {
+      tsi_failure_keep(env, &failure, status);
+      if (status == TRISTAR_ERR_NOT_FINITE) fill_nan(r, v, first);
+    } else {
+      most = 1;
+      columns = 0;
+    }
+  }
+  return tsi_failure_tell(env, &failure);
+}
+
+/* If A_II^-1 b_I is beyond the range of numbers, which g need not be, a sweep computes g. */
+static tristar_status condense_block(refined *r, const vectors *v, int64_t first, int64_t columns) {
+  tristar_plan_t *plan = r->system.plan;
   const tristar_factor_t *factor = plan->factor;
   const tristar_analysis_t *an = factor->analysis;
   const int64_t n = an->pattern->n;
   const size_t bytes = factor->user_bytes;
+  const char *b = column_of(r, v->in, v->ld_in, first);
+  char *g = v->out + (size_t)(first * v->ld_out) * bytes;
+  tristar_refine_result result = {0};
+  copy_columns(factor, columns, b, v->ld_in, r->b, n);
+  const tristar_status status = solve_refined(r, v->op, columns, &result);
+  if (status == TRISTAR_ERR_NOT_FINITE && columns == 1 && !factor->stats.schur_refined) {
+    TSI_TRY(sweep_forward(plan, v->op, columns, b, v->ld_in, r->x, n, g, v->ld_out));
+    return need_finite(factor, "g", first, an->schur_count, columns, g, v->ld_out);
+  }
+  if (status != TRISTAR_OK && (status != TRISTAR_ERR_ACCURACY || columns > 1)) return status;
+  TSI_TRY(tristar_residual(factor, v->op, columns, b, v->ld_in, r->x, n, r->b, n, NULL));
+  for (int64_t c = 0; c < columns; c++)
+    for (tsi_index k = 0; k < an->schur_count; k++)
+      memcpy(g + (size_t)(c * v->ld_out + k) * bytes, r->b + (size_t)(c * n + an->schur[k]) * bytes, bytes);
+  return status;
+}
+
+static tristar_status expand_block(refined *r, const vectors *v, int64_t first, int64_t columns) {
+  const tristar_factor_t *factor = r->system.plan->factor;
+  const int64_t n = factor->analysis->pattern->n;
+  const char *y = column_of(r, v->in, v->ld_in, first), *x_s = column_of(r, v->given, v->ld_given, first);
+  char *x = v->out + (size_t)(first * v->ld_out) * factor->user_bytes;
+  tristar_refine_result result = {0};
+  memset(r->x, 0, (size_t)(columns * n) * factor->user_bytes);
+  put_unknowns(factor, columns, x_s, v->ld_given, r->x, n);
+  TSI_TRY(tristar_residual(factor, v->op, columns, y, v->ld_in, r->x, n, r->b, n, NULL));
+  const tristar_status status = solve_refined(r, v->op, columns, &result);
+  if (status != TRISTAR_OK && (status != TRISTAR_ERR_ACCURACY || columns > 1)) return status;
+  copy_columns(factor, columns, r->x, n, x, v->ld_out);
+  put_unknowns(factor, columns, x_s, v->ld_given, x, v->ld_out);
+  return status;
+}
+
+/* Sets y = b, which tristar_schur_expand needs. */
+static tristar_status condense_refined(tristar_plan_t *plan, tristar_op op, int64_t nrhs, const void *b,
+                                       int64_t ldb, void *y, int64_t ldy, void *g, int64_t ldg) {
+  const vectors v = {
+      .op = op, .in = b, .ld_in = ldb, .out = g, .ld_out = ldg, .rows = plan->factor->analysis->schur_count};
   TSI_CLEANUP(finish) refined r = {.b = NULL};
   TSI_TRY(start(plan, nrhs, &r));
-  for (int64_t first = 0, columns; first < nrhs; first += columns) {
-    const char *of_b = (const char *)b + (size_t)(first * ldb) * bytes;
-    tristar_refine_result result = {0};
-    columns = nrhs - first < COLUMNS_MOST ? nrhs - first : COLUMNS_MOST;
-    char *of_g = (char *)g + (size_t)(first * ldg) * bytes;
-    copy_columns(factor, columns, of_b, ldb, r.b, n);
-    const tristar_status status = solve_refined(&r, op, columns, &result);
-    if (status == TRISTAR_ERR_NOT_FINITE && !factor->stats.schur_refined) {
-      TSI_TRY(sweep_forward(plan, op, columns, of_b, ldb, r.x, n, of_g, ldg));
-      continue;
-    }
-    TSI_TRY(status);
-    TSI_TRY(tristar_residual(factor, op, columns, of_b, ldb, r.x, n, r.b, n, NULL));
-    for (int64_t c = 0; c < columns; c++)
-      for (tsi_index k = 0; k < an->schur_count; k++)
-        memcpy(of_g + (size_t)(c * ldg + k) * bytes, r.b + (size_t)(c * n + an->schur[k]) * bytes, bytes);
-    TSI_TRY(need_finite(factor, "g", an->schur_count, columns, of_g, ldg));
-  }
-  copy_columns(factor, nrhs, b, ldb, y, ldy);
-  return TRISTAR_OK;
+  const tristar_status status = run_blocks(&r, &v, condense_block, nrhs);
+  copy_columns(plan->factor, nrhs, b, ldb, y, ldy);
+  return status;
 }
 
 static tristar_status expand_refined(tristar_plan_t *plan, tristar_op op, int64_t nrhs, const void *y,
                                      int64_t ldy, const void *x_s, int64_t ldxs, void *x, int64_t ldx) {
-  const tristar_factor_t *factor = plan->factor;
-  const int64_t n = factor->analysis->pattern->n;
-  const size_t bytes = factor->user_bytes;
+  const vectors v = {.op = op,
+                     .in = y,
+                     .ld_in = ldy,
+                     .given = x_s,
+                     .ld_given = ldxs,
+                     .out = x,
+                     .ld_out = ldx,
+                     .rows = plan->factor->analysis->pattern->n};
   TSI_CLEANUP(finish) refined r = {.b = NULL};
   TSI_TRY(start(plan, nrhs, &r));
-  for (int64_t first = 0, columns; first < nrhs; first += columns) {
-    const char *of_y = (const char *)y + (size_t)(first * ldy) * bytes,
-               *given = (const char *)x_s + (size_t)(first * ldxs) * bytes;
-    char *of_x = (char *)x + (size_t)(first * ldx) * bytes;
-    tristar_refine_result result = {0};
-    columns = nrhs - first < COLUMNS_MOST ? nrhs - first : COLUMNS_MOST;
-    memset(r.x, 0, (size_t)(columns * n) * bytes);
-    put_unknowns(factor, columns, given, ldxs, r.x, n);
-    TSI_TRY(tristar_residual(factor, op, columns, of_y, ldy, r.x, n, r.b, n, NULL));
-    TSI_TRY(solve_refined(&r, op, columns, &result));
-    copy_columns(factor, columns, r.x, n, of_x, ldx);
-    put_unknowns(factor, columns, given, ldxs, of_x, ldx);
-  }
-  return TRISTAR_OK;
+  return run_blocks(&r, &v, expand_block, nrhs);
 }
 
 /* ---- The complement by refined solves ------------------------------------------------------------------ */
@@ -494,6 +554,7 @@ tristar_status tristar_schur_condense(tristar_plan_t *plan, tristar_op op, int64
   if (plan->storage != NULL) TSI_TRY_OUT(tsi_judge_storage(plan));
   status = refines(plan) ? condense_refined(plan, op, nrhs, b, ldb, y, ldy, g, ldg)
                          : sweep_forward(plan, op, nrhs, b, ldb, y, ldy, g, ldg);
+  if (status == TRISTAR_OK) status = need_finite(factor, "g", 0, an->schur_count, nrhs, g, ldg);
 out:
   return tsi_answer(env, status);
 }
@@ -515,7 +576,7 @@ tristar_status tristar_schur_expand(tristar_plan_t *plan, tristar_op op, int64_t
   if (plan->storage != NULL) TSI_TRY_OUT(tsi_judge_storage(plan));
   status = refines(plan) ? expand_refined(plan, op, nrhs, y, ldy, x_s, ldxs, x, ldx)
                          : sweep_backward(plan, op, nrhs, y, ldy, x_s, ldxs, x, ldx);
-  if (status == TRISTAR_OK) status = need_finite(factor, "x", an->pattern->n, nrhs, x, ldx);
+  if (status == TRISTAR_OK) status = need_finite(factor, "x", 0, an->pattern->n, nrhs, x, ldx);
 out:
   return tsi_answer(env, status);
 }

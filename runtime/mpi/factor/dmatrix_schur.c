@@ -12,6 +12,8 @@
  * Writes  the complement and g on rank 0, x on all ranks.
  * Invariants: no rank stores more of A_II, its factor and vectors than for solves with it; each rank stores
  * the number of each row. The factor is a factor of the matrix with the same generation. */
+#include <math.h>
+
 #include "runtime/base/scalars.h"
 #include "runtime/mpi/comm/bytes.h"
 #include "runtime/mpi/comm/mailbox.h"
@@ -527,6 +529,87 @@ static int64_t rows_on_root(const complement *c) {
   return tsi_transport_rank(c->matrix->transport) == 0 ? c->count : 0;
 }
 
+/* The arrays of a call: op(A) x = `in`, where `given` is x_S on rank 0 for expanding; `out` is g on rank 0,
+ * or this rank's x, with `rows` rows. */
+typedef struct vectors {
+  tristar_op op;
+  const char *in, *given;
+  int64_t ld_in, ld_given;
+  char *out;
+  int64_t ld_out, rows;
+} vectors;
+
+/* Collective. Computes columns first .. first + columns - 1 of `out`. */
+typedef tristar_status (*block_function)(const complement *c, const work *w, const vectors *v, int64_t first,
+                                         tsi_index columns);
+
+/* Collective. Computes all columns. If some fail, the others are computed all the same, one by one. A column
+ * that leaves the range of numbers becomes NaN. Returns the first failure. */
+static tristar_status run_blocks(const complement *c, const work *w, const vectors *v, block_function block,
+                                 int64_t nrhs) {
+  tsi_env *env = &c->matrix->ts->env;
+  tsi_failure failure = {0};
+  tsi_count most = COLUMNS_MOST;
+  for (int64_t first = 0, columns; first < nrhs; first += columns) {
+    columns = tsi_count_min(most, nrhs - first);
+    const tristar_status status = block(c, w, v, first, (tsi_index)columns);
+    if (status == TRISTAR_OK) continue;
+    if (status != TRISTAR_ERR_NOT_FINITE && status != TRISTAR_ERR_ACCURACY) return status;
+    if (columns > 1) {
+      most = 1;
+      columns = 0;
+      continue;
+    }
+    tsi_failure_keep(env, &failure, status);
+    for (int64_t i = 0; i < v->rows && status == TRISTAR_ERR_NOT_FINITE; i++)
+      tsi_scalar_write((char)c->matrix->scalar, v->out, (size_t)(first * v->ld_out + i),
+                       (const double[]){NAN, NAN});
+  }
+  return tsi_failure_tell(env, &failure);
+}
+
+/* Does this status of an inner solve leave vectors to continue with? */
+static bool goes_on(tristar_status solved, tsi_index columns) {
+  return solved == TRISTAR_OK || (solved == TRISTAR_ERR_ACCURACY && columns == 1);
+}
+
+static tristar_status condense_block(const complement *c, const work *w, const vectors *v, int64_t first,
+                                     tsi_index columns) {
+  const tristar_dmatrix_t *m = c->matrix;
+  copy_columns(c, columns, v->in + (size_t)(first * v->ld_in) * m->bytes, v->ld_in, w->product, m->n);
+  move_inner(c, w, columns, w->product, m->n, false);
+  const tristar_status solved = solve_inner(c, w, v->op, columns);
+  if (!goes_on(solved, columns)) return solved;
+  memset(w->vector, 0, (size_t)m->n * (size_t)columns * m->bytes);
+  move_inner(c, w, columns, w->vector, m->n, true);
+  TSI_TRY(subtract_product(c, w, v->op, columns, false));
+  TSI_TRY(gather_rows(c, w, "g", (tsi_index)first, columns, v->out, v->ld_out));
+  return solved;
+}
+
+static tristar_status expand_block(const complement *c, const work *w, const vectors *v, int64_t first,
+                                   tsi_index columns) {
+  const tristar_dmatrix_t *m = c->matrix;
+  const size_t of_s = (size_t)c->count * m->bytes;
+  char *x = v->out + (size_t)(first * v->ld_out) * m->bytes;
+  for (int64_t k = 0; k < columns && rows_on_root(c) > 0; k++)
+    memcpy(w->known + (size_t)k * of_s, v->given + (size_t)((first + k) * v->ld_given) * m->bytes, of_s);
+  TSI_TRY(
+      tsi_broadcast_bytes(&m->ts->env, tsi_transport_comm(m->transport), w->known, (size_t)columns * of_s));
+  copy_columns(c, columns, v->in + (size_t)(first * v->ld_in) * m->bytes, v->ld_in, w->product, m->n);
+  memset(w->vector, 0, (size_t)m->n * (size_t)columns * m->bytes);
+  put_known(c, w, columns, w->vector, m->n);
+  TSI_TRY(subtract_product(c, w, v->op, columns, false));
+  move_inner(c, w, columns, w->product, m->n, false);
+  const tristar_status solved = solve_inner(c, w, v->op, columns);
+  if (!goes_on(solved, columns)) return solved;
+  move_inner(c, w, columns, x, v->ld_out, true);
+  put_known(c, w, columns, x, v->ld_out);
+  TSI_TRY(tsi_transport_agree(m->transport,
+                              need_finite(c, "x", m->n, tsi_dmatrix_first(m), first, columns, x, v->ld_out)));
+  return solved;
+}
+
 tristar_status tristar_dmatrix_schur_condense(tristar_dmatrix_schur_t *schur, tristar_op op, int64_t nrhs,
                                               const void *b, int64_t ldb, void *g, int64_t ldg) {
   tristar_status status = TRISTAR_OK;
@@ -534,19 +617,11 @@ tristar_status tristar_dmatrix_schur_condense(tristar_dmatrix_schur_t *schur, tr
   const complement *c = schur;
   const tristar_dmatrix_t *m = c->matrix;
   TSI_CLEANUP(finish) work w = {.x = NULL};
+  const vectors v = {.op = op, .in = b, .ld_in = ldb, .out = g, .ld_out = ldg, .rows = rows_on_root(c)};
   const columns_of arrays[] = {{"b", b, m->n, ldb}, {"g", g, rows_on_root(c), ldg}};
   TSI_TRY_OUT(check_call(c, op, nrhs, 2, arrays));
   TSI_TRY_OUT(prepare(c, nrhs, false, &w));
-  for (int64_t first = 0; first < nrhs; first += COLUMNS_MOST) {
-    const tsi_index columns = (tsi_index)tsi_count_min(COLUMNS_MOST, nrhs - first);
-    copy_columns(c, columns, (const char *)b + (size_t)(first * ldb) * m->bytes, ldb, w.product, m->n);
-    move_inner(c, &w, columns, w.product, m->n, false);
-    TSI_TRY_OUT(solve_inner(c, &w, op, columns));
-    memset(w.vector, 0, (size_t)m->n * (size_t)columns * m->bytes);
-    move_inner(c, &w, columns, w.vector, m->n, true);
-    TSI_TRY_OUT(subtract_product(c, &w, op, columns, false));
-    TSI_TRY_OUT(gather_rows(c, &w, "g", (tsi_index)first, columns, g, ldg));
-  }
+  TSI_TRY_OUT(run_blocks(c, &w, &v, condense_block, nrhs));
 out:
   return tsi_answer(&m->ts->env, status);
 }
@@ -558,29 +633,13 @@ tristar_status tristar_dmatrix_schur_expand(tristar_dmatrix_schur_t *schur, tris
   TSI_ENTER(schur, schur->ts);
   const complement *c = schur;
   const tristar_dmatrix_t *m = c->matrix;
-  MPI_Comm comm = tsi_transport_comm(m->transport);
   TSI_CLEANUP(finish) work w = {.x = NULL};
-  const size_t of_s = (size_t)c->count * m->bytes;
+  const vectors v = {
+      .op = op, .in = b, .ld_in = ldb, .given = x_s, .ld_given = ldxs, .out = x, .ld_out = ldx, .rows = m->n};
   const columns_of arrays[] = {{"b", b, m->n, ldb}, {"x_s", x_s, rows_on_root(c), ldxs}, {"x", x, m->n, ldx}};
   TSI_TRY_OUT(check_call(c, op, nrhs, 3, arrays));
   TSI_TRY_OUT(prepare(c, nrhs, true, &w));
-  for (int64_t first = 0; first < nrhs; first += COLUMNS_MOST) {
-    const tsi_index columns = (tsi_index)tsi_count_min(COLUMNS_MOST, nrhs - first);
-    char *of_x = (char *)x + (size_t)(first * ldx) * m->bytes;
-    for (int64_t k = 0; k < columns && rows_on_root(c) > 0; k++)
-      memcpy(w.known + (size_t)k * of_s, (const char *)x_s + (size_t)((first + k) * ldxs) * m->bytes, of_s);
-    TSI_TRY_OUT(tsi_broadcast_bytes(&m->ts->env, comm, w.known, (size_t)columns * of_s));
-    copy_columns(c, columns, (const char *)b + (size_t)(first * ldb) * m->bytes, ldb, w.product, m->n);
-    memset(w.vector, 0, (size_t)m->n * (size_t)columns * m->bytes);
-    put_known(c, &w, columns, w.vector, m->n);
-    TSI_TRY_OUT(subtract_product(c, &w, op, columns, false));
-    move_inner(c, &w, columns, w.product, m->n, false);
-    TSI_TRY_OUT(solve_inner(c, &w, op, columns));
-    move_inner(c, &w, columns, of_x, ldx, true);
-    put_known(c, &w, columns, of_x, ldx);
-    TSI_TRY_OUT(tsi_transport_agree(
-        m->transport, need_finite(c, "x", m->n, tsi_dmatrix_first(m), first, columns, of_x, ldx)));
-  }
+  TSI_TRY_OUT(run_blocks(c, &w, &v, expand_block, nrhs));
 out:
   return tsi_answer(&m->ts->env, status);
 }
