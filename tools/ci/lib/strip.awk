@@ -1,6 +1,8 @@
 # Blanks the comments of C files, and with -v strings=1 also the text in string and character literals. Prints
 # FILE:LINE:TEXT for every line, so that a message about it can name its place.
 FNR == 1 { comment = 0 }
+comment && !/\*\// { print FILENAME ":" FNR ":"; next }
+!comment && !/["'\/]/ { print FILENAME ":" FNR ":" $0; next }
 {
   out = ""
   n = length($0)
