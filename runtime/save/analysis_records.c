@@ -2,6 +2,7 @@
 #include <math.h>
 #include <stdio.h>
 
+#include "partition/order/ordering.h"
 #include "runtime/factor/method.h"
 #include "runtime/save/objects.h"
 
@@ -140,8 +141,8 @@ static tristar_status take_side(tsi_source *source, tsi_index n, tsi_structure *
   TSI_OWNED tsi_symbolic *sy = NULL;
   TSI_TRY(TSI_TAKE_FIELDS(source, "side", side_fields, &fields));
   if (fields.symbolic.n != n || fields.symbolic.count < 0 || fields.symbolic.count > n ||
-      fields.symbolic.leaf_parts < 1 || fields.symbolic.leaf_parts > n + 1 || fields.width_max < 1 ||
-      fields.width_max > TSI_PANEL_WIDTH_MAX)
+      fields.symbolic.leaf_parts < 1 || fields.symbolic.leaf_parts > TSI_MAX_LEAF_PARTS ||
+      fields.width_max < 1 || fields.width_max > TSI_PANEL_WIDTH_MAX)
     TSI_DAMAGED(source, "a structure of %d columns, %d supernodes, %d leaves, panels of %d columns",
                 fields.symbolic.n, fields.symbolic.count, fields.symbolic.leaf_parts, fields.width_max);
   TSI_TRY(TSI_ALLOC_ZERO(env, sy, 1));

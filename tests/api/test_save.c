@@ -417,8 +417,8 @@ static void check_allocations(tristar_t *ts) {
   CHECK(failing.count > 30);
 }
 
-/* n = 0 and n = 1. */
-static void check_smallest(tristar_t *ts) {
+/* n = 0 and n = 1, also in a separator tree with more leaves than rows. */
+static void check_smallest(tristar_t *ts, int leaf_parts) {
   const int64_t ptr[] = {0, 1};
   const int32_t index[] = {0};
   const double values[] = {-4};
@@ -428,8 +428,11 @@ static void check_smallest(tristar_t *ts) {
     CLEANUP(tristar_analysis_destroy) tristar_analysis_t *an = NULL;
     CLEANUP(tristar_factor_destroy) tristar_factor_t *factor = NULL;
     CLEANUP(tristar_plan_destroy) tristar_plan_t *plan = NULL, *loaded = NULL;
+    tristar_analysis_options options;
     double x = 8;
-    CHECK_OK(tristar_analyze(ts, &v, NULL, &an));
+    tristar_analysis_options_init(&options);
+    options.leaf_parts = leaf_parts;
+    CHECK_OK(tristar_analyze(ts, &v, &options, &an));
     CHECK_OK(tristar_factor(an, values, &factor));
     CHECK_OK(tristar_plan(factor, NULL, &plan));
     CHECK_OK(tristar_plan_save(plan, FILE_NAME));
@@ -448,7 +451,8 @@ int main(int argc, char **argv) {
   RUN(check_imported(ts));
   RUN(check_matrix(ts));
   RUN(check_places(ts));
-  RUN(check_smallest(ts));
+  RUN(check_smallest(ts, 0));
+  RUN(check_smallest(ts, 8));
   RUN(check_damage(ts));
   RUN(check_ends(ts));
   RUN(check_foreign(ts));
