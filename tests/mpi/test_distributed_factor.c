@@ -4,6 +4,7 @@
  * lost.
  *
  *   test_distributed_factor direct|starpu_mpi|serial [MATRIX] */
+#include <malloc.h>
 #include "runtime/mpi/comm/bytes.h"
 #include "tests/support/mpi/rank_allocations.h"
 #include "tests/support/mpi/same_factor.h"
@@ -377,6 +378,29 @@ static void check_cycles(const world *w) {
   }
 }
 
+/* A matrix without rows. Fresh memory has no zeros, so reads behind its arrays are noticed. */
+static void check_no_rows(const world *w) {
+  static const tristar_method methods[] = {TRISTAR_METHOD_LLT, TRISTAR_METHOD_LDLT, TRISTAR_METHOD_LU};
+  chain c;
+  CHECK(mallopt(M_PERTURB, 90));
+  make_chain(&c, TRISTAR_SYMMETRIC);
+  c.view.rows = c.view.cols = 0;
+  for (int k = 0; k < 3; k++) {
+    CLEANUP(tristar_analysis_destroy) tristar_analysis_t *an = NULL;
+    CLEANUP(tristar_distributed_destroy) tristar_distributed_t *d;
+    tristar_analysis_options options = DEFAULTS(tristar_analysis_options);
+    double x = 7;
+    options.method = methods[k];
+    options.leaf_parts = w->options.layout.pz;
+    if (w->rank == 0) CHECK_OK(tristar_analyze(w->ts, &c.view, &options, &an));
+    CHECK_OK(factor(w, an, &c, &d));
+    CHECK_OK(tristar_distributed_refactor(d, w->rank == 0 ? c.values : NULL));
+    CHECK_OK(tristar_distributed_solve(d, TRISTAR_T, 1, &x, 1, &x, 1));
+    CHECK(x == 7);
+  }
+  CHECK(mallopt(M_PERTURB, 0));
+}
+
 int main(int argc, char **argv) {
   subtests_begin_here(&argc, argv);
   world w = {.ts = NULL};
@@ -410,6 +434,7 @@ failures:
   RUN(check_singular(&w));
   RUN(check_memory(&w));
   RUN(check_cycles(&w));
+  RUN(check_no_rows(&w));
   tristar_get_memory(w.ts, &memory);
   CHECK_MSG(memory.current_bytes == 0, "rank %d: %zu bytes leaked", w.rank, memory.current_bytes);
   tristar_destroy(&w.ts);

@@ -76,10 +76,10 @@ static void start(lister *l, int rank) {
   l->next = l->list->ptr[0];
 }
 
-/* Continues with the upper lists; false: no list is left. */
+/* Continues with the upper lists; false: no line is left. */
 static bool go_on(lister *l) {
   const tristar_analysis_t *an = l->source->analysis;
-  if (l->list != &an->lower || !tsi_analysis_is_lu(an)) return false;
+  if (l->list != &an->lower || !tsi_analysis_is_lu(an) || an->symbolic->n == 0) return false;
   l->list = &an->upper;
   l->s = l->line = 0;
   l->next = l->list->ptr[0];
