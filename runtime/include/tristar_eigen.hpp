@@ -10,6 +10,8 @@
 #define TRISTAR_EIGEN_HPP
 
 #include <Eigen/SparseCore>
+#include <algorithm>
+#include <vector>
 
 #include "tristar.hpp"
 
@@ -129,7 +131,13 @@ private:
     m_factor = tristar::factor();
     m_analysis = tristar::analysis(m_context, pattern, m_options);
     m_rows = A.rows();
-    m_entries = A.nonZeros();
+    m_outer.assign(A.outerIndexPtr(), A.outerIndexPtr() + m_rows + 1);
+    m_inner.assign(A.innerIndexPtr(), A.innerIndexPtr() + A.nonZeros());
+  }
+  bool has_pattern(const MatrixType &A) const {
+    return m_analysis && A.rows() == m_rows && A.cols() == m_rows &&
+           std::equal(m_outer.begin(), m_outer.end(), A.outerIndexPtr()) &&
+           std::equal(m_inner.begin(), m_inner.end(), A.innerIndexPtr());
   }
   void make_factor(const MatrixType &A) {
     m_plan = tristar::plan();
@@ -137,12 +145,13 @@ private:
     m_plan = tristar::plan(m_factor);
   }
   void new_values(const MatrixType &A) {
-    if (!m_analysis || A.rows() != m_rows || A.nonZeros() != m_entries)
+    if (!has_pattern(A))
       throw tristar::error(TRISTAR_ERR_ARGUMENT, "factorize: another pattern than analyzePattern had");
     if (!m_plan) return make_factor(A);
     const tristar_status status = tristar_refactor(m_factor.get(), A.valuePtr());
     if (status == TRISTAR_ERR_STALE ||
-        status == TRISTAR_ERR_ARGUMENT) { /* These values need another analysis. */
+        status == TRISTAR_ERR_ARGUMENT || /* These values need another analysis. */
+        (status == TRISTAR_ERR_NOT_POSITIVE_DEFINITE && m_options.method == TRISTAR_METHOD_AUTO)) {
       analyze(A, true);
       return make_factor(A);
     }
@@ -153,7 +162,8 @@ private:
   tristar::analysis m_analysis;
   tristar::factor m_factor;
   tristar::plan m_plan;
-  Index m_rows = 0, m_entries = 0;
+  Index m_rows = 0;
+  std::vector<StorageIndex> m_outer, m_inner; /* The pattern that was analyzed. */
   ComputationInfo m_info = InvalidInput;
   std::string m_message;
 };

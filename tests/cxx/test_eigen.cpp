@@ -66,7 +66,8 @@ template <class Matrix> void check_matrices() {
   const Matrix wind = grid<Matrix>(12, Scalar(0.5), 4);
   check_direct<Eigen::TriStarLU<Matrix>>(plain, shifted);
   check_direct<Eigen::TriStarLU<Matrix>>(wind, grid<Matrix>(12, Scalar(0.3), 4));
-  check_direct<Eigen::TriStarLU<Matrix>>(plain, wind); /* another method */
+  check_direct<Eigen::TriStarLU<Matrix>>(plain, wind);                     /* another method */
+  check_direct<Eigen::TriStarLU<Matrix>>(plain, grid<Matrix>(12, 0, 1.7)); /* not positive definite */
   check_direct<Eigen::TriStarLU<Matrix>>(one_way<Matrix>(4), one_way<Matrix>(5));
   check_direct<Eigen::TriStarLLT<Matrix>>(plain, shifted);
   check_direct<Eigen::TriStarLLT<Matrix, Eigen::Upper>>(plain, shifted);
@@ -116,6 +117,14 @@ void check_errors() {
   A.insert(0, 1) = 1;
   llt.factorize(Matrix(3, 3));
   CHECK(llt.info() == Eigen::InvalidInput); /* another pattern */
+  Matrix lower(2, 2), upper(2, 2);          /* as many entries at other places */
+  for (Matrix *matrix : {&lower, &upper}) matrix->insert(0, 0) = matrix->insert(1, 1) = 1;
+  lower.insert(1, 0) = upper.insert(0, 1) = 3;
+  lu.compute(lower);
+  lu.factorize(upper);
+  CHECK(lu.info() == Eigen::InvalidInput);
+  lu.factorize(lower);
+  CHECK(lu.info() == Eigen::Success && lu.solve(Eigen::Vector2d(1, 2)).isApprox(Eigen::Vector2d(1, -1)));
 }
 
 } // namespace
