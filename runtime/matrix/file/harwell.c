@@ -41,6 +41,7 @@ typedef struct section {
   char *text;        /* The current record. */
   size_t length;     /* Its length. */
   const char *field; /* The current field, in text. */
+  bool is_integer;   /* Its format is Iw. */
   int width;         /* Its width. */
   size_t column;     /* Its first column, from 1. */
   bool warned;       /* A warning about a blank value has been logged. */
@@ -101,6 +102,7 @@ static tristar_status next_field(section *s, char *number) {
   }
   const char *field = s->text + (position < s->length ? position : s->length);
   s->field = field;
+  s->is_integer = item->kind == TSI_FORTRAN_INTEGER;
   s->width = item->width;
   s->column = position + 1;
   if (!tsi_fortran_spell(field, (size_t)item->width, item, s->cursor.scale, number)) return not_a_number(s);
@@ -145,6 +147,8 @@ static tristar_status next_real(section *s, double *value) {
     TSI_FAIL(s->lines->env, TRISTAR_ERR_NOT_FINITE, "%s: NaN, infinity or a number beyond double: \"%s\"",
              tsi_lines_where(s->lines), show_field(s, show));
   if (number != TSI_NUMBER_OK || *tsi_skip_blanks(cursor) != '\0') return not_a_number(s);
+  /* The C number of "+0-62" is 0; Fortran reads no integer there. */
+  if (s->is_integer && strpbrk(field + 1, "+-.eEdDqQ") != NULL) return not_a_number(s);
   return TRISTAR_OK;
 }
 

@@ -193,6 +193,10 @@ static const bad_file bad_files[] = {
     {"value is text", HEAD "RUA 2 2 2 0\n" FORMATS " 1 2 3\n 1 2\n  1. abc\n", TRISTAR_ERR_FORMAT,
      ":7: columns 5 to 8 of the values are not a number (are the fields as wide as the format says?): \" "
      "abc\""},
+    {"an exponent in an integer", HEAD "IUA 2 2 2 0\n(8I2) (8I2) (8I4)\n 1 2 3\n 1 2\n   5+3-2\n",
+     TRISTAR_ERR_FORMAT, ":7: columns 5 to 8 of the values are not a number"},
+    {"a point in an integer", HEAD "IUA 2 2 2 0\n(8I2) (8I2) (8I4)\n 1 2 3\n 1 2\n 1.5   2\n",
+     TRISTAR_ERR_FORMAT, ":7: columns 1 to 4 of the values are not a number"},
     {"values run together", HEAD "RUA 2 2 2 0\n(8I2) (8I2) (8F6.0)\n 1 2 3\n 1 2\n 1. 2.  4.\n",
      TRISTAR_ERR_FORMAT, ":7: columns 1 to 6 of the values are not a number"},
     {"fields narrower than the format says, a digit of the next number", /* SciPy 1.10 writes float32 in this
