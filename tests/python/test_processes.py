@@ -144,12 +144,14 @@ class Children(unittest.TestCase):
         A, b = laplacian(10), vectors(100)
         lu, ilu, triangle = tristar.splu(A), tristar.spilu(A), tristar.TriangularSolver(sparse.tril(A).tocsr())
         factor, krylov = tristar.cholesky(A), tristar.KrylovSolver(A, M=ilu)
-        lu.solve(b)
+        x = lu.solve(b)
+        krylov.solve(b, x0=x)
         determinant = factor.logdet()
 
         def child():
             assert abs(factor.logdet() - determinant) < 1e-9
             assert_solves(A, factor.solve_A(b), b)
+            assert krylov.solve(b, x0=x).columns[0].iterations == 0
             assert krylov.solve(b).converged
             assert_solves(A, lu.solve(np.stack([b, b], 1))[:, 0], b)
             lu.refactor(2 * A)

@@ -88,7 +88,7 @@ class KrylovSolver:
         self._context, self._generation, self._raised = usable(self._context), generation(), []
         self._progress = progress_of(self)
         options, kept = make_options("krylov_options", dict(self._options, progress=self._progress))
-        self._cell = self._create(options)
+        self._cell, self._guess = self._create(options), False
         del kept
         self._precond = self._make_preconditioner(self._M)
 
