@@ -254,7 +254,8 @@ static void check_arguments(const world *w) {
   tristar_dmatrix_destroy(&matrix);
 }
 
-/* Each allocation of one rank fails in turn; of many, some. */
+/* Each allocation of one rank fails in turn; of many, some. After a failure with new values there are none.
+ */
 static void check_memory(const world *w) {
   const tristar_layout layout = some_grid(w);
   wish o = wish_of(&layout, TRISTAR_METHOD_AUTO);
@@ -262,6 +263,7 @@ static void check_memory(const world *w) {
   CLEANUP(release_shared) shared_matrix s = share_matrix(w, "convdiff3d", 4, &typed_double, TRISTAR_GENERAL);
   CLEANUP(tristar_dmatrix_destroy) tristar_dmatrix_t *matrix = make(w, &s.rows);
   tristar_distributed_t *kept, *d;
+  OWNED double *x = xcalloc((size_t)s.rows.view.rows, sizeof *x);
   CHECK_OK(tristar_dmatrix_factor(matrix, &o.analysis, &o.options, &kept));
   for (int again = 0; again < 2; again++)
     for (int who = 0; who<w->ranks; who += w->ranks> 1 ? w->ranks - 1 : 1) {
@@ -270,9 +272,15 @@ static void check_memory(const world *w) {
       failing.recovers = true;
       failing.keeps_memory = again; /* lists may have been freed */
       while (next_failure(&failing)) {
-        end_failure_everywhere(&failing, again ? tristar_dmatrix_refactor(matrix, kept)
-                                               : tristar_dmatrix_factor(matrix, &o.analysis, &o.options, &d));
-        if (!again) tristar_distributed_destroy(&d);
+        const tristar_status status = again ? tristar_dmatrix_refactor(matrix, kept)
+                                            : tristar_dmatrix_factor(matrix, &o.analysis, &o.options, &d);
+        end_failure_everywhere(&failing, status);
+        if (again)
+          CHECK_STATUS(
+              tristar_distributed_solve(kept, TRISTAR_N, 1, x, s.rows.view.rows, x, s.rows.view.rows),
+              status == TRISTAR_OK ? TRISTAR_OK : TRISTAR_ERR_STALE);
+        else
+          tristar_distributed_destroy(&d);
       }
       CHECK_MSG(failing.count > 10, "%d failures", (int)failing.count);
     }

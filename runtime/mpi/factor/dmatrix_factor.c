@@ -282,14 +282,16 @@ static tristar_status check_pair(const tristar_dmatrix_t *matrix, const tristar_
 }
 
 /* Collective. Checks that the matrix has the pattern that was factored, and that its values fit the method.
+ * If it has another pattern, the factor keeps its values: it is as valid as before.
  */
-static tristar_status check_values(const making *m, tristar_method method, bool *adjoint) {
+static tristar_status check_values(const making *m, tristar_method method, bool before, bool *adjoint) {
   uint64_t pattern;
   TSI_TRY(tsi_dmatrix_fingerprint(m->matrix, &pattern));
-  if (pattern != m->d->pattern)
+  if (pattern != m->d->pattern) {
+    m->d->valid = before;
     TSI_FAIL(&m->d->ts->env, TRISTAR_ERR_ARGUMENT,
              "the matrix has another pattern than the one that was factored: tristar_dmatrix_factor it anew");
-  m->d->valid = false;
+  }
   tristar_status status = tsi_rows_check_method(m->matrix, method, adjoint);
   if (m->d->source) status = tsi_factor_explain(m->d->source, status);
   return tsi_transport_agree(m->d->transport, status);
@@ -303,8 +305,10 @@ static tristar_status renew(making *m, size_t memory, double begin) {
   const tsi_factor_kind *kind = &d->process->kind;
   const tristar_analysis_options *options = &d->team_factor->analysis.options;
   const tristar_method method = d->team_factor->analysis.stats.method;
+  const bool before = d->valid;
+  d->valid = false;
   TSI_TRY(tsi_transport_agree(d->transport, tsi_dmatrix_need_whole(m->matrix)));
-  TSI_TRY(check_values(m, method, &adjoint));
+  TSI_TRY(check_values(m, method, before, &adjoint));
   m->options.single_factors = kind->factor_scalar != kind->user_scalar;
   m->options.singular = options->singular;
   m->options.growth = options->growth;
