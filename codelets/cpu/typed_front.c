@@ -222,6 +222,14 @@ static void zero(const tsi_front *front, tsi_index c0, tsi_index c1) {
   }
 }
 
+/* Adds rows i .. end-1 of a child's column to a column of the front. Unrolled by four, because half of the
+ * instructions would be those of the loop. */
+INLINE void add_rows(const tsi_index *restrict position, ptrdiff_t i, ptrdiff_t end,
+                     const tsi_scalar *restrict from, tsi_scalar *restrict to) {
+#pragma GCC unroll 4
+  for (; i < end; i++) to[position[i]] += from[i];
+}
+
 static void extend_add(const tsi_front *front, const void *complement, tsi_index m, const tsi_index *position,
                        tsi_index c0, tsi_index c1) {
   const bool full = front->full;
@@ -234,17 +242,13 @@ static void extend_add(const tsi_front *front, const void *complement, tsi_index
     tsi_index i = full ? 0 : j;
     const tsi_scalar *from = child + tsi_complement_entry(m, i, j, full) - i;
     if (position[j] < front->w) {
-      tsi_scalar *to = P(front) + (ptrdiff_t)position[j] * front->f;
-      for (; i < m; i++) to[position[i]] += from[i];
+      add_rows(position, i, m, from, P(front) + (ptrdiff_t)position[j] * front->f);
       continue;
     }
     const tsi_index column = position[j] - front->w;
-    if (full) {
-      tsi_scalar *to = Q(front) + (ptrdiff_t)column * front->w;
-      for (; i < split; i++) to[position[i]] += from[i];
-    }
-    tsi_scalar *to = C(front) + tsi_complement_entry(front->m, 0, column, full) - front->w;
-    for (; i < m; i++) to[position[i]] += from[i];
+    if (full) add_rows(position, i, split, from, Q(front) + (ptrdiff_t)column * front->w);
+    add_rows(position, tsi_index_max(i, split), m, from,
+             C(front) + tsi_complement_entry(front->m, 0, column, full) - front->w);
   }
 }
 
@@ -295,10 +299,10 @@ INLINE tsi_scalar line_value(const tsi_front_lines *lines, const bool scaled, co
   return TSI_COMPLEX && lines->conjugate ? tsi_conj(a) : a;
 }
 
-/* upper, scaled, wide, alike and whole are constants; whole: all columns are added. */
+/* upper, scaled and wide are constants. */
 INLINE void add_all_lines(const tsi_front *front, const tsi_front_lines lines, tsi_index c0, tsi_index c1,
                           const void *values, const bool upper, const bool scaled, const bool wide,
-                          const bool whole, const bool alike) {
+                          const bool alike) {
   const tsi_index w = front->w, f = front->f, end = upper ? w : tsi_index_min(c1, w);
   /* Another task may write Q while this task has only columns of P. */
   tsi_scalar *const p = P(front), *const q = c1 > w ? Q(front) : NULL;
@@ -306,7 +310,7 @@ INLINE void add_all_lines(const tsi_front *front, const tsi_front_lines lines, t
     const double own = scaled ? lines.line_scale[k] : 1;
     for (tsi_count e = lines.ptr[k]; e < lines.ptr[k + 1]; e++) {
       const tsi_index place = lines.place[e];
-      if (upper && !whole && (place < c0 || place >= c1)) continue;
+      if (upper && (place < c0 || place >= c1)) continue;
       const tsi_scalar a = line_value(&lines, scaled, wide, alike, own, e, values);
       if (!upper)
         p[place + (ptrdiff_t)k * f] += a;
@@ -316,24 +320,45 @@ INLINE void add_all_lines(const tsi_front *front, const tsi_front_lines lines, t
   }
 }
 
+/* Does the same for all columns of the front, scaled, if mirror images are equal: the common case. Its only
+ * branch is the end of a line. upper: a constant. */
+INLINE void add_whole_lines(const tsi_front *front, const tsi_front_lines *lines, const tsi_scalar *values,
+                            const bool upper) {
+  const ptrdiff_t w = front->w, f = front->f;
+  const tsi_index *const restrict other = lines->other, *const restrict place = lines->place;
+  const tsi_count *const restrict source = lines->source, *const restrict ptr = lines->ptr;
+  const double *const restrict own_scale = lines->line_scale, *const restrict scale = lines->other_scale;
+  tsi_scalar *const p = P(front), *const q = upper ? Q(front) - w * w : NULL;
+  for (ptrdiff_t k = 0; k < w; k++) {
+    const double own = own_scale[k];
+    const tsi_count end = ptr[k + 1];
+    for (tsi_count e = ptr[k]; e < end; e++) {
+      const double crossing = scale[other[e]];
+      const tsi_scalar a = (tsi_scalar)((tsi_wide)values[source[e]] * (own > crossing ? own : crossing) *
+                                        (own < crossing ? own : crossing));
+      const ptrdiff_t at = place[e];
+      tsi_scalar *const to = !upper ? p + at + k * f : (at < w ? p : q) + k + at * (at < w ? f : w);
+      *to += a;
+    }
+  }
+}
+
 static void add_lines(const tsi_front *front, const tsi_front_lines *lines, tsi_index c0, tsi_index c1,
                       const void *values, bool wide) {
   const bool scaled = lines->line_scale != NULL, whole = c0 == 0 && c1 == front->f;
   const bool alike = lines->sign == 1 && !lines->conjugate;
   if (wide)
-    add_all_lines(front, *lines, c0, c1, values, lines->upper, scaled, true, false, false);
-  else if (lines->upper && scaled && whole && alike)
-    add_all_lines(front, *lines, c0, c1, values, true, true, false, true, true);
-  else if (lines->upper && scaled)
-    add_all_lines(front, *lines, c0, c1, values, true, true, false, false, false);
+    add_all_lines(front, *lines, c0, c1, values, lines->upper, scaled, true, false);
+  else if (scaled && whole && alike && lines->upper)
+    add_whole_lines(front, lines, values, true);
+  else if (scaled && whole && alike)
+    add_whole_lines(front, lines, values, false);
   else if (lines->upper)
-    add_all_lines(front, *lines, c0, c1, values, true, false, false, false, false);
-  else if (scaled && alike)
-    add_all_lines(front, *lines, c0, c1, values, false, true, false, false, true);
+    add_all_lines(front, *lines, c0, c1, values, true, scaled, false, false);
   else if (scaled)
-    add_all_lines(front, *lines, c0, c1, values, false, true, false, false, false);
+    add_all_lines(front, *lines, c0, c1, values, false, true, false, alike);
   else
-    add_all_lines(front, *lines, c0, c1, values, false, false, false, false, false);
+    add_all_lines(front, *lines, c0, c1, values, false, false, false, false);
 }
 
 const tsi_front_kernels TSI_TYPED(tsi_front_kernels) = {
