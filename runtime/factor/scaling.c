@@ -182,7 +182,7 @@ static bool matching_fits(const tsi_scaling *s) {
          !is_wide(range_of(s->lines->n, s->of_column), TSI_FITTING_SPREAD);
 }
 
-/* Sizes with exponents within these limits: from low, and below high. */
+/* Limits of sizes. Fitting sizes are from low, and below high. */
 typedef struct fitting {
   double low, high;
 } fitting;
@@ -482,11 +482,6 @@ static tsi_scaling_lines lines_of(const tristar_analysis_t *an, const double *ma
                              .any_pivots = an->options.pivoting == TRISTAR_PIVOTING_DELAYED};
 }
 
-/* Largest entry of a line, or of a crossing line: of the matrix, and in the scaling of the matching. */
-typedef struct line_size {
-  double plain, scaled;
-} line_size;
-
 /* Has no branch, which no processor could predict. */
 static double larger(double a, double b) {
   return a > b ? a : b;
@@ -505,36 +500,82 @@ static range range_between(double low, double high) {
   return r;
 }
 
-/* Do the lines fit in the scaling of the matching? Computes also the largest entries of lines and crossing
- * lines; r: range of the exponents of the lines' largest entries. */
-static bool lines_fit(const tsi_scaling_lines *lines, line_size *crossing, double *own_size, range *r) {
-  const double *own = lines->by_rows ? lines->row_scale : lines->col_scale;
-  const double *other = lines->by_rows ? lines->col_scale : lines->row_scale;
-  const tsi_index *const index = lines->index;
-  const double *const magnitude = lines->magnitude;
-  const fitting sizes = fitting_sizes(lines->factor_scalar);
-  double low = INFINITY, high = 0, low_scaled = INFINITY, high_scaled = 0;
+/* Smallest and largest of the numbers. */
+static fitting sizes_of(size_t n, const double *size) {
+  fitting r = {INFINITY, 0};
+  for (size_t i = 0; i < n; i++) {
+    r.low = smaller(size[i], r.low);
+    r.high = larger(size[i], r.high);
+  }
+  return r;
+}
+
+static bool all_fit(fitting limits, size_t n, const double *size) {
+  const fitting r = sizes_of(n, size);
+  return is_fitting(limits, r.low) && is_fitting(limits, r.high) &&
+         !is_wide(range_between(r.low, r.high), TSI_FITTING_SPREAD);
+}
+
+/* Range of the nonzero entries as bits, which have the same order as the numbers. */
+typedef struct entry_range {
+  uint64_t low, high; /* The smallest one less 1: for a zero this is the largest number. */
+} entry_range;
+
+/* Are all nonzero entries near each other, and near one? Then the largest entries of all lines are, too. */
+static bool are_near(entry_range r) {
+  double least, most;
+  r.low += r.low < UINT64_MAX;
+  memcpy(&least, &r.low, sizeof least);
+  memcpy(&most, &r.high, sizeof most);
+  return !is_bad(range_between(least, most));
+}
+
+/* Computes the largest entries of lines and crossing lines in the scaling of the matching. `crossing` is zero
+ * before. Returns the range of entries without a scaling. */
+static entry_range find_sizes(const tsi_scaling_lines *lines, double *restrict crossing,
+                              double *restrict own_size) {
+  const double *const restrict own = lines->by_rows ? lines->row_scale : lines->col_scale;
+  const double *const restrict other = lines->by_rows ? lines->col_scale : lines->row_scale;
+  const tsi_index *const restrict index = lines->index;
+  const tsi_count *const restrict ptr = lines->ptr;
+  const double *const restrict magnitude = lines->magnitude;
+  uint64_t low = UINT64_MAX, high = 0;
   for (tsi_index j = 0; j < lines->n; j++) {
     const double of_own = own[j];
-    double most_plain = 0, most_scaled = 0;
-    const tsi_count end = lines->ptr[j + 1];
-    for (tsi_count p = lines->ptr[j]; p < end; p++) {
-      line_size *const of_other = &crossing[index[p]];
-      const double plain = magnitude[p], scaled = tsi_scaled(plain, of_own, other[index[p]]);
-      most_plain = larger(plain, most_plain);
-      most_scaled = larger(scaled, most_scaled);
-      of_other->plain = larger(plain, of_other->plain);
-      of_other->scaled = larger(scaled, of_other->scaled);
+    double most = 0;
+    const tsi_count end = ptr[j + 1];
+    for (tsi_count p = ptr[j]; p < end; p++) {
+      const ptrdiff_t i = index[p];
+      const double size = magnitude[p] * larger(of_own, other[i]) * smaller(of_own, other[i]);
+      uint64_t bits;
+      memcpy(&bits, &magnitude[p], sizeof bits);
+      low = bits - 1 < low ? bits - 1 : low;
+      high = bits > high ? bits : high;
+      most = larger(size, most);
+      crossing[i] = larger(size, crossing[i]);
     }
-    if (!is_fitting(sizes, most_scaled)) return false;
-    low = smaller(most_plain, low);
-    high = larger(most_plain, high);
-    low_scaled = smaller(most_scaled, low_scaled);
-    high_scaled = larger(most_scaled, high_scaled);
-    own_size[j] = most_scaled;
+    own_size[j] = most;
   }
-  *r = range_between(low, high);
-  return !is_bad(*r) && !is_wide(range_between(low_scaled, high_scaled), TSI_FITTING_SPREAD);
+  return (entry_range){low, high};
+}
+
+/* Without a scaling, are the largest entries of lines, or of crossing lines, far from each other or from one?
+ */
+static tristar_status find_bad(tsi_env *env, const tsi_scaling_lines *lines, bool *bad) {
+  TSI_SCRATCH_ZERO(env, double, crossing, lines->n);
+  double low = INFINITY, high = 0;
+  for (tsi_index j = 0; j < lines->n; j++) {
+    double most = 0;
+    for (tsi_count p = lines->ptr[j]; p < lines->ptr[j + 1]; p++) {
+      most = larger(lines->magnitude[p], most);
+      crossing[lines->index[p]] = larger(lines->magnitude[p], crossing[lines->index[p]]);
+    }
+    low = smaller(most, low);
+    high = larger(most, high);
+  }
+  const fitting sizes = sizes_of((size_t)lines->n, crossing);
+  *bad = is_bad(range_between(low, high)) || is_bad(range_between(sizes.low, sizes.high));
+  return TRISTAR_OK;
 }
 
 tristar_status tsi_scaling_take_matching(tristar_factor_t *factor, const double *magnitude, double *size,
@@ -543,31 +584,22 @@ tristar_status tsi_scaling_take_matching(tristar_factor_t *factor, const double 
   tsi_env *env = &factor->ts->env;
   const tsi_scaling_lines lines = lines_of(an, magnitude);
   const size_t n = (size_t)lines.n;
-  const fitting sizes = fitting_sizes(lines.factor_scalar);
-  TSI_OWNED line_size *crossing = NULL;
-  TSI_OWNED double *own = NULL;
-  range r;
+  const fitting limits = fitting_sizes(lines.factor_scalar);
+  TSI_OWNED double *crossing = NULL; /* Followed by the lines. */
+  bool bad = false;
   *taken = false;
   if (lines.row_scale == NULL || lines.method != TRISTAR_METHOD_LU || lines.mirror || an->schur_count > 0)
     return TRISTAR_OK;
-  TSI_TRY(TSI_ALLOC_ZERO(env, crossing, n));
-  TSI_TRY(TSI_ALLOC(env, own, n));
-  if (!lines_fit(&lines, crossing, own, &r)) return TRISTAR_OK;
-  double low = INFINITY, high = 0, low_scaled = INFINITY, high_scaled = 0;
-  for (size_t i = 0; i < n; i++) {
-    if (!is_fitting(sizes, crossing[i].scaled)) return TRISTAR_OK;
-    low = smaller(crossing[i].plain, low);
-    high = larger(crossing[i].plain, high);
-    low_scaled = smaller(crossing[i].scaled, low_scaled);
-    high_scaled = larger(crossing[i].scaled, high_scaled);
-  }
-  if (is_bad(range_between(low, high)) || is_wide(range_between(low_scaled, high_scaled), TSI_FITTING_SPREAD))
-    return TRISTAR_OK;
+  TSI_TRY(TSI_ALLOC_ZERO(env, crossing, 2 * n));
+  const entry_range entries = find_sizes(&lines, crossing, crossing + n);
+  if (!all_fit(limits, n, crossing) || !all_fit(limits, n, crossing + n)) return TRISTAR_OK;
+  if (!are_near(entries)) TSI_TRY(find_bad(env, &lines, &bad));
+  if (bad) return TRISTAR_OK;
   if (factor->row_scale == NULL) TSI_TRY(TSI_ALLOC(env, factor->row_scale, n));
   if (factor->col_scale == NULL) TSI_TRY(TSI_ALLOC(env, factor->col_scale, n));
   memcpy(factor->row_scale, lines.row_scale, n * sizeof(double));
   memcpy(factor->col_scale, lines.col_scale, n * sizeof(double));
-  for (size_t j = 0; j < n; j++) size[an->out_place[j]] = lines.by_rows ? crossing[j].scaled : own[j];
+  for (size_t j = 0; j < n; j++) size[an->out_place[j]] = crossing[lines.by_rows ? j : n + j];
   *taken = true;
   return TRISTAR_OK;
 }
@@ -576,7 +608,7 @@ size_t tsi_scaling_bytes(const tristar_analysis_t *an) {
   const bool lu = tsi_analysis_is_lu(an);
   const tsi_index n = an->pattern->n;
   if (lu && an->row_scale != NULL && an->pattern->symmetry == TRISTAR_GENERAL && an->schur_count == 0)
-    return (size_t)n * (sizeof(line_size) + sizeof(double));
+    return (size_t)n * 3 * sizeof(double);
   const size_t schur = an->schur_count > 0 ? tsi_scaling_schur_bytes(n, an->pattern->ptr[n]) : 0;
   return schur + bytes_of(n, an->pattern->ptr[n], !lu);
 }
