@@ -55,6 +55,16 @@ class Systems(unittest.TestCase):
         self.assertEqual((report.n, report.lanes, report.apart), (60, 8, 0))
         self.assertIn("lanes", batch._repr_html_())
 
+    def test_values_of_a_converted_matrix(self):
+        """An array has no order that Batch knows then; matrices have."""
+        A, values = random_systems(form="csr")
+        batch, b = tristar.Batch(A.tocoo()), np.ones(60)
+        for arrays in (values, list(values)):
+            with self.assertRaisesRegex(ValueError, "pass a matrix"):
+                batch.factor_solve(arrays, b)
+        x = batch.factor_solve([matrix(A, row) for row in values], b)
+        self.assertLess(max(abs(matrix(A, values[k]) @ x[k] - b).max() for k in range(21)), 1e-11)
+
     def test_failures(self):
         A, values = random_systems()
         batch, b = tristar.Batch(A), np.ones(60)

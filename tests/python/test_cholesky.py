@@ -125,6 +125,22 @@ class Methods(unittest.TestCase):
         assert_solves(5 * A, factor.cholesky(5 * A)(b), b)
         assert_solves(2 * A + identity, pickle.loads(pickle.dumps(factor))(b), b)
 
+    def test_array_of_values(self):
+        """An array of values is accepted only if its order is that of the matrix that was factored."""
+        for dtype in DTYPES:
+            b, A = vectors(60, dtype), positive(60, dtype)
+            A.sort_indices()
+            tangled = sparse.csc_matrix(A.tocsr()[:, ::-1])[:, ::-1].tocsr()[::-1].tocsc()[::-1]
+            self.assertFalse(np.array_equal(tangled.indices, A.indices))
+            for first in (A, A.tocsr(), tangled, A.tocoo()):
+                factor = tristar.cholesky(first)
+                if first is A or first.format == "csr" and dtype in (np.float32, np.float64):
+                    factor.refactor(2 * first.data)
+                    assert_solves(2 * A, factor(b), b)
+                else:
+                    with self.assertRaisesRegex(ValueError, "pass a matrix"):
+                        factor.refactor(2 * first.data)
+
     def test_low_rank(self):
         for dtype in DTYPES:
             A, b = positive(60, dtype), vectors(60, dtype)

@@ -300,6 +300,20 @@ class NewValues(unittest.TestCase):
         lu.refactor(3 * A.data)
         assert_solves(3 * A, lu.solve(b), b)
 
+    def test_array_for_a_converted_matrix(self):
+        """The values of the converted matrix are in another order than those of the caller."""
+        A, b = unsymmetric(40), vectors(40)
+        for first in (A.tocsr().tocoo(), sparse.bsr_matrix(A.toarray(), blocksize=(4, 4)), A.toarray()):
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                lu = tristar.splu(first)
+            for factor in (lu, pickle.loads(pickle.dumps(lu))):
+                with self.assertRaisesRegex(ValueError, "pass a matrix"):
+                    factor.refactor(np.ones(factor._arrays.values.shape))
+                assert_solves(A, factor.solve(b), b)
+                factor.refactor(2 * A)
+                assert_solves(2 * A, factor.solve(b), b)
+
     def test_missing_entries_are_zeros(self):
         """SciPy drops entries that cancel in a sum; the pattern may be unsorted, with duplicates, or of another format."""
         A, b = unsymmetric(40), vectors(40)

@@ -17,13 +17,21 @@ def as_sparse(A, caller):
     has to be converted, this warns, as SciPy does."""
     if hasattr(A, "to_scipy_sparse"):  # pydata/sparse
         A = A.to_scipy_sparse()
-    if not sparse.issparse(A) or A.format not in ("csc", "csr") and not has_square_blocks(A):
+    reordered = not sparse.issparse(A) or A.format not in ("csc", "csr")
+    if reordered and not (sparse.issparse(A) and has_square_blocks(A)):
         A = sparse.csc_matrix(A)
         warnings.warn(f"{caller} converted its input to CSC format", sparse.SparseEfficiencyWarning, stacklevel=3)
     A = A.asfptype()
     if A.dtype not in SCALARS:
         raise TypeError(f"{caller}: matrices of type {A.dtype} are not supported")
-    return of_blocks(A) if A.format == "bsr" else A
+    A = of_blocks(A) if A.format == "bsr" else A
+    return mark_reordered(A) if reordered else A
+
+
+def mark_reordered(A):
+    """Marks a new matrix whose values are in another order than in the matrix of the caller. Copies by pickle keep the mark."""
+    A.reordered = True
+    return A
 
 
 def has_square_blocks(A):
@@ -75,7 +83,7 @@ class MatrixArrays:
 
     def __init__(self, A, copy=False):
         integers = (np.dtype(np.int32), np.dtype(np.int64))
-        self.format, self.shape = A.format, A.shape
+        self.format, self.shape, self.reordered = A.format, A.shape, getattr(A, "reordered", False)
         self.ptr = plain_array(A.indptr, integers, "pointers")
         self.index = plain_array(A.indices, integers, "indices")
         self.values = plain_array(A.data, SCALARS, "values")
@@ -120,6 +128,12 @@ class MatrixArrays:
         lines = np.repeat(np.arange(len(self.ptr) - 1), np.diff(self.ptr))
         return lines * max(self.shape) + self.index[:len(lines)]
 
+    def array_of(self, values, caller):
+        """Values as an array. Raises ValueError if the matrix of the caller was converted: its values may have another order."""
+        if self.reordered:
+            raise ValueError(f"{caller}: pass a matrix: the values of the first one were reordered when it was converted")
+        return np.asarray(values)
+
     def take_values(self, values):
         """Copies new values into arrays that are copies. Raises TypeError if their type is of another kind."""
         if not np.can_cast(values.dtype, self.values.dtype, "same_kind"):
@@ -129,7 +143,8 @@ class MatrixArrays:
     def matrix(self):
         """The matrix, without a copy."""
         kind = sparse.csc_matrix if self.format == "csc" else sparse.csr_matrix
-        return kind((self.values, self.index, self.ptr), shape=self.shape)
+        A = kind((self.values, self.index, self.ptr), shape=self.shape)
+        return mark_reordered(A) if self.reordered else A
 
 
 def of_view(view):

@@ -39,8 +39,11 @@ class Batch:
 
     def _values(self, values):
         """Values of all systems, one row each: an array, or sparse matrices of the pattern."""
-        if not isinstance(values, np.ndarray):
-            values = np.array([self._arrays.values_of(A, "Batch") if sparse.issparse(A) else A for A in values])
+        arrays = self._arrays
+        if isinstance(values, np.ndarray):
+            values = arrays.array_of(values, "Batch")
+        else:
+            values = np.array([(arrays.values_of if sparse.issparse(A) else arrays.array_of)(A, "Batch") for A in values])
         require_cast(values.dtype, self.dtype)
         if values.ndim != 2 or values.shape[1] != len(self._arrays.values):
             raise ValueError(f"values have the shape {values.shape}: a row of {len(self._arrays.values)} for each system is needed")

@@ -2,7 +2,7 @@
 import numpy as np
 from scipy import sparse
 
-from ._arrays import MatrixArrays, as_sparse, as_vectors, require_square
+from ._arrays import MatrixArrays, as_sparse, as_vectors, mark_reordered, require_square
 from ._runtime import check, ffi, lib
 from .explicit import ExplicitFactors, Order, inverse_diagonal
 from .factor import Factorization
@@ -15,7 +15,11 @@ def hermitian(A, beta=0):
     """The matrix whose lower triangle is that of A, plus beta I."""
     lower = sparse.tril(A, -1, format="csc")
     diagonal = sparse.diags(A.diagonal().real.astype(A.dtype) + np.asarray(beta, A.dtype), format="csc")
-    return sparse.csc_matrix(lower + diagonal + lower.conj().T)
+    both = sparse.csc_matrix(lower + diagonal + lower.conj().T)
+    # The rows of a symmetric matrix are its columns.
+    same_lines = A.format == "csc" or np.issubdtype(A.dtype, np.floating)
+    same_order = same_lines and np.array_equal(A.indptr, both.indptr) and np.array_equal(A.indices, both.indices)
+    return both if same_order and not getattr(A, "reordered", False) else mark_reordered(both)
 
 
 class CholeskyFactor(Factorization):

@@ -60,12 +60,12 @@ class Factorization(Solver):
     def refactor(self, A):
         """Factors new values: a matrix whose entries are in the same pattern, or the array of its values in the order of A.data.
 
-        Raises ValueError for an entry outside the pattern. The analysis is repeated only if the method of the factorization no longer
+        Raises ValueError for an entry outside the pattern, and for an array if the first matrix was not CSC or CSR. The analysis is repeated only if the method of the factorization no longer
         suits the values. After a failure solves raise StaleError until a later call succeeds. Waits for solves of other threads.
         """
         self._ready()
         arrays = self._arrays
-        values = arrays.values_of(A, "refactor") if sparse.issparse(A) else np.asarray(A)
+        values = arrays.values_of(A, "refactor") if sparse.issparse(A) else arrays.array_of(A, "refactor")
         if values.shape != arrays.values.shape:
             raise ValueError(f"refactor: {values.shape} values for a matrix with {arrays.values.shape}")
         with self._lock:
