@@ -101,7 +101,7 @@ static char **make_environment(variables *v) {
 
 /* Writes a message how an unsuccessful process ended. more: added to the message if there is only an exit
  * status. */
-static void tell_end(tsi_bench_result *r, int status, const char *more) {
+static void report_end(tsi_bench_result *r, int status, const char *more) {
   if (WIFSIGNALED(status))
     snprintf(r->message, sizeof r->message, "ended by signal %d (%s)", WTERMSIG(status),
              strsignal(WTERMSIG(status)));
@@ -242,7 +242,7 @@ static cJSON *next_figures(tsi_bench_result *r, double limit, void (*tick)(void 
     snprintf(r->message, sizeof r->message, "no end after %.0f s", limit);
   } else {
     *quiet = r->process.used == 0 && WIFEXITED(status) && WEXITSTATUS(status) == 0;
-    tell_end(r, status, ", no figures");
+    report_end(r, status, ", no figures");
   }
   return NULL;
 }
@@ -264,9 +264,9 @@ cJSON *tsi_bench_turn(const tsi_bench_case *c, int k, double limit, void (*tick)
   if (again) figures = start(contender, c, r) ? next_figures(r, limit, tick, arg, &again) : NULL;
   if (figures == NULL) return NULL;
   if (contender->krylov == NULL) tsi_bench_process_halt(&r->process); /* Krylov methods end by themselves */
-  const char *told = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(figures, "message"));
-  if (told != NULL) snprintf(r->message, sizeof r->message, "%s", told);
-  if (told == NULL && !other_setting(contender, figures, r->message, sizeof r->message)) return figures;
+  const char *reason = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(figures, "message"));
+  if (reason != NULL) snprintf(r->message, sizeof r->message, "%s", reason);
+  if (reason == NULL && !other_setting(contender, figures, r->message, sizeof r->message)) return figures;
   cJSON_Delete(figures);
   return NULL;
 }
@@ -275,6 +275,6 @@ bool tsi_bench_dismiss(tsi_bench_result *r) {
   if (r->process.pid == 0) return true;
   const int status = tsi_bench_process_end(&r->process, END_GRACE);
   if (WIFEXITED(status) && WEXITSTATUS(status) == 0) return true;
-  tell_end(r, status, "");
+  report_end(r, status, "");
   return false;
 }

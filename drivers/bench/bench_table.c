@@ -93,13 +93,13 @@ static void print_row(const tsi_bench_case *c, int k) {
 /* Prints the orderings of the peers, once per peer, if they differ from METIS, with which TriStar is
  * compared. */
 static void print_orderings(const tsi_bench_case *c) {
-  int told = -1;
+  int latest = -1;
   for (int k = 0; k < c->setup->count; k++) {
     const int peer = c->setup->contenders[k].peer;
     const char *ordering = c->results[k].ok ? tsi_bench_ordering(c, k) : "";
-    if (peer < 0 || peer == told || *ordering == '\0' || strncmp(ordering, "METIS", 5) == 0) continue;
+    if (peer < 0 || peer == latest || *ordering == '\0' || strncmp(ordering, "METIS", 5) == 0) continue;
     printf("  Ordering of %s: %s\n", c->setup->family->peers[peer].title, ordering);
-    told = peer;
+    latest = peer;
   }
 }
 

@@ -230,7 +230,7 @@ static bool measure_triangles(const place *at, const tsi_square *a) {
 }
 
 /* Makes a case that reports the breakdown of an incomplete factorization; then the program continues. */
-static void tell_breakdown(const place *at) {
+static void report_breakdown(const place *at) {
   tsi_session *s = at->s;
   if (s->status != TRISTAR_ERR_SINGULAR && s->status != TRISTAR_ERR_NOT_POSITIVE_DEFINITE &&
       s->status != TRISTAR_ERR_NOT_FINITE)
@@ -256,7 +256,7 @@ static bool measure_factors(const place *at, const tsi_square *a) {
   if (tsi_square_factor(at->s, a, kinds[at->kind].kind, &factors))
     going_on = measure_triangles(at, &factors);
   else
-    tell_breakdown(at);
+    report_breakdown(at);
   tsi_square_free(&factors);
   return going_on;
 }

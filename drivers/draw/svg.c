@@ -150,20 +150,20 @@ void tsi_svg_mark(FILE *file, const char *class, tsi_shape shape, const char *co
 
 /* ---- Legends ------------------------------------------------------------------------------------------ */
 
-enum { SIGN = 14, BESIDE = 6, BETWEEN = 18, LINE = 24 }; /* pixels: of a sign, to its text, to the next */
+enum { SIGN = 14, GAP = 6, BETWEEN = 18, LINE = 24 }; /* pixels: of a sign, to its text, to the next */
 
 tsi_legend tsi_legend_begin(FILE *file, double left, double right, double y) {
   return (tsi_legend){.file = file, .left = left, .right = right, .x = left, .y = y};
 }
 
 static double place(tsi_legend *l, double width, const char *text) {
-  const double beside = width > 0 ? BESIDE : 0, all = width + beside + tsi_svg_width(text, TSI_LEGEND_SIZE);
+  const double gap = width > 0 ? GAP : 0, all = width + gap + tsi_svg_width(text, TSI_LEGEND_SIZE);
   if (l->x > l->left && l->x + all > l->right) {
     l->x = l->left;
     l->y += TSI_LEGEND_ROW;
   }
   const double x = l->x;
-  fprintf(l->file, "<text class=\"legend\" x=\"%.1f\" y=\"%.1f\" font-size=\"%d\">", x + width + beside, l->y,
+  fprintf(l->file, "<text class=\"legend\" x=\"%.1f\" y=\"%.1f\" font-size=\"%d\">", x + width + gap, l->y,
           TSI_LEGEND_SIZE);
   tsi_svg_text(l->file, text, SIZE_MAX);
   fputs("</text>\n", l->file);

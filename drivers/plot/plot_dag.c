@@ -26,7 +26,7 @@ enum { NODES_MOST = 2000, SWEEPS = 24, SAMPLES = 3 };
 typedef struct node {
   int64_t item, level;
   double x, y, radius;
-  double wanted, weight; /* mean height of its neighbours */
+  double target, weight; /* mean height of its neighbours */
 } node;
 
 typedef struct graph {
@@ -125,13 +125,13 @@ static void choose_radii(graph *g) {
     g->nodes[k].x = LEFT + PLOT * ((double)g->nodes[k].level + 0.5) / (double)g->levels;
 }
 
-static int by_wanted(const void *a, const void *b) {
+static int by_target(const void *a, const void *b) {
   const node *x = a, *y = b;
-  if (x->wanted != y->wanted) return x->wanted < y->wanted ? -1 : 1;
+  if (x->target != y->target) return x->target < y->target ? -1 : 1;
   return (x->item > y->item) - (x->item < y->item);
 }
 
-/* Computes the heights of the nodes of a level, in their order, as close to `wanted` as possible. */
+/* Computes the heights of the nodes of a level, in their order, as close to `target` as possible. */
 static void settle(node *nodes, int64_t count) {
   struct {
     double sum;
@@ -144,7 +144,7 @@ static void settle(node *nodes, int64_t count) {
   const double squeeze = total > HEIGHT ? HEIGHT / total : 1;
   for (int64_t k = 0; k < count; k++) {
     offset[k] = k == 0 ? 0 : offset[k - 1] + squeeze * (nodes[k - 1].radius + nodes[k].radius) + gap;
-    pool[pools].sum = nodes[k].wanted - offset[k];
+    pool[pools].sum = nodes[k].target - offset[k];
     pool[pools++].first = k;
     while (pools > 1) {
       const int64_t a = pools - 2, b = pools - 1;
@@ -166,7 +166,7 @@ static void settle(node *nodes, int64_t count) {
 
 /* Adds the heights of both ends of every edge to each other's mean. */
 static void pull(graph *g) {
-  for (int64_t k = 0; k < g->count; k++) g->nodes[k].wanted = g->nodes[k].weight = 0;
+  for (int64_t k = 0; k < g->count; k++) g->nodes[k].target = g->nodes[k].weight = 0;
   for (int64_t i = 0; i < g->list->count; i++) {
     const tristar_trace_item *item = &g->list->item[i];
     if (g->place[i] < 0) continue;
@@ -174,14 +174,14 @@ static void pull(graph *g) {
     for (int64_t e = item->first_before; e < item->first_before + item->befores; e++) {
       if (g->place[g->list->before[e]] < 0) continue;
       node *from = &g->nodes[g->place[g->list->before[e]]];
-      to->wanted += from->y;
-      from->wanted += to->y;
+      to->target += from->y;
+      from->target += to->y;
       to->weight++;
       from->weight++;
     }
   }
   for (int64_t k = 0; k < g->count; k++)
-    g->nodes[k].wanted = g->nodes[k].weight > 0 ? g->nodes[k].wanted / g->nodes[k].weight : g->nodes[k].y;
+    g->nodes[k].target = g->nodes[k].weight > 0 ? g->nodes[k].target / g->nodes[k].weight : g->nodes[k].y;
 }
 
 /* Moves the highest circle to the top, and finds the height of the picture. */
@@ -201,7 +201,7 @@ static void place_nodes(graph *g) {
     if (g->list->item[k].chunk >= chunks) chunks = g->list->item[k].chunk + 1;
   for (int64_t k = 0; k < g->count; k++) { /* chunks are numbered along the tree */
     const int64_t chunk = g->list->item[g->nodes[k].item].chunk;
-    g->nodes[k].wanted = HEIGHT * (chunk < 0 ? 0.5 : ((double)chunk + 0.5) / (double)chunks);
+    g->nodes[k].target = HEIGHT * (chunk < 0 ? 0.5 : ((double)chunk + 0.5) / (double)chunks);
   }
   for (int sweep = 0; sweep < SWEEPS; sweep++) {
     if (sweep > 0) pull(g);
@@ -209,7 +209,7 @@ static void place_nodes(graph *g) {
       node *nodes = &g->nodes[g->first[l]];
       const int64_t count = g->first[l + 1] - g->first[l];
       if (count == 0) continue;
-      qsort(nodes, (size_t)count, sizeof *nodes, by_wanted);
+      qsort(nodes, (size_t)count, sizeof *nodes, by_target);
       for (int64_t k = 0; k < count; k++) g->place[nodes[k].item] = g->first[l] + k;
       settle(nodes, count);
     }

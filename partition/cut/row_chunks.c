@@ -42,8 +42,8 @@ tsi_index tsi_row_levels(const tsi_lines *lines, tsi_index *level) {
 }
 
 /* The same if the lines are the columns of the sweep's rows. entries: of each row. Errors: MEMORY. */
-static tristar_status find_told_levels(tsi_env *env, const tsi_lines *lines, tsi_index *level,
-                                       tsi_index *entries, tsi_index *levels) {
+static tristar_status find_given_levels(tsi_env *env, const tsi_lines *lines, tsi_index *level,
+                                        tsi_index *entries, tsi_index *levels) {
   tsi_level_scan_next next = {0, 0};
   tsi_index highest = TSI_NONE;
   TSI_SCRATCH_ZERO(env, tsi_level_scan, scan, lines->n);
@@ -83,7 +83,7 @@ static tristar_status cut_by_levels(tsi_env *env, const tsi_lines *lines, const 
     TSI_TRY(TSI_ALLOC(env, own, n));
     if (options->across) {
       TSI_TRY(TSI_ALLOC_IN(cut, cut->entries, n));
-      TSI_TRY(find_told_levels(env, lines, own, cut->entries, &levels));
+      TSI_TRY(find_given_levels(env, lines, own, cut->entries, &levels));
     } else
       levels = tsi_row_levels(lines, own);
     level = own;

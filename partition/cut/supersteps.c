@@ -17,16 +17,16 @@
  * phase that the row waits for, counted from the superstep before; the last row of that phase; the lane of
  * this row; whether another lane has such a row, too. A later phase, or a later row of a phase, makes the
  * word greater. */
-typedef uint64_t told;
+typedef uint64_t record;
 enum { LANE_SHIFT = 1, LANE_BITS = 12, ROW_SHIFT = LANE_SHIFT + LANE_BITS, PHASE_SHIFT = ROW_SHIFT + 31 };
 #define LAST_PHASE (((int64_t)1 << (64 - PHASE_SHIFT)) - 1)
 _Static_assert(TSI_ROW_LANES <= 1 << LANE_BITS, "a lane has room in a word");
 
 /* The place and length of a row of the sets, in their order. */
-typedef struct known {
+typedef struct row_data {
   tsi_index place;   /* phase * lanes + lane in the current superstep */
   tsi_index entries; /* Entries of its line. */
-} known;
+} row_data;
 
 typedef struct state {
   const tsi_lines *lines;
@@ -35,16 +35,16 @@ typedef struct state {
   tsi_row_cut *cut;
   tsi_index *place;    /* n, if not across: base + place of a row of the current superstep; smaller: an older
                           superstep, or none yet */
-  told *told;          /* n, if across: phases below the base are of older supersteps */
+  record *record;      /* n, if across: phases below the base are of older supersteps */
   tsi_index base;      /* First place of the current superstep; if across, its first phase. */
-  known *known;        /* n */
-  tsi_index *phase;    /* room: for each place the first place of its phase; if across, its phase */
-  tsi_index *count;    /* room + 1: first row of each place */
-  tsi_count *entries;  /* room: entries of each place */
+  row_data *row_data;  /* n */
+  tsi_index *phase;    /* space: for each place the first place of its phase; if across, its phase */
+  tsi_index *count;    /* space + 1: first row of each place */
+  tsi_count *entries;  /* space: entries of each place */
   tsi_set_row *sorted; /* n: rows of the current superstep */
   tsi_index placed;    /* Number of rows in the cut's order. */
   tsi_index most;      /* Maximum number of places of a superstep. */
-  tsi_index room;      /* The same with one more phase. */
+  tsi_index space;     /* The same with one more phase. */
   double last;         /* Bytes of the latest chunk. */
   bool alone;          /* The latest superstep has one chunk. */
 } state;
@@ -57,14 +57,14 @@ static double look_at_set(state *s, tsi_index level) {
   tsi_count entries = 0;
   for (tsi_index k = begin; k < end; k++) {
     const tsi_index row = s->sets->row[k];
-    s->known[k].entries = counted ? counted[row] : (tsi_index)(ptr[row + 1] - ptr[row]);
-    entries += s->known[k].entries;
+    s->row_data[k].entries = counted ? counted[row] : (tsi_index)(ptr[row + 1] - ptr[row]);
+    entries += s->row_data[k].entries;
   }
   return tsi_row_sweep_bytes(s->options, end - begin, entries);
 }
 
 static void put_row(state *s, tsi_index k, tsi_index place) {
-  s->known[k].place = place;
+  s->row_data[k].place = place;
   if (s->place) s->place[s->sets->row[k]] = s->base + place;
 }
 
@@ -78,7 +78,7 @@ static void share_first(state *s, tsi_index level, double all) {
   tsi_index lane = few ? before : 0;
   double sum = 0;
   for (tsi_index k = begin; k < end; k++) {
-    const double own = tsi_row_sweep_bytes(s->options, 1, s->known[k].entries);
+    const double own = tsi_row_sweep_bytes(s->options, 1, s->row_data[k].entries);
     while (!few && lane + 1 < lanes && (sum + own / 2) * lanes >= all * (lane + 1)) lane++;
     put_row(s, k, lane);
     sum += own;
@@ -121,30 +121,30 @@ static tsi_index place_row(const state *s, tsi_index row, bool *crosses) {
 }
 
 /* The rows of a set in the superstep write their places to the rows that wait for them. */
-static void tell_set(const state *s, tsi_index level) {
+static void record_set(const state *s, tsi_index level) {
   const tsi_lines *lines = s->lines;
   const tsi_index lanes = s->options->lanes;
   for (tsi_index k = s->sets->first[level]; k < s->sets->first[level + 1]; k++) {
-    const tsi_index row = s->sets->row[k], place = s->known[k].place, phase = s->phase[place];
-    const told own = (told)(s->base + phase) << PHASE_SHIFT | (told)row << ROW_SHIFT |
-                     (told)(place - phase * lanes) << LANE_SHIFT;
+    const tsi_index row = s->sets->row[k], place = s->row_data[k].place, phase = s->phase[place];
+    const record own = (record)(s->base + phase) << PHASE_SHIFT | (record)row << ROW_SHIFT |
+                       (record)(place - phase * lanes) << LANE_SHIFT;
     tsi_count first, end;
     tsi_lines_fetch(lines, s->sets->row, k, lines->n);
     tsi_lines_inner(lines, row, &first, &end);
     for (tsi_count e = first; e < end; e++) { /* without branches, which processors could not predict */
-      told *later = &s->told[lines->index[e]];
-      const told was = *later, greater = was > own ? was : own, differ = was ^ own;
-      const bool crosses = (was & 1) | ((differ & (((told)1 << ROW_SHIFT) - 2)) != 0);
+      record *later = &s->record[lines->index[e]];
+      const record was = *later, greater = was > own ? was : own, differ = was ^ own;
+      const bool crosses = (was & 1) | ((differ & (((record)1 << ROW_SHIFT) - 2)) != 0);
       *later = greater | (crosses & (differ >> PHASE_SHIFT == 0));
     }
   }
 }
 
 /* The place of a row, after all rows that it waits for have written to it. */
-static tsi_index place_told(const state *s, tsi_index row, bool *crosses) {
-  const told of = s->told[row];
+static tsi_index recorded_place(const state *s, tsi_index row, bool *crosses) {
+  const record of = s->record[row];
   const tsi_index phase = (tsi_index)(of >> PHASE_SHIFT) - s->base,
-                  lane = (tsi_index)(of >> LANE_SHIFT & (((told)1 << LANE_BITS) - 1));
+                  lane = (tsi_index)(of >> LANE_SHIFT & (((record)1 << LANE_BITS) - 1));
   *crosses = of & 1;
   return (phase + *crosses) * s->options->lanes + lane;
 }
@@ -152,7 +152,7 @@ static tsi_index place_told(const state *s, tsi_index row, bool *crosses) {
 /* Places the rows of the set `next` after the rows of the superstep. Returns false if the set must begin a
  * new superstep. */
 static bool place_set(state *s, tsi_index next, tsi_index *phases) {
-  const bool across = s->told != NULL;
+  const bool across = s->record != NULL;
   const tsi_index begin = s->sets->first[next], end = s->sets->first[next + 1];
   const tsi_index most = (tsi_index)(CROSSING * (double)(end - begin)) + 1;
   tsi_index crossing = 0, highest = 0;
@@ -160,7 +160,7 @@ static bool place_set(state *s, tsi_index next, tsi_index *phases) {
     const tsi_index row = s->sets->row[k];
     bool crosses;
     if (!across) tsi_lines_fetch(s->lines, s->sets->row, k, s->lines->n);
-    const tsi_index place = across ? place_told(s, row, &crosses) : place_row(s, row, &crosses);
+    const tsi_index place = across ? recorded_place(s, row, &crosses) : place_row(s, row, &crosses);
     crossing += crosses;
     if (crossing > most || place >= s->most) return false;
     put_row(s, k, place);
@@ -216,12 +216,12 @@ static void add_chunk(state *s, tsi_index lane, tsi_index rows, tsi_count entrie
 /* Starts a new superstep: rows with a place in one of `phases` phases from the base on (if across: rows that
  * wait for such rows) now belong to older supersteps. */
 static void next_base(state *s, tsi_index phases) {
-  const bool across = s->told != NULL;
+  const bool across = s->record != NULL;
   s->base += across ? phases : phases * s->options->lanes;
-  if (s->base <= (across ? (tsi_index)LAST_PHASE - PHASES - 1 : TSI_INDEX_MAX - s->room)) return;
+  if (s->base <= (across ? (tsi_index)LAST_PHASE - PHASES - 1 : TSI_INDEX_MAX - s->space)) return;
   for (tsi_index i = 0; i < s->lines->n; i++)
     if (across)
-      s->told[i] = 0;
+      s->record[i] = 0;
     else
       s->place[i] = TSI_NONE;
   s->base = across;
@@ -233,14 +233,14 @@ static void sort_by_place(state *s, tsi_index level, tsi_index end, tsi_index pl
   memset(s->count, 0, ((size_t)places + 1) * sizeof *s->count);
   memset(s->entries, 0, (size_t)places * sizeof *s->entries);
   for (tsi_index k = begin; k < stop; k++) {
-    const known *of = &s->known[k];
+    const row_data *of = &s->row_data[k];
     s->count[of->place + 1]++;
     s->entries[of->place] += of->entries;
   }
   for (tsi_index p = 0; p < places; p++) s->count[p + 1] += s->count[p];
   for (tsi_index l = level; l < end; l++)
     for (tsi_index k = s->sets->first[l]; k < s->sets->first[l + 1]; k++) {
-      const known of = s->known[k];
+      const row_data of = s->row_data[k];
       s->sorted[s->count[of.place]++] = (tsi_set_row){s->sets->row[k], of.entries, l};
     }
 }
@@ -264,17 +264,17 @@ static void add_superstep(state *s, tsi_index level, tsi_index end, tsi_index ph
 static tristar_status allocate(state *s) {
   const tsi_index n = s->lines->n, lanes = s->options->lanes;
   if (s->options->across)
-    TSI_TRY(TSI_ALLOC_ZERO_IN(s, s->told, n));
+    TSI_TRY(TSI_ALLOC_ZERO_IN(s, s->record, n));
   else
     TSI_TRY(TSI_ALLOC_IN(s, s->place, n));
-  TSI_TRY(TSI_ALLOC_IN(s, s->known, n));
+  TSI_TRY(TSI_ALLOC_IN(s, s->row_data, n));
   TSI_TRY(TSI_ALLOC_IN(s, s->sorted, n));
-  TSI_TRY(TSI_ALLOC_IN(s, s->phase, s->room));
-  TSI_TRY(TSI_ALLOC_IN(s, s->count, (tsi_count)s->room + 1));
-  TSI_TRY(TSI_ALLOC_IN(s, s->entries, s->room));
+  TSI_TRY(TSI_ALLOC_IN(s, s->phase, s->space));
+  TSI_TRY(TSI_ALLOC_IN(s, s->count, (tsi_count)s->space + 1));
+  TSI_TRY(TSI_ALLOC_IN(s, s->entries, s->space));
   for (tsi_index i = 0; i < n && s->place; i++) s->place[i] = TSI_NONE;
-  for (tsi_index p = 0; p < s->room; p++) s->phase[p] = s->told ? p / lanes : p - p % lanes;
-  s->base = s->told != NULL;
+  for (tsi_index p = 0; p < s->space; p++) s->phase[p] = s->record ? p / lanes : p - p % lanes;
+  s->base = s->record != NULL;
   return TRISTAR_OK;
 }
 
@@ -283,7 +283,7 @@ tristar_status tsi_supersteps_cut(tsi_env *env, const tsi_lines *lines, const ts
   const double most = options->step_bytes * options->lanes;
   TSI_SCRATCH(env, state, s, 1);
   *s = (state){.lines = lines, .options = options, .sets = sets, .cut = cut, .most = PHASES * options->lanes};
-  s->room = s->most + options->lanes;
+  s->space = s->most + options->lanes;
   TSI_TRY(allocate(s));
   for (tsi_index level = 0, end; level < sets->levels; level = end) {
     tsi_index phases = 1;
@@ -293,7 +293,7 @@ tristar_status tsi_supersteps_cut(tsi_env *env, const tsi_lines *lines, const ts
       tsi_index with = phases;
       bytes += look_at_set(s, end);
       if (bytes > most) break;
-      if (options->across) tell_set(s, end - 1);
+      if (options->across) record_set(s, end - 1);
       if (!place_set(s, end, &with)) break;
       phases = with;
     }

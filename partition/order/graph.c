@@ -64,16 +64,16 @@ typedef struct halves {
   const lists *t;
   tsi_index *seen;    /* For each vertex the latest vertex that was found to be its neighbour. */
   tsi_index *further; /* The neighbours of all vertices that t does not list, vertex by vertex. */
-  tsi_count found, room;
+  tsi_count found, capacity;
 } halves;
 
 /* Appends the neighbours of v that t does not list. */
 static tristar_status add_further(tsi_env *env, halves *h, tsi_index v) {
   const tsi_count entries = h->ptr[v + 1] - h->ptr[v];
-  if (h->found + entries > h->room) {
-    const tsi_count room = tsi_count_max(2 * h->room, h->found + entries);
-    TSI_TRY(tsi_grow(env, (void **)&h->further, sizeof *h->further, h->found, room));
-    h->room = room;
+  if (h->found + entries > h->capacity) {
+    const tsi_count capacity = tsi_count_max(2 * h->capacity, h->found + entries);
+    TSI_TRY(tsi_grow(env, (void **)&h->further, sizeof *h->further, h->found, capacity));
+    h->capacity = capacity;
   }
   h->seen[v] = v;
   for (tsi_count p = h->t->ptr[v]; p < h->t->ptr[v + 1]; p++) h->seen[h->t->index[p]] = v;
@@ -90,8 +90,8 @@ static tristar_status add_further(tsi_env *env, halves *h, tsi_index v) {
 static tristar_status find_neighbours(tsi_env *env, halves *h, tsi_count *ptr) {
   TSI_SCRATCH(env, tsi_index, seen, h->n);
   h->seen = seen;
-  h->room = h->n;
-  TSI_TRY(TSI_ALLOC_IN(h, h->further, h->room));
+  h->capacity = h->n;
+  TSI_TRY(TSI_ALLOC_IN(h, h->further, h->capacity));
   for (tsi_index v = 0; v < h->n; v++) seen[v] = TSI_NONE;
   ptr[0] = 0;
   for (tsi_index v = 0; v < h->n; v++) {

@@ -261,7 +261,7 @@ static void start_duals(matcher *m) {
   for (tsi_count p = 0; p < m->ptr[m->n]; p++) lower(&m->u[m->row[p]], m->cost[p]);
 }
 
-static void forget_matching(matcher *m) {
+static void discard_matching(matcher *m) {
   for (tsi_index i = 0; i < m->n; i++) m->row_of[i] = m->column_of[i] = TSI_NONE;
 }
 
@@ -510,7 +510,7 @@ tristar_status tsi_matching(tsi_env *env, tsi_index n, const tsi_count *ptr, con
   for (tsi_index i = 0; i < n; i++) row_scale[i] = col_scale[i] = 1;
   TSI_TRY(allocate(m, ptr[n]));
   copy_entries(m, ptr, index, magnitude);
-  forget_matching(m);
+  discard_matching(m);
   start_duals(m);
   TSI_TRY(match_within(m, 0, true, rank));
   m->budget = WORK_MINIMUM + WORK_PER_ENTRY * (m->ptr[n] + n);

@@ -56,7 +56,7 @@ static void run_alone(tsi_numeric *numeric, const tsi_front_rates *rates, size_t
 }
 
 /* For another run: resets the pointers of tiled fronts to complements, which the first run has freed. */
-static void forget_fronts(tsi_numeric *numeric) {
+static void discard_fronts(tsi_numeric *numeric) {
   for (tsi_index k = 0; k < numeric->dag->tiled_count; k++) numeric->tiled[k].front.c = NULL;
 }
 
@@ -153,7 +153,7 @@ static tristar_status weigh_run(tristar_factor_t *factor, bool scaled, tsi_facto
   run_alone(numeric, &rates, &peak[TSI_FORECAST_ALONE], &f->seconds[TSI_FORECAST_ALONE]);
   peak[TSI_FORECAST_ALL] = peak[TSI_FORECAST_ALONE];
   f->seconds[TSI_FORECAST_ALL] = f->seconds[TSI_FORECAST_ALONE];
-  forget_fronts(numeric);
+  discard_fronts(numeric);
   tristar_status status = TRISTAR_OK;
   if (f->workers > 1)
     status =

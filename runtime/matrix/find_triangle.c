@@ -65,7 +65,7 @@ static void change_line(peeling *p, tsi_index j, tsi_index by) {
   }
 }
 
-static void forget_latest(peeling *p) {
+static void discard_latest(peeling *p) {
   for (tsi_index i = 0; i < p->n; i++) p->latest[i] = TSI_NONE;
 }
 
@@ -82,12 +82,12 @@ static bool has_value(const tristar_view *view, tsi_index j, tsi_index i) {
 
 /* Returns true if no line remains. */
 static bool peel(peeling *p) {
-  forget_latest(p);
+  discard_latest(p);
   for (tsi_index j = 0; j < p->n; j++) change_line(p, j, 1);
   for (tsi_index i = 0; i < p->n; i++)
     if (p->left[i] == 1) p->across[p->found++] = i;
   if (p->found == 0) return false;
-  forget_latest(p);
+  discard_latest(p);
   for (tsi_index k = 0; k < p->n; k++) {
     if (k == p->found) return false;
     const tsi_index i = p->across[k];

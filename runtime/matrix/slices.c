@@ -213,14 +213,14 @@ static void put_columns(const tsi_sliced *a, const tsi_slice *s, const tsi_entri
 
 /* Allocates memory for this many more slices and listed rows; if it is too small, at least doubles it. */
 static tristar_status make_room(tsi_env *env, tsi_sliced *out, const totals *used, const totals *more,
-                                totals *room) {
-  if (used->slices + more->slices > room->slices) {
-    room->slices = tsi_count_max(2 * room->slices, used->slices + more->slices);
-    TSI_TRY(tsi_grow(env, (void **)&out->slice, sizeof *out->slice, used->slices, room->slices));
+                                totals *capacity) {
+  if (used->slices + more->slices > capacity->slices) {
+    capacity->slices = tsi_count_max(2 * capacity->slices, used->slices + more->slices);
+    TSI_TRY(tsi_grow(env, (void **)&out->slice, sizeof *out->slice, used->slices, capacity->slices));
   }
-  if (used->listed + more->listed > room->listed) {
-    room->listed = tsi_count_max(2 * room->listed, used->listed + more->listed);
-    TSI_TRY(tsi_grow(env, (void **)&out->row, sizeof *out->row, used->listed, room->listed));
+  if (used->listed + more->listed > capacity->listed) {
+    capacity->listed = tsi_count_max(2 * capacity->listed, used->listed + more->listed);
+    TSI_TRY(tsi_grow(env, (void **)&out->row, sizeof *out->row, used->listed, capacity->listed));
   }
   return TRISTAR_OK;
 }
@@ -243,13 +243,13 @@ static void append(const arranged *from, const totals *used, tsi_sliced *out) {
 /* Lists all slices; the arrays may be larger than needed. */
 static tristar_status list_slices(tsi_env *env, const tsi_entries *rows, tsi_sliced *out, totals *all) {
   TSI_OWNED arranged *both = NULL;
-  totals room = {.slices = rows->n / TSI_SLICE_ROWS + 1};
+  totals capacity = {.slices = rows->n / TSI_SLICE_ROWS + 1};
   TSI_TRY(TSI_ALLOC(env, both, 2));
-  TSI_TRY(TSI_ALLOC(env, out->slice, room.slices));
-  TSI_TRY(TSI_ALLOC(env, out->row, room.listed));
+  TSI_TRY(TSI_ALLOC(env, out->slice, capacity.slices));
+  TSI_TRY(TSI_ALLOC(env, out->row, capacity.listed));
   for (tsi_index w = 0; w < out->windows; w++) {
     const arranged *own = arrange(out, rows, w, both);
-    TSI_TRY(make_room(env, out, all, &own->all, &room));
+    TSI_TRY(make_room(env, out, all, &own->all, &capacity));
     append(own, all, out);
     out->window[w] = (tsi_slice_window){(tsi_index)all->slices, all->groups, all->words};
     all->slices += own->all.slices;
@@ -258,9 +258,9 @@ static tristar_status list_slices(tsi_env *env, const tsi_entries *rows, tsi_sli
     all->listed += own->all.listed;
   }
   out->window[out->windows] = (tsi_slice_window){(tsi_index)all->slices, all->groups, all->words};
-  if (room.slices > all->slices)
+  if (capacity.slices > all->slices)
     TSI_TRY(tsi_grow(env, (void **)&out->slice, sizeof *out->slice, all->slices, all->slices));
-  if (room.listed > all->listed)
+  if (capacity.listed > all->listed)
     TSI_TRY(tsi_grow(env, (void **)&out->row, sizeof *out->row, all->listed, all->listed));
   return TRISTAR_OK;
 }

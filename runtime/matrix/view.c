@@ -10,7 +10,7 @@ void tristar_view_init(tristar_view *view) {
   *view = (tristar_view){.scalar = TRISTAR_DOUBLE, .ptr_bits = 32, .index_bits = 32};
 }
 
-static bool scalar_known(tristar_scalar scalar) {
+static bool scalar_exists(tristar_scalar scalar) {
   return scalar == TRISTAR_SINGLE || scalar == TRISTAR_DOUBLE || scalar == TRISTAR_COMPLEX_SINGLE ||
          scalar == TRISTAR_COMPLEX_DOUBLE;
 }
@@ -20,7 +20,7 @@ tristar_status tsi_view_check_head(tsi_env *env, const tristar_view *view) {
     TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "unknown format %d", (int)view->format);
   if ((int)view->symmetry < (int)TRISTAR_GENERAL || view->symmetry > TRISTAR_HERMITIAN)
     TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "unknown symmetry %d", (int)view->symmetry);
-  if (!scalar_known(view->scalar))
+  if (!scalar_exists(view->scalar))
     TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "unknown scalar %d", (int)view->scalar);
   if ((view->ptr_bits != 32 && view->ptr_bits != 64) || (view->index_bits != 32 && view->index_bits != 64))
     TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "ptr_bits %d, index_bits %d: neither 32 nor 64", view->ptr_bits,

@@ -47,26 +47,26 @@ static tristar_status write_to_path(const saved *what, const char *path) {
  */
 
 /* The objects to be read: those whose pointers are not NULL. kind: the largest of them. */
-typedef struct wanted {
+typedef struct requested {
   tristar_t *ts;
   const char *kind;
   tristar_analysis_t **analysis;
   tristar_factor_t **factor;
   tristar_plan_t **plan;
-} wanted;
+} requested;
 
-static void forget(const wanted *w) {
+static void discard(const requested *w) {
   if (w->analysis) *w->analysis = NULL;
   if (w->factor) *w->factor = NULL;
   if (w->plan) *w->plan = NULL;
 }
 
 /* Reads the end, unless the source has a larger object than requested. */
-static tristar_status take_end(tsi_source *source, const char *kind, const char *wanted_kind) {
-  return strcmp(kind, wanted_kind) == 0 ? tsi_get_to(source, "end", 1, 0, NULL) : TRISTAR_OK;
+static tristar_status take_end(tsi_source *source, const char *kind, const char *requested_kind) {
+  return strcmp(kind, requested_kind) == 0 ? tsi_get_to(source, "end", 1, 0, NULL) : TRISTAR_OK;
 }
 
-static tristar_status take_all(tsi_source *source, const wanted *w) {
+static tristar_status take_all(tsi_source *source, const requested *w) {
   TSI_CLEANUP(tristar_factor_destroy) tristar_factor_t *factor = NULL;
   char kind[TSI_RECORD_NAME];
   TSI_TRY(tsi_source_begin(source, kind));
@@ -91,7 +91,7 @@ static tristar_status take_all(tsi_source *source, const wanted *w) {
   return TRISTAR_OK;
 }
 
-static tristar_status take_or_nothing(tsi_source *source, const wanted *w) {
+static tristar_status take_or_nothing(tsi_source *source, const requested *w) {
   const tristar_status status = take_all(source, w);
   if (status == TRISTAR_OK) return status;
   if (w->analysis) tristar_analysis_destroy(w->analysis);
@@ -99,14 +99,14 @@ static tristar_status take_or_nothing(tsi_source *source, const wanted *w) {
   return status;
 }
 
-static tristar_status read_from_function(const wanted *w, tristar_read_fn read, void *arg) {
+static tristar_status read_from_function(const requested *w, tristar_read_fn read, void *arg) {
   tsi_source source = {
       .env = &w->ts->env, .read = read, .arg = arg, .subject = "the saved object", .left = UINT64_MAX};
   if (read == NULL) TSI_FAIL(&w->ts->env, TRISTAR_ERR_ARGUMENT, "read is NULL");
   return take_or_nothing(&source, w);
 }
 
-static tristar_status read_from_path(const wanted *w, const char *path) {
+static tristar_status read_from_path(const requested *w, const char *path) {
   TSI_CLEANUP(tsi_source_file_close) tsi_source_file file;
   TSI_TRY(tsi_source_file_open(w->ts, path, &file));
   return tsi_source_file_explain(&file, take_or_nothing(&file.source, w));
@@ -158,8 +158,8 @@ tristar_status tristar_plan_write(const tristar_plan_t *plan, tristar_write_fn w
       (env), tsi_fail((env), TRISTAR_ERR_ARGUMENT, __func__, __FILE__, __LINE__, "%s is NULL", #object))
 
 tristar_status tristar_analysis_load(tristar_t *ts, const char *path, tristar_analysis_t **analysis) {
-  const wanted w = {.ts = ts, .kind = "analysis", .analysis = analysis};
-  forget(&w);
+  const requested w = {.ts = ts, .kind = "analysis", .analysis = analysis};
+  discard(&w);
   TSI_ENTER(ts, ts);
   MUST_HAVE(&ts->env, analysis);
   return tsi_answer(&ts->env, read_from_path(&w, path));
@@ -167,16 +167,16 @@ tristar_status tristar_analysis_load(tristar_t *ts, const char *path, tristar_an
 
 tristar_status tristar_analysis_read(tristar_t *ts, tristar_read_fn read, void *arg,
                                      tristar_analysis_t **analysis) {
-  const wanted w = {.ts = ts, .kind = "analysis", .analysis = analysis};
-  forget(&w);
+  const requested w = {.ts = ts, .kind = "analysis", .analysis = analysis};
+  discard(&w);
   TSI_ENTER(ts, ts);
   MUST_HAVE(&ts->env, analysis);
   return tsi_answer(&ts->env, read_from_function(&w, read, arg));
 }
 
 tristar_status tristar_factor_load(tristar_t *ts, const char *path, tristar_factor_t **factor) {
-  const wanted w = {.ts = ts, .kind = "factor", .factor = factor};
-  forget(&w);
+  const requested w = {.ts = ts, .kind = "factor", .factor = factor};
+  discard(&w);
   TSI_ENTER(ts, ts);
   MUST_HAVE(&ts->env, factor);
   return tsi_answer(&ts->env, read_from_path(&w, path));
@@ -184,8 +184,8 @@ tristar_status tristar_factor_load(tristar_t *ts, const char *path, tristar_fact
 
 tristar_status tristar_factor_read(tristar_t *ts, tristar_read_fn read, void *arg,
                                    tristar_factor_t **factor) {
-  const wanted w = {.ts = ts, .kind = "factor", .factor = factor};
-  forget(&w);
+  const requested w = {.ts = ts, .kind = "factor", .factor = factor};
+  discard(&w);
   TSI_ENTER(ts, ts);
   MUST_HAVE(&ts->env, factor);
   return tsi_answer(&ts->env, read_from_function(&w, read, arg));
@@ -193,8 +193,8 @@ tristar_status tristar_factor_read(tristar_t *ts, tristar_read_fn read, void *ar
 
 tristar_status tristar_plan_load(tristar_t *ts, const char *path, tristar_factor_t **factor,
                                  tristar_plan_t **plan) {
-  const wanted w = {.ts = ts, .kind = "plan", .factor = factor, .plan = plan};
-  forget(&w);
+  const requested w = {.ts = ts, .kind = "plan", .factor = factor, .plan = plan};
+  discard(&w);
   TSI_ENTER(ts, ts);
   MUST_HAVE(&ts->env, plan);
   return tsi_answer(&ts->env, read_from_path(&w, path));
@@ -202,8 +202,8 @@ tristar_status tristar_plan_load(tristar_t *ts, const char *path, tristar_factor
 
 tristar_status tristar_plan_read(tristar_t *ts, tristar_read_fn read, void *arg, tristar_factor_t **factor,
                                  tristar_plan_t **plan) {
-  const wanted w = {.ts = ts, .kind = "plan", .factor = factor, .plan = plan};
-  forget(&w);
+  const requested w = {.ts = ts, .kind = "plan", .factor = factor, .plan = plan};
+  discard(&w);
   TSI_ENTER(ts, ts);
   MUST_HAVE(&ts->env, plan);
   return tsi_answer(&ts->env, read_from_function(&w, read, arg));

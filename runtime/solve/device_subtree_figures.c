@@ -135,7 +135,7 @@ bool tsi_device_subtrees_describe(const tristar_plan_t *plan, int i, tristar_dev
 }
 
 /* Do so many concurrent solves with so many right-hand sides fit in the memory of all devices? */
-static bool have_room(const tristar_plan_t *plan, double memory, tsi_index solves, tsi_index columns) {
+static bool have_space(const tristar_plan_t *plan, double memory, tsi_index solves, tsi_index columns) {
   const tsi_plan_subtrees *all = plan->subtrees;
   tristar_device_stats stats;
   for (int i = 0;
@@ -159,7 +159,7 @@ static void limit(tristar_plan_t *plan, double memory,
 }
 
 void tsi_device_subtrees_limit(tristar_plan_t *plan, double memory) {
-  if (memory > 0) limit(plan, memory, have_room);
+  if (memory > 0) limit(plan, memory, have_space);
 }
 
 /* ---- Of a triangle by rows ----------------------------------------------------------------------------- */

@@ -67,20 +67,20 @@ static const char *const lists[] = {"WORKERS_CPUID", "WORKERS_COREID",   "WORKER
                                     "WORKERS_HIPID", "WORKERS_OPENCLID", "WORKERS_MICID"};
 
 /* Receiver of defects. */
-typedef struct teller {
-  void (*tell)(void *arg, const char *text);
+typedef struct reporter {
+  void (*report)(void *arg, const char *text);
   void *arg;
-  int told;
-} teller;
+  int reported;
+} reporter;
 
-__attribute__((format(printf, 2, 3))) static void tell(teller *t, const char *format, ...) {
+__attribute__((format(printf, 2, 3))) static void report(reporter *t, const char *format, ...) {
   char text[TSI_MESSAGE_SIZE];
   va_list args;
   va_start(args, format);
   vsnprintf(text, sizeof text, format, args);
   va_end(args);
-  t->told++;
-  t->tell(t->arg, text);
+  t->reported++;
+  t->report(t->arg, text);
 }
 
 /* ---- Numbers ------------------------------------------------------------------------------------------- */
@@ -91,23 +91,23 @@ static const char *get(const char *name, char variable[64]) {
   return getenv(variable);
 }
 
-static void check_whole_number(teller *t, const char *name) {
+static void check_whole_number(reporter *t, const char *name) {
   char variable[64], *end;
   const char *value = get(name, variable);
   if (value == NULL) return;
   const long number = strtol(value, &end, 10);
   if (*end != '\0' || number < 0)
-    tell(t, "%s is \"%.60s\": it must be a whole number that is not negative", variable, value);
+    report(t, "%s is \"%.60s\": it must be a whole number that is not negative", variable, value);
   else if (number > INT_MAX)
-    tell(t, "%s is \"%.60s\": StarPU reads whole numbers up to %d", variable, value, INT_MAX);
+    report(t, "%s is \"%.60s\": StarPU reads whole numbers up to %d", variable, value, INT_MAX);
 }
 
-static void check_number(teller *t, const char *name) {
+static void check_number(reporter *t, const char *name) {
   char variable[64], *end;
   const char *value = get(name, variable);
   if (value == NULL) return;
   (void)strtod(value, &end);
-  if (*end != '\0') tell(t, "%s is \"%.60s\": it must be a number", variable, value);
+  if (*end != '\0') report(t, "%s is \"%.60s\": it must be a number", variable, value);
 }
 
 /* Counts the numbers of a list as StarPU reads them: up to the first text that is no number, and of "2-5" all
@@ -129,20 +129,20 @@ static long count_list(const char *text) {
   }
 }
 
-static void check_list(teller *t, const char *name) {
+static void check_list(reporter *t, const char *name) {
   char variable[64];
   const char *value = get(name, variable);
   if (value == NULL) return;
   const long count = count_list(value);
   if (count < 0)
-    tell(t, "%s is \"%.60s\": it must be a list of whole numbers that are not negative", variable, value);
+    report(t, "%s is \"%.60s\": it must be a list of whole numbers that are not negative", variable, value);
   else if (count >= STARPU_NMAXWORKERS)
-    tell(t, "%s is \"%.60s\": this StarPU reads lists of fewer than %d numbers", variable, value,
-         STARPU_NMAXWORKERS);
+    report(t, "%s is \"%.60s\": this StarPU reads lists of fewer than %d numbers", variable, value,
+           STARPU_NMAXWORKERS);
 }
 
 /* Variables whose largest values depend on the machine. check_whole_number finds their other errors. */
-static void check_machine(teller *t) {
+static void check_machine(reporter *t) {
   static const char *const names[] = {"MAIN_THREAD_CPUID", "MAIN_THREAD_COREID", "NTHREADS_PER_CORE"};
   int cores = 0, units = 0;
   char variable[64];
@@ -152,26 +152,26 @@ static void check_machine(teller *t) {
     const long number = strtol(value, NULL, 10), first = k == 2;
     const long most = k == 0 ? units - 1 : k == 1 ? cores - 1 : units / cores;
     if (number < first || number > most)
-      tell(t, "%s is \"%.60s\": this machine allows %ld to %ld", variable, value, first, most);
+      report(t, "%s is \"%.60s\": this machine allows %ld to %ld", variable, value, first, most);
   }
 }
 
 /* StarPU makes file names of the name of the machine. */
-static void check_host(teller *t) {
+static void check_host(reporter *t) {
   const char *name = getenv("STARPU_HOSTNAME");
   if (name != NULL && strchr(name, '/') != NULL)
-    tell(t, "STARPU_HOSTNAME is \"%.60s\": StarPU makes file names of it, so it must not contain /", name);
+    report(t, "STARPU_HOSTNAME is \"%.60s\": StarPU makes file names of it, so it must not contain /", name);
 }
 
 /* With an unknown scheduler StarPU would take another one, and warn on the terminal. */
-static void check_scheduler(teller *t) {
+static void check_scheduler(reporter *t) {
   const char *name = getenv("STARPU_SCHED");
   if (name == NULL || *name == '\0' || getenv("STARPU_SCHED_LIB") != NULL || strncmp(name, "heft", 4) == 0)
     return;
   for (struct starpu_sched_policy **p = starpu_sched_get_predefined_policies(); *p != NULL; p++)
     if (strcmp((*p)->policy_name, name) == 0) return;
-  tell(t, "StarPU has no scheduler '%.60s', which STARPU_SCHED asks for (tristar env lists those it has)",
-       name);
+  report(t, "StarPU has no scheduler '%.60s', which STARPU_SCHED asks for (tristar env lists those it has)",
+         name);
 }
 
 /* ---- Folders ------------------------------------------------------------------------------------------- */
@@ -214,7 +214,7 @@ static int make_folder(const char *path) {
 #define ADVICE "set STARPU_HOME to a folder that can be written"
 
 /* Creates a file in the folder, as large as StarPU's files there, and removes it. Returns 0 or an errno. */
-static int try_room(const char *folder) {
+static int try_space(const char *folder) {
   const char content[1 << 12] = {0};
   char file[2 * PATH_MAX_OF_STARPU];
   snprintf(file, sizeof file, "%s/tristar-XXXXXX", folder);
@@ -251,41 +251,41 @@ static bool is_cut_off(const char *file) {
 
 /* Checks a folder of StarPU: it must exist or be created, and must be writable unless it contains `content`.
  * Returns whether it is all right. */
-static bool check_one_folder(teller *t, const char *base, const char *name, const char *content) {
+static bool check_one_folder(reporter *t, const char *base, const char *name, const char *content) {
   char path[PATH_MAX_OF_STARPU + 1], file[2 * sizeof path];
   snprintf(path, sizeof path, "%s/%s", base, name);
   int code = make_folder(path);
   if (code != 0) {
-    tell(t, "StarPU cannot make its folder %s (%s): %s", path, strerror(code), ADVICE);
+    report(t, "StarPU cannot make its folder %s (%s): %s", path, strerror(code), ADVICE);
     return false;
   }
   snprintf(file, sizeof file, "%s/%s", path, content);
   if (access(file, R_OK) == 0) return true;
-  code = access(path, W_OK | X_OK) == 0 ? try_room(path) : errno;
+  code = access(path, W_OK | X_OK) == 0 ? try_space(path) : errno;
   if (code == 0) return true;
-  tell(t, "StarPU cannot write to its folder %s (%s): %s", path, strerror(code), ADVICE);
+  report(t, "StarPU cannot write to its folder %s (%s): %s", path, strerror(code), ADVICE);
   return false;
 }
 
 /* Checks the files that StarPU reads at its start. */
-static void check_files(teller *t, const char *base, const char *host) {
+static void check_files(reporter *t, const char *base, const char *host) {
   static const char *const names[] = {"config", "affinity", "latency", "bandwidth"};
   char file[2 * PATH_MAX_OF_STARPU];
   for (size_t k = 0; k < sizeof names / sizeof names[0]; k++) {
     snprintf(file, sizeof file, "%s/bus/%s.%s", base, host, names[k]);
     if (!is_cut_off(file)) continue;
-    tell(t, "the file %s of StarPU is empty or cut off: remove it", file);
+    report(t, "the file %s of StarPU is empty or cut off: remove it", file);
     return;
   }
 }
 
-static void check_folders(teller *t) {
+static void check_folders(reporter *t) {
   char base[PATH_MAX_OF_STARPU + 1], host[128], config[sizeof host + 10];
   const char *given = getenv("STARPU_PERF_MODEL_DIR");
   const int length = given != NULL ? snprintf(base, sizeof base, "%s", given)
                                    : snprintf(base, sizeof base, "%s/.starpu/sampling", tsi_starpu_home());
   if (length + (int)sizeof "/codelets/45/" > PATH_MAX_OF_STARPU) {
-    tell(t, "the folder %.200s... for StarPU's performance models has too long a name: %s", base, ADVICE);
+    report(t, "the folder %.200s... for StarPU's performance models has too long a name: %s", base, ADVICE);
     return;
   }
   tsi_starpu_host(host, sizeof host);
@@ -297,22 +297,22 @@ static void check_folders(teller *t) {
 
 /* ---- All ----------------------------------------------------------------------------------------------- */
 
-int tsi_starpu_folder_defects(void (*tell_one)(void *arg, const char *text), void *arg) {
-  teller t = {tell_one, arg, 0};
+int tsi_starpu_folder_defects(void (*report_one)(void *arg, const char *text), void *arg) {
+  reporter t = {report_one, arg, 0};
   check_folders(&t);
-  return t.told;
+  return t.reported;
 }
 
-int tsi_starpu_defects(void (*tell_one)(void *arg, const char *text), void *arg) {
-  teller t = {tell_one, arg, 0};
+int tsi_starpu_defects(void (*report_one)(void *arg, const char *text), void *arg) {
+  reporter t = {report_one, arg, 0};
   for (size_t k = 0; k < sizeof whole_numbers / sizeof whole_numbers[0]; k++)
     check_whole_number(&t, whole_numbers[k]);
   for (size_t k = 0; k < sizeof numbers / sizeof numbers[0]; k++) check_number(&t, numbers[k]);
   for (size_t k = 0; k < sizeof lists / sizeof lists[0]; k++) check_list(&t, lists[k]);
-  if (t.told == 0 && !TSI_IS_SIMULATED) check_machine(&t);
+  if (t.reported == 0 && !TSI_IS_SIMULATED) check_machine(&t);
   check_host(&t);
   check_scheduler(&t);
-  return t.told + tsi_starpu_folder_defects(tell_one, arg);
+  return t.reported + tsi_starpu_folder_defects(report_one, arg);
 }
 
 static void keep_first(void *arg, const char *text) {

@@ -12,9 +12,9 @@
  * The trial ends, and is repeated seldom. */
 #define HOPELESS 3
 #define HOPELESS_PAUSE 4096
-#define MANY 16     /* runs after which the faster choice is sure enough to build data for it */
-#define FORGET 0.25 /* weight of the latest run */
-#define CLEARLY 0.9 /* a choice changes only if it takes less than this part of the time */
+#define MANY 16            /* runs after which the faster choice is sure enough to build data for it */
+#define LATEST_WEIGHT 0.25 /* weight of the latest run */
+#define CLEARLY 0.9        /* a choice changes only if it takes less than this part of the time */
 
 static void begin_trial(tsi_help_choice *choice, bool helped) {
   choice->trial = helped;
@@ -53,7 +53,7 @@ void tsi_help_note(tsi_help_choice *choice, double seconds, bool came) {
   if (choice->left > 0 && choice->trial && !came && choice->missed++ < AWAITED) return;
   double *latest = &choice->seconds[choice->left > 0 ? choice->trial : choice->helped];
   if (choice->left == 0) {
-    *latest += FORGET * (seconds - *latest);
+    *latest += LATEST_WEIGHT * (seconds - *latest);
     if (choice->seconds[!choice->helped] < CLEARLY * *latest) choice->next = choice->runs;
     return;
   }

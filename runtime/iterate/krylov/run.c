@@ -5,7 +5,7 @@
 
 #include "runtime/base/clock.h"
 
-#define TOLD_SECONDS 0.2 /* minimum seconds between two lines of progress in the log */
+#define LOG_SECONDS 0.2 /* minimum seconds between two lines of progress in the log */
 
 static size_t column_bytes(const tristar_krylov_t *k) {
   return (size_t)k->n * k->bytes;
@@ -85,12 +85,12 @@ tristar_status tsi_krylov_refer(tsi_krylov_run *run, double norm, void *work) {
   return TRISTAR_OK;
 }
 
-/* Writes a line to the log, at most one every TOLD_SECONDS. */
-static void tell_log(tsi_krylov_run *run, double residual) {
+/* Writes a line to the log, at most one every LOG_SECONDS. */
+static void write_log(tsi_krylov_run *run, double residual) {
   tsi_env *env = &run->k->ts->env;
   if (env->log == NULL || env->log_level < TRISTAR_LOG_PROGRESS || run->k->team->own > 0) return;
   const double now = tsi_clock();
-  if (now - run->k->told < TOLD_SECONDS) return;
+  if (now - run->k->told < LOG_SECONDS) return;
   run->k->told = now;
   tsi_log(env, TRISTAR_LOG_PROGRESS, "krylov: column %lld, iteration %lld, residual %.1e",
           (long long)run->column + 1, (long long)run->result.iterations, residual);
@@ -103,7 +103,7 @@ static void tell(tsi_krylov_run *run, double residual) {
     options->history[run->k->written++] = point;
   run->result.history_count++;
   run->result.residual = residual;
-  tell_log(run, residual);
+  write_log(run, residual);
   if (options->progress != NULL && options->progress(options->progress_arg, &point) != 0)
     run->k->wants_end = true;
 }

@@ -19,7 +19,7 @@ static gzFile open_standard_output(void) {
   return file;
 }
 
-static gzFile open_beside(tsi_output_file *output, const char *path, bool compressed) {
+static gzFile open_temporary(tsi_output_file *output, const char *path, bool compressed) {
   int descriptor;
   const int code = tsi_output_file_begin(output, path, &descriptor);
   gzFile file = code == 0 ? gzdopen(descriptor, compressed ? "wb6" : "wbT") : NULL; /* T: no gzip */
@@ -39,7 +39,7 @@ tristar_status tsi_writer_open(tsi_writer *writer, tsi_env *env, const char *pat
   writer->path = standard ? "standard output" : path + (length > PATH_SHOWN ? length - PATH_SHOWN : 0);
   TSI_TRY(TSI_ALLOC(env, writer->buffer, BUFFER_SIZE));
   errno = 0;
-  writer->file = standard ? open_standard_output() : open_beside(&writer->output, path, compressed);
+  writer->file = standard ? open_standard_output() : open_temporary(&writer->output, path, compressed);
   if (writer->file == NULL)
     TSI_FAIL(env, TRISTAR_ERR_IO, "cannot write %s: %s", writer->path,
              errno != 0 ? strerror(errno) : "no memory for zlib");

@@ -59,7 +59,7 @@ static void delist(direct_box *box) {
 
 /* ---- Completion ---------------------------------------------------------------------------------------- */
 
-static void tell_failure(tsi_mailbox *mailbox, tsi_index number, int code) {
+static void report_failure(tsi_mailbox *mailbox, tsi_index number, int code) {
   char text[MPI_MAX_ERROR_STRING];
   int length;
   const tsi_channel *c = &mailbox->channel[number];
@@ -93,7 +93,7 @@ static void give_up(direct_box *box, int code) {
   while (box->actives > 0) {
     const tsi_index number = box->number[--box->actives];
     MPI_Request *request = &box->request[number];
-    tell_failure(box->mailbox, number, code);
+    report_failure(box->mailbox, number, code);
     if (number < box->mailbox->receives) (void)MPI_Cancel(request);
     if (MPI_Request_free(request) != MPI_SUCCESS) *request = MPI_REQUEST_NULL;
     complete(box, number);
@@ -108,7 +108,7 @@ static void take(direct_box *box, int count, bool in_status) {
     const tsi_index number = box->number[box->completed[k]];
     if (box->active[box->completed[k]] == MPI_REQUEST_NULL) box->request[number] = MPI_REQUEST_NULL;
     if (in_status && box->status[k].MPI_ERROR != MPI_SUCCESS)
-      tell_failure(mailbox, number, box->status[k].MPI_ERROR);
+      report_failure(mailbox, number, box->status[k].MPI_ERROR);
     else if (number < mailbox->receives)
       check_length(mailbox, number, &box->status[k]);
     complete(box, number);
@@ -239,7 +239,7 @@ static void post(direct_box *box, tsi_index receive) {
   const int code = start_request(box, receive);
   if (code == MPI_SUCCESS) return;
   atomic_store(&box->mailbox->transport->broken, true);
-  tell_failure(box->mailbox, receive, code);
+  report_failure(box->mailbox, receive, code);
   complete(box, receive);
 }
 
@@ -280,7 +280,7 @@ static tristar_status direct_send(tsi_mailbox *mailbox, tsi_index send) {
   direct_news news = {box, box->readies, box->readies};
   const int code = start_request(box, number);
   if (code != MPI_SUCCESS) {
-    tell_failure(mailbox, number, code);
+    report_failure(mailbox, number, code);
     complete(box, number);
   }
   news.end = box->readies;

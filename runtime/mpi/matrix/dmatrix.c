@@ -80,7 +80,7 @@ tristar_status tsi_dmatrix_finish(tristar_dmatrix_t *d, tristar_engine engine) {
 }
 
 /* is_complex: the user's values are complex. */
-static void tell_symmetry(tristar_dmatrix_t *d, tristar_symmetry symmetry, bool is_complex) {
+static void report_symmetry(tristar_dmatrix_t *d, tristar_symmetry symmetry, bool is_complex) {
   const bool both = symmetry == TRISTAR_SYMMETRIC && !is_complex && d->sparse->is_complex;
   d->stats.symmetry = both ? TRISTAR_HERMITIAN : symmetry;
 }
@@ -90,7 +90,7 @@ static tristar_status take_view(tristar_dmatrix_t *d, const tristar_dmatrix_opti
                                 const tristar_view *view, tristar_status mine) {
   TSI_TRY(take_blocks(d, options, view, mine));
   TSI_TRY(tsi_dmatrix_take_rows(d, view));
-  tell_symmetry(d, view->symmetry, tsi_scalar_width(view->scalar) == 2);
+  report_symmetry(d, view->symmetry, tsi_scalar_width(view->scalar) == 2);
   return tsi_dmatrix_finish(d, options->engine);
 }
 
@@ -116,7 +116,7 @@ static tristar_status take_model(tristar_dmatrix_t *d, const tristar_dmatrix_opt
                                            : tsi_matrix_generate_path(env, path, &part, &generated);
   if (mine == TRISTAR_OK) view = rows_of(generated);
   TSI_TRY(take_view(d, options, &view, mine));
-  tell_symmetry(d, part.symmetry, false);
+  report_symmetry(d, part.symmetry, false);
   return TRISTAR_OK;
 }
 
@@ -128,7 +128,7 @@ static tristar_status take_file(tristar_dmatrix_t *d, const tristar_dmatrix_opti
   TSI_CLEANUP(tsi_dlist_release) tsi_dlist list = {.count = 0};
   TSI_TRY(tsi_dmatrix_read_file(d, path, options, &list, &symmetry, &is_complex));
   TSI_TRY(tsi_dmatrix_assemble(d, &list, symmetry));
-  tell_symmetry(d, symmetry, is_complex);
+  report_symmetry(d, symmetry, is_complex);
   return tsi_dmatrix_finish(d, options->engine);
 }
 

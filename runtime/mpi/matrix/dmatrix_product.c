@@ -3,10 +3,10 @@
 #include "runtime/mpi/matrix/dmatrix.h"
 #include "runtime/mpi/comm/mailbox.h"
 
-enum { TO_ASKERS, TO_OWNERS }; /* directions: entries of x, shares of y */
+enum { TO_REQUESTERS, TO_OWNERS }; /* directions: entries of x, shares of y */
 
 static int direction_of(tristar_op op) {
-  return op == TRISTAR_N ? TO_ASKERS : TO_OWNERS;
+  return op == TRISTAR_N ? TO_REQUESTERS : TO_OWNERS;
 }
 
 static int form_of(const tristar_dmatrix_t *d, tristar_op op) {
@@ -149,14 +149,14 @@ static tristar_status list_channels(const tristar_dmatrix_t *d, int width, int c
 static tristar_status open_exchange(tristar_dmatrix_t *d, int direction, int width) {
   tsi_env *env = &d->ts->env;
   tsi_dexchange *x = &d->exchange[direction][width];
-  const int receives = direction == TO_ASKERS ? d->owners : d->askers;
-  const int sends = direction == TO_ASKERS ? d->askers : d->owners;
+  const int receives = direction == TO_REQUESTERS ? d->owners : d->askers;
+  const int sends = direction == TO_REQUESTERS ? d->askers : d->owners;
   TSI_OWNED tsi_channel *askers = NULL, *owners = NULL;
   TSI_TRY(list_channels(d, width, d->owners, d->owner, d->ghost, &owners));
   TSI_TRY(list_channels(d, width, d->askers, d->asker, d->asked, &askers));
   if (x->arrived == NULL) TSI_TRY(TSI_ALLOC_ZERO(env, x->arrived, receives));
-  return tsi_mailbox_create(d->transport, receives, direction == TO_ASKERS ? owners : askers, sends,
-                            direction == TO_ASKERS ? askers : owners, note_arrival, x, &x->mailbox);
+  return tsi_mailbox_create(d->transport, receives, direction == TO_REQUESTERS ? owners : askers, sends,
+                            direction == TO_REQUESTERS ? askers : owners, note_arrival, x, &x->mailbox);
 }
 
 /* log2 of the widest strip of at most `columns` columns. */
@@ -200,7 +200,7 @@ tristar_status tsi_dmatrix_need(tristar_dmatrix_t *d, tristar_op op, int64_t nrh
 
 void tsi_dmatrix_release_product(tristar_dmatrix_t *d) {
   for (int w = 0; w < TSI_DWIDTHS; w++) {
-    close_exchange(d, &d->exchange[TO_ASKERS][w]);
+    close_exchange(d, &d->exchange[TO_REQUESTERS][w]);
     close_exchange(d, &d->exchange[TO_OWNERS][w]);
   }
   for (int f = 0; f < TSI_DFORMS; f++) release_form(d, &d->form[f]);
@@ -311,7 +311,7 @@ static tristar_status send(const strip *s, int number, const tsi_dpeer *peer) {
 static tristar_status multiply_strip(strip *s, int direction) {
   tristar_status status = TRISTAR_OK, failed;
   tristar_dmatrix_t *d = s->d;
-  const bool entries = direction == TO_ASKERS;
+  const bool entries = direction == TO_REQUESTERS;
   const int receives = entries ? d->owners : d->askers, sends = entries ? d->askers : d->owners;
   const tsi_dpeer *to = entries ? d->asker : d->owner;
   for (int k = 0; k < receives; k++)
@@ -348,13 +348,13 @@ tristar_status tsi_dmatrix_apply_blocks(tristar_dmatrix_t *d, const char *x, cha
   const double begin = tsi_clock();
   strip s = {.d = d,
              .form = &d->form[TSI_DPLAIN],
-             .exchange = &d->exchange[TO_ASKERS][0],
+             .exchange = &d->exchange[TO_REQUESTERS][0],
              .columns = 1,
              .x = x,
              .y = y,
              .done = done,
              .context = context};
-  const tristar_status status = multiply_strip(&s, TO_ASKERS);
+  const tristar_status status = multiply_strip(&s, TO_REQUESTERS);
   d->stats.products++;
   d->stats.product_seconds += tsi_clock() - begin;
   return status;

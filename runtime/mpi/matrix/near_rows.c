@@ -20,37 +20,37 @@ typedef struct gathering {
   tristar_dmatrix_t *d;
   bool only_before;
   int64_t first, end; /* own rows */
-  tsi_index known;    /* number of remote rows gathered so far */
+  tsi_index gathered; /* number of remote rows gathered so far */
   tsi_index *number;  /* known; ascending */
   int batches;
   tsi_count capacity;
   batch *batch;
 } gathering;
 
-static bool holds(const tsi_index *list, tsi_index count, tsi_index wanted, tsi_index *at) {
-  *at = tsi_find_range(list, count, wanted);
-  return count > 0 && list[*at] == wanted;
+static bool holds(const tsi_index *list, tsi_index count, tsi_index target, tsi_index *at) {
+  *at = tsi_find_range(list, count, target);
+  return count > 0 && list[*at] == target;
 }
 
 /* ---- Which rows ---------------------------------------------------------------------------------------- */
 
-static bool is_wanted(const gathering *g, tsi_index column) {
+static bool is_missing(const gathering *g, tsi_index column) {
   tsi_index at;
   if (column >= g->first && (column < g->end || g->only_before)) return false;
-  return !holds(g->number, g->known, column, &at);
+  return !holds(g->number, g->gathered, column, &at);
 }
 
 /* Local. Finds the remote rows that the entries lead to and that were not gathered yet. */
-static tristar_status find_wanted(const gathering *g, tsi_count entries, const tsi_index *column, batch *b) {
+static tristar_status find_missing(const gathering *g, tsi_count entries, const tsi_index *column, batch *b) {
   tsi_env *env = &g->d->ts->env;
   tsi_count count = 0;
-  for (tsi_count e = 0; e < entries; e++) count += is_wanted(g, column[e]);
+  for (tsi_count e = 0; e < entries; e++) count += is_missing(g, column[e]);
   TSI_TRY(TSI_ALLOC(env, b->number, count));
   count = 0;
   for (tsi_count e = 0; e < entries; e++)
-    if (is_wanted(g, column[e])) b->number[count++] = column[e];
+    if (is_missing(g, column[e])) b->number[count++] = column[e];
   count = tsi_sort_unique(b->number, count);
-  if (count + g->known > TSI_INDEX_MAX - g->d->n)
+  if (count + g->gathered > TSI_INDEX_MAX - g->d->n)
     TSI_FAIL(env, TRISTAR_ERR_TOO_LARGE, "more than %d rows are near those of one rank", TSI_INDEX_MAX);
   b->rows = (tsi_index)count;
   return tsi_grow(env, (void **)&b->number, sizeof *b->number, count, count);
@@ -59,10 +59,10 @@ static tristar_status find_wanted(const gathering *g, tsi_count entries, const t
 /* Local. Adds the rows of a batch to the gathered rows. */
 static tristar_status keep(gathering *g, const batch *b) {
   tsi_env *env = &g->d->ts->env;
-  const tsi_index all = g->known + b->rows;
-  TSI_TRY(tsi_grow(env, (void **)&g->number, sizeof *g->number, g->known, all));
-  if (b->rows > 0) memcpy(g->number + g->known, b->number, (size_t)b->rows * sizeof *b->number);
-  g->known = all;
+  const tsi_index all = g->gathered + b->rows;
+  TSI_TRY(tsi_grow(env, (void **)&g->number, sizeof *g->number, g->gathered, all));
+  if (b->rows > 0) memcpy(g->number + g->gathered, b->number, (size_t)b->rows * sizeof *b->number);
+  g->gathered = all;
   tsi_sort_indices(g->number, all);
   TSI_TRY(tsi_make_room(env, (void **)&g->batch, sizeof *g->batch, g->batches, &g->capacity));
   g->batch[g->batches] = (batch){.rows = 0};
@@ -169,7 +169,7 @@ static tristar_status take_level(gathering *g, bool *more) {
   const batch *last = g->batches > 0 ? &g->batch[g->batches - 1] : NULL;
   const tsi_count entries = last != NULL ? last->ptr[last->rows] : d->whole->ptr[d->n];
   TSI_CLEANUP(release_batch) batch b = {.rows = 0};
-  tristar_status status = find_wanted(g, entries, last != NULL ? last->column : d->column, &b);
+  tristar_status status = find_missing(g, entries, last != NULL ? last->column : d->column, &b);
   if (status == TRISTAR_OK) status = keep(g, &b);
   TSI_TRY(tsi_transport_agree(d->transport, status));
   int found = b.rows > 0;
@@ -252,7 +252,7 @@ static tsi_row_link link_of(const gathering *g, const tsi_near_rows *out, const 
 /* Local. */
 static tristar_status list_places(const gathering *g, place **out) {
   tsi_index count = 0;
-  TSI_TRY(TSI_ALLOC(&g->d->ts->env, *out, g->known));
+  TSI_TRY(TSI_ALLOC(&g->d->ts->env, *out, g->gathered));
   for (int b = 0; b < g->batches; b++)
     for (tsi_index k = 0; k < g->batch[b].rows; k++)
       (*out)[count++] = (place){g->batch[b].number[k], (tsi_index)b, k};
@@ -267,12 +267,12 @@ static tristar_status put_together(const gathering *g, tsi_near_rows *out) {
   TSI_OWNED place *places = NULL;
   TSI_TRY(list_places(g, &places));
   out->rows = g->d->n;
-  a->n = g->known + out->rows;
-  while (out->first < g->known && g->number[out->first] < g->first) out->first++;
+  a->n = g->gathered + out->rows;
+  while (out->first < g->gathered && g->number[out->first] < g->first) out->first++;
   TSI_TRY(TSI_ALLOC(env, out->number, a->n));
   TSI_TRY(TSI_ALLOC(env, out->link, a->n));
   TSI_TRY(TSI_ALLOC(env, a->ptr, (tsi_count)a->n + 1));
-  for (tsi_index k = 0; k < g->known; k++) out->number[k < out->first ? k : k + out->rows] = g->number[k];
+  for (tsi_index k = 0; k < g->gathered; k++) out->number[k < out->first ? k : k + out->rows] = g->number[k];
   for (tsi_index i = 0; i < out->rows; i++) out->number[out->first + i] = (tsi_index)g->first + i;
   for (tsi_index i = 0; i < a->n; i++)
     out->link[i] = (uint8_t)(i > 0 ? link_of(g, out, places, i) : TSI_ROW_APART);

@@ -22,8 +22,8 @@ static tristar_status find_unlike(const tristar_dmatrix_t *d, const tsi_near_row
 }
 
 /* Local. */
-static tristar_status tell_unlike(const tristar_dmatrix_t *d, const tsi_near_rows *near, tsi_index i,
-                                  tsi_count e) {
+static tristar_status report_unlike(const tristar_dmatrix_t *d, const tsi_near_rows *near, tsi_index i,
+                                    tsi_count e) {
   if (e < near->a.ptr[near->a.n])
     TSI_FAIL(&d->ts->env, TRISTAR_ERR_ARGUMENT,
              "a sparse approximate inverse is that of a symmetric (complex: Hermitian) matrix, but entries "
@@ -44,7 +44,7 @@ tristar_status tsi_compare_images(const tristar_dmatrix_t *d, const tsi_near_row
   int64_t sums[2] = {0, 0}; /* ranks with unlike entries; surplus of couplings to smaller ranks */
   TSI_TRY(tsi_transport_agree(d->transport, find_unlike(d, near, &row, &entry)));
   if (*pair == TRISTAR_PAIR_NEVER)
-    TSI_TRY(tsi_transport_agree(d->transport, tell_unlike(d, near, row, entry)));
+    TSI_TRY(tsi_transport_agree(d->transport, report_unlike(d, near, row, entry)));
   sums[0] = entry < near->a.ptr[near->a.n];
   for (int o = 0; o < d->owners; o++) {
     const tsi_entries *block = &d->form[TSI_DPLAIN].block[o];
