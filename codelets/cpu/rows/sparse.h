@@ -69,8 +69,8 @@ typedef struct tsi_sparse_kernels {
   void (*weigh)(const tsi_sparse *a, tristar_op op, const double *g, double *y);
   /* weighted = max |x_i| / |g_i|, plain = max |x_i|, NaN if an entry is; g NULL: both are equal */
   void (*sizes)(tsi_index n, const void *x, const double *g, double *weighted, double *plain);
-  /* Returns the componentwise backward error of x with residual r; bound = |A| |x|; row_sum, 2 n: |A| |g| and
-   * |A| times ones; g NULL: the second half is not used. See tristar_solve_refined. */
+  /* Returns the backward error (tristar_solve_refined) of x with residual r; bound = |A| |x|; row_sum, 2 n:
+   * |A| |g|, |A| times ones (unused if g is NULL). row_sum NULL: no row is a rounding error (rounding.h). */
   double (*backward_error)(tsi_index n, const void *b, const void *r, const double *bound,
                            const double *row_sum, const tsi_sizes *sizes);
   /* r_i = 0 in rows whose backward error, as above, is at most `error` */

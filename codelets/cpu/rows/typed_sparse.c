@@ -1,5 +1,5 @@
 /* Products with the user's matrix, norms and errors: see sparse.h. */
-#include "codelets/cpu/rows/sparse.h"
+#include "codelets/cpu/rows/rounding.h"
 
 #include <float.h>
 #include <math.h>
@@ -252,14 +252,10 @@ static void sizes(tsi_index n, const void *xv, const double *g, double *weighted
   if (g == NULL) *plain = *weighted;
 }
 
-/* Returns the share of the norm of a row below which a bound of the row is a rounding error. */
-static double rounding_of(const tsi_sizes *of_x) {
-  return tsi_smaller(1000 * (double)of_x->n * (double)TSI_EPSILON, 1e-3);
-}
-
 /* Returns the number that the residual of row i is divided by. */
 INLINE double denominator(tsi_index n, const tsi_scalar *b, const double *bounds, const double *row_sum,
                           const tsi_sizes *of_x, const double rounding, tsi_index i) {
+  if (row_sum == NULL) return bounds[i] + magnitude(b[i]);
   const double norm = of_x->with_weights
                           ? tsi_smaller(row_sum[i] * of_x->weighted, row_sum[n + i] * of_x->plain)
                           : row_sum[i] * of_x->weighted;
@@ -277,7 +273,7 @@ static double quotient_near_limit(double size, double bound, double of_b) {
 
 static double backward_error_near_limit(tsi_index n, const tsi_scalar *b, const tsi_scalar *r,
                                         const double *bounds, const double *row_sum, const tsi_sizes *of_x) {
-  const double rounding = rounding_of(of_x);
+  const double rounding = tsi_rounding_share(of_x->n, (double)TSI_EPSILON);
   double error = 0;
   for (tsi_index i = 0; i < n; i++) {
     const double size = magnitude(r[i]), bound_i = denominator(n, b, bounds, row_sum, of_x, rounding, i);
@@ -293,7 +289,7 @@ static double backward_error_near_limit(tsi_index n, const tsi_scalar *b, const 
 /* Has no branches if all numbers are finite. */
 INLINE double backward_error_of(tsi_index n, const tsi_scalar *b, const tsi_scalar *r, const double *bounds,
                                 const double *row_sum, const tsi_sizes of_x) {
-  const double rounding = rounding_of(&of_x);
+  const double rounding = tsi_rounding_share(of_x.n, (double)TSI_EPSILON);
   double error = 0, not_finite = 0;
   for (tsi_index i = 0; i < n; i++) {
     const double size = magnitude(r[i]), bound_i = denominator(n, b, bounds, row_sum, &of_x, rounding, i);
@@ -307,6 +303,7 @@ INLINE double backward_error_of(tsi_index n, const tsi_scalar *b, const tsi_scal
 static double backward_error(tsi_index n, const void *b, const void *r, const double *bounds,
                              const double *row_sum, const tsi_sizes *of_x) {
   tsi_sizes sizes = *of_x;
+  if (row_sum == NULL) return backward_error_of(n, b, r, bounds, NULL, sizes);
   sizes.with_weights = true;
   if (of_x->with_weights) return backward_error_of(n, b, r, bounds, row_sum, sizes);
   sizes.with_weights = false;
@@ -317,7 +314,7 @@ static void leave_solved(tsi_index n, const void *bv, void *rv, const double *bo
                          const tsi_sizes *of_x, double error) {
   const tsi_scalar *b = bv;
   tsi_scalar *r = rv;
-  const double rounding = rounding_of(of_x);
+  const double rounding = tsi_rounding_share(of_x->n, (double)TSI_EPSILON);
   for (tsi_index i = 0; i < n; i++)
     if (magnitude(r[i]) <= error * denominator(n, b, bounds, row_sum, of_x, rounding, i)) r[i] = 0;
 }

@@ -339,8 +339,7 @@ static tristar_status begin_condition(scaled_inverse *inverse, bool others, doub
   return TRISTAR_OK;
 }
 
-#define PROBES 4             /* vectors without a pattern */
-#define LEAST_SHARE 0.025    /* minimum share of a probe along a left null vector, times sqrt(n) */
+#define PROBES 4             /* largest number of vectors without a pattern */
 #define MOST_ERROR 0.1       /* largest relative error of a condition beyond eps^(-1/2) */
 #define ILL_CONDITIONED 0.75 /* exponent of eps: least 1 / condition from solves without refinement */
 
@@ -364,6 +363,10 @@ static void make_probe(const scaled_inverse *inverse, int which, double *real, c
   if (inverse->reduce[0] != 1) system->kernels->multiply(n, b, inverse->reduce[0]);
 }
 
+/* Minimum share along a left null vector, times sqrt(n), that one of so many probes has: a smaller s for
+ * fewer probes (tsi_condition_of_factors). */
+static const double least_share[PROBES] = {1e-7, 2.6e-4, 3.7e-3, 0.025};
+
 /* *regular: solves of probes prove B regular (tsi_condition_of_factors); false if they are not finite.
  * *error: see tsi_condition_of_factors. sum: n of scratch. */
 static tristar_status probe(const scaled_inverse *inverse, double *sum, bool *regular, double *error) {
@@ -372,11 +375,14 @@ static tristar_status probe(const scaled_inverse *inverse, double *sum, bool *re
   const tsi_index n = system->n;
   const size_t column = (size_t)n * kernels->scalar_bytes;
   TSI_OWNED char *b = NULL;
+  const double limit = pow(kernels->epsilon, SINGULAR), n_all = (double)system->team->n;
   double norm = 0, left = 0, size = 0;
+  *regular = false;
   TSI_TRY(tsi_team_agree(system->team, TSI_ALLOC_SIZED(system->env, b, 3, column)));
   char *x = b + column, *r = x + column;
   TSI_TRY(find_sums(system, TRISTAR_N, inverse->row, inverse->column, sum));
   for (tsi_index i = 0; i < n; i++) norm = tsi_larger(norm, fabs(sum[i]));
+  norm = tsi_team_largest(system->team, norm);
   for (int k = 0; k < PROBES; k++) {
     make_probe(inverse, k, sum, b);
     memcpy(x, b, column);
@@ -385,16 +391,13 @@ static tristar_status probe(const scaled_inverse *inverse, double *sum, bool *re
     kernels->scale(n, r, inverse->row, false);
     kernels->scale(n, x, inverse->column, true);
     if (kernels->first_not_finite(n, r) < n || kernels->first_not_finite(n, x) < n) left = INFINITY;
-    left = tsi_larger(left, kernels->largest_size(n, r));
-    size = tsi_larger(size, kernels->largest_size(n, x));
+    left = tsi_team_largest(system->team, tsi_larger(left, kernels->largest_size(n, r)));
+    size = tsi_team_largest(system->team, tsi_larger(size, kernels->largest_size(n, x)));
+    const double least = least_share[k] / 2 / sqrt(n_all) * inverse->reduce[0];
+    *error = n_all * left / least_share[k] / inverse->reduce[0];
+    *regular = left < least && limit * norm * size < least;
+    if (*regular && *error < MOST_ERROR) break;
   }
-  norm = tsi_team_largest(system->team, norm);
-  left = tsi_team_largest(system->team, left);
-  size = tsi_team_largest(system->team, size);
-  const double n_all = (double)system->team->n;
-  const double least = LEAST_SHARE / 2 / sqrt(n_all) * inverse->reduce[0];
-  *error = n_all * left / LEAST_SHARE / inverse->reduce[0];
-  *regular = left < least && pow(kernels->epsilon, SINGULAR) * norm * size < least;
   return system->team->failure;
 }
 

@@ -28,9 +28,12 @@ TRISTAR_CHECKED tristar_status tsi_condition_glance(const tsi_system *system, do
  *
  * Let B + D be singular with the left null vector w, and r = v - B y for a v with random entries in [-1, 1].
  * Then w^H v = w^H (r - D y). The share |w^H v| / |w|_1 of v is below s / n^(1/2) with a probability of at
- * most 2^(1/2) s (Ball, Cube slicing in R^n, 1986), s = 0.025. For all of 4 probes: 2e-6. Otherwise, if all r
- * are smaller than half of this limit, s / 2 / n^(1/2) <= |D| |y|: maximum norms of r and y, and the largest
- * sum of a row of |D|. The probes measure |y|, so this holds for any errors of the factors.
+ * most 2^(1/2) s (Ball, Cube slicing in R^n, 1986). Otherwise, if all r are smaller than half of this limit,
+ * s / 2 / n^(1/2) <= |D| |y|: maximum norms of r and y, and the largest sum of a row of |D|. The probes
+ * measure |y|, so this holds for any errors of the factors. For 1, 2, 3 and 4 probes s is
+ * 1e-7, 2.6e-4, 3.7e-3 and 0.025: no further probe is solved if so few prove A regular. The probability that
+ * all of k probes have smaller shares is at most (2^(1/2) s)^k, in sum 2e-6.
+ *
  * *regular: all r are that small, s / 2 / n^(1/2) > eps^0.85 |B| |y|, and the condition is below eps^(-1/2).
  * Then |D| > eps^0.85 |B|, which exceeds all limits for singular matrices (judge.c).
  *

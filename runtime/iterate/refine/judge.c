@@ -176,13 +176,20 @@ static bool take_units_alone(tristar_factor_t *factor, int spread, bool quiet) {
   return true;
 }
 
+/* Are trials in the sizes of the scaling needless if the matrix is regular? */
+static bool is_fine(const tristar_factor_t *factor, int spread) {
+  return !is_weak(factor, spread) && !has_grown(factor) && !tsi_factor_inverts_badly(factor) &&
+         spread <= TSI_FAR_UNITS;
+}
+
 bool tsi_judge_is_due(tristar_factor_t *factor, bool quiet) {
   const int spread = tsi_scaling_spread(factor);
   const bool needed = is_needed(factor, spread);
   if (!needed) factor->loss = 0;
   if (known_loss(factor) == 0) factor->scaled_error = 0;
   if (!needed) return false;
-  return inherits_errors(factor) || may_inherit_some(factor) ||
+  const bool suspects = inherits_errors(factor) || is_suspicious(factor);
+  return suspects || (may_inherit_some(factor) && !is_fine(factor, spread)) ||
          !(take_known_loss(factor, spread) || take_units_alone(factor, spread, quiet));
 }
 
@@ -227,7 +234,7 @@ static tristar_status need_residual(trials *t, tristar_op op) {
   if (t->residual.system == NULL || t->residual.op != op) {
     finish_trials(t);
     TSI_TRY(tsi_residual_begin(t->system, op, &t->residual));
-    TSI_TRY(tsi_residual_need_sums(&t->residual));
+    t->residual.frugal = true;
   }
   t->residual.strict = t->strict;
   return TRISTAR_OK;
@@ -249,7 +256,8 @@ static tristar_status make_trial(trials *t, tristar_op op, trial which, char *b,
   double *real = t->residual.bound; /* both are free until x is there */
   char *zero = t->residual.vector;
   if (which == TRIAL_LARGE) {
-    kernels->fill(system->n, t->residual.row_sum, b);
+    TSI_TRY(tsi_system_weigh(system, op, g, real));
+    kernels->fill(system->n, real, b);
     return TRISTAR_OK;
   }
   const bool of_b = which >= TRIAL_ONES && which < TRIAL_UNITS;
@@ -336,23 +344,26 @@ static bool is_symmetric(const tristar_factor_t *factor) {
                            memcmp(an->in_row, an->out_row, (size_t)n * sizeof *an->in_row) == 0);
 }
 
-/* Solves the trials with A and A^T. With L U both lose different digits; if A is symmetric, A alone
- * suffices. */
+/* Solves the trials with A^T and A. With L U both lose different digits; if A is symmetric, A alone suffices.
+ * A is last, since further trials begin with A and use the same row sums. */
 static tristar_status try_solves(trials *t, const tristar_factor_t *factor, trial first, trial last,
                                  double *error) {
-  TSI_TRY(try_solve(t, TRISTAR_N, first, last, error));
   if (!is_symmetric(factor)) TSI_TRY(try_solve(t, TRISTAR_T, first, last, error));
-  return TRISTAR_OK;
+  return try_solve(t, TRISTAR_N, first, last, error);
 }
 
-/* The same, if the error decides only whether solves are refined: A^T is skipped if A already loses digits.
- * missed: see expect(). */
+/* The same, if the error decides only whether solves are refined: no trial follows a trial that loses digits.
+ * So the last two trials, which lose most, are first. missed: see expect(). */
 static tristar_status try_until_lost(trials *t, const tristar_factor_t *factor, trial first, trial last,
                                      double missed, double *error) {
   const double most = tsi_acceptable_error(epsilon_of(factor));
-  TSI_TRY(try_solve(t, TRISTAR_N, first, last, error));
-  if (expect(factor, *error, missed) <= most && !is_symmetric(factor))
-    TSI_TRY(try_solve(t, TRISTAR_T, first, last, error));
+  const trial pair = last - 1;
+  for (int transposed = 0; transposed < (is_symmetric(factor) ? 1 : 2); transposed++) {
+    const tristar_op op = transposed ? TRISTAR_T : TRISTAR_N;
+    if (expect(factor, *error, missed) <= most) TSI_TRY(try_solve(t, op, pair, last, error));
+    if (first < pair && expect(factor, *error, missed) <= most)
+      TSI_TRY(try_solve(t, op, first, pair - 1, error));
+  }
   return TRISTAR_OK;
 }
 
@@ -427,7 +438,7 @@ static tristar_status look(const tsi_system *system, const tristar_factor_t *fac
     TSI_TRY(tsi_condition_glance(system, &l->size));
     l->sound = l->size < pow(epsilon_of(factor), -0.4);
   }
-  l->fine = l->sound && !is_weak(factor, spread) && !grown && !far;
+  l->fine = l->sound && is_fine(factor, spread);
   return TRISTAR_OK;
 }
 
@@ -544,7 +555,13 @@ static tristar_status judge_growth(const tsi_system *system, const tristar_facto
   return TRISTAR_OK;
 }
 
-/* If units are uneven, solves may lose digits of small rows, and trials show it. */
+/* Are trials for weak pivots necessary, if solves lose no digits for other reasons? */
+static bool tries_weakness(const tristar_factor_t *factor, int spread) {
+  return factor->stats.perturbed_pivots == 0 && (is_weak(factor, spread) || grows_in_units(factor, spread));
+}
+
+/* If units are uneven, solves may lose digits of small rows, and trials show it. Trials for weak pivots
+ * include these trials, with a lower limit. */
 static tristar_status judge_units(trials *t, tristar_factor_t *factor, int spread) {
   const bool quiet = t->system->team->own != 0, all = t->system->team->n <= FEW_ROWS;
   double found = 0;
@@ -556,7 +573,9 @@ static tristar_status judge_units(trials *t, tristar_factor_t *factor, int sprea
   t->strict = false;
   factor->stats.judged = 1;
   factor->stats.solve_error = tsi_larger(factor->stats.solve_error, t->known);
-  if (!tsi_factor_loses_digits(factor))
+  const bool lost = tsi_factor_loses_digits(factor);
+  if (!lost && tries_weakness(factor, spread)) return TRISTAR_OK;
+  if (!lost)
     TSI_TRY(try_until_lost(t, factor, all ? TRIAL_ONES : TRIAL_UNITS + 1 - FEW_TRIALS,
                            all ? TRIAL_LAST : TRIAL_UNITS, MISSED_UNEVEN, &found));
   factor->stats.solve_error = tsi_larger(factor->stats.solve_error, expect(factor, found, MISSED_UNEVEN));
@@ -571,8 +590,7 @@ static tristar_status judge_weakness(trials *t, tristar_factor_t *factor, int sp
   const tsi_system *system = t->system;
   tristar_factor_stats *stats = &factor->stats;
   double found = 0;
-  if (stats->perturbed_pivots > 0 || (!is_weak(factor, spread) && !grows_in_units(factor, spread)))
-    return TRISTAR_OK;
+  if (!tries_weakness(factor, spread)) return TRISTAR_OK;
   t->strict = false;
   if (t->known_weakness > 0) {
     stats->solve_error = tsi_larger(stats->solve_error, t->known_weakness);

@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <math.h>
 
+#include "codelets/cpu/rows/rounding.h"
 #include "runtime/iterate/refine/system_plan.h"
 #include "runtime/solve/request.h"
 
@@ -23,7 +24,7 @@ static tristar_status make_sums(const tsi_residual *r) {
   return TRISTAR_OK;
 }
 
-tristar_status tsi_residual_need_sums(const tsi_residual *r) {
+static tristar_status need_sums(const tsi_residual *r) {
   return is_pending(r) ? make_sums(r) : TRISTAR_OK;
 }
 
@@ -51,9 +52,8 @@ tristar_status tsi_residual_begin(const tsi_system *system, tristar_op op, tsi_r
   if (status == TRISTAR_OK) status = TSI_ALLOC(env, r->bound, n);
   if (status == TRISTAR_OK) status = TSI_ALLOC(env, r->vector, n * system->kernels->scalar_bytes);
   TSI_TRY(tsi_team_agree(system->team, status));
-  const bool later = system->functions->take == NULL && system->a.symmetry == TRISTAR_GENERAL && n > 0;
-  if (r->has_own || !later) return make_sums(r);
-  r->row_sum[0] = PENDING;
+  if (r->has_own || system->functions->take != NULL) return make_sums(r);
+  if (n > 0) r->row_sum[0] = PENDING;
   return TRISTAR_OK;
 }
 
@@ -88,36 +88,72 @@ static tsi_sizes sizes_of(const tsi_residual *r, const void *x) {
   return sizes;
 }
 
-tristar_status tsi_residual_error(const tsi_residual *r, const void *b, const void *x, double *error) {
+#define CHUNK 256
+
+/* The smallest |x_j / g_j|; NaN if an entry is. g NULL: ones. */
+static double find_least(const tsi_residual *r, const void *x, const double *g) {
+  const tsi_sparse_kernels *kernels = r->system->kernels;
+  double size[CHUNK], least = INFINITY;
+  for (tsi_index begin = 0, count; begin < r->system->n; begin += count) {
+    count = tsi_index_min(CHUNK, r->system->n - begin);
+    kernels->part(count, (const char *)x + (size_t)begin * kernels->scalar_bytes, TSI_PART_MAGNITUDE, size);
+    for (tsi_index i = 0; i < count; i++)
+      least = tsi_smaller(least, g ? size[i] / fabs(g[begin + i]) : size[i]);
+  }
+  return least;
+}
+
+static bool has_rounding(const tsi_residual *r, const void *x, const double *g, double largest, int64_t n) {
+  const tsi_range range = {.least = find_least(r, x, g), .largest = largest};
+  return tsi_range_has_rounding(&range, n, r->system->kernels->epsilon);
+}
+
+/* Does the backward error of x use row sums? They measure rows that are rounding errors. */
+static bool uses_sums(const tsi_residual *r, const void *x, const tsi_sizes *sizes) {
+  if (!is_pending(r)) return true;
+  return has_rounding(r, x, NULL, sizes->plain, sizes->n) &&
+         (!sizes->with_weights || has_rounding(r, x, r->column_weight, sizes->weighted, sizes->n));
+}
+
+/* The backward error for the stored vector and bound. sums: it uses the row sums. */
+static tristar_status measure(const tsi_residual *r, const void *b, bool sums, const tsi_sizes *sizes,
+                              double *error) {
   const tsi_system *system = r->system;
-  TSI_TRY(tsi_residual_need_sums(r));
-  const tsi_sizes sizes = sizes_of(r, x);
-  *error = tsi_team_largest(
-      system->team, system->kernels->backward_error(system->n, b, r->vector, r->bound, r->row_sum, &sizes));
+  if (sums) TSI_TRY(need_sums(r));
+  *error = tsi_team_largest(system->team, system->kernels->backward_error(system->n, b, r->vector, r->bound,
+                                                                          sums ? r->row_sum : NULL, sizes));
   return system->team->failure;
+}
+
+tristar_status tsi_residual_error(const tsi_residual *r, const void *b, const void *x, double *error) {
+  const tsi_sizes sizes = sizes_of(r, x);
+  return measure(r, b, true, &sizes, error);
 }
 
 tristar_status tsi_residual_find(const tsi_residual *r, const void *b, const void *x, double *error) {
   const tsi_system *system = r->system;
   *error = NAN;
+  const tsi_sizes sizes = sizes_of(r, x);
+  const bool sums = uses_sums(r, x, &sizes), together = !r->frugal && system->a.symmetry == TRISTAR_GENERAL;
   if (!r->precise && system->functions->take == NULL) {
-    if (is_pending(r))
+    if (sums && together && is_pending(r))
       TSI_TRY(find_with_sums(r, b, x));
     else
       system->kernels->residual_and_bound(&system->a, r->op, b, x, r->vector, r->bound);
-    return tsi_residual_error(r, b, x, error);
+    return measure(r, b, sums, &sizes, error);
   }
   if (r->precise)
     TSI_TRY(tsi_system_precise_residual(system, r->op, b, x, r->vector));
   else
     TSI_TRY(tsi_system_residual(system, r->op, b, x, r->vector));
   TSI_TRY(tsi_system_bound(system, r->op, x, r->bound));
-  return tsi_residual_error(r, b, x, error);
+  return measure(r, b, sums, &sizes, error);
 }
 
 tristar_status tsi_residual_leave_solved(const tsi_residual *r, const void *b, const void *x, double error) {
   const tsi_system *system = r->system;
   const tsi_sizes sizes = sizes_of(r, x);
+  TSI_TRY(need_sums(r));
   system->kernels->leave_solved(system->n, b, r->vector, r->bound, r->row_sum, &sizes, error);
   return system->team->failure;
 }

@@ -1,7 +1,7 @@
 /* Kernels on the user's matrix, with numbers at the ends of the range: finite numbers, the size of an entry,
  * the backward error of rows that contain only rounding errors. Residuals and bounds in one pass have the
  * same bits as in two passes. Backward errors agree with their definition, computed with a full matrix. */
-#include "codelets/cpu/rows/sparse.h"
+#include "codelets/cpu/rows/rounding.h"
 #include "tests/support/random.h"
 #include "tests/support/subtests.h"
 #include "tests/support/typed.h"
@@ -72,6 +72,7 @@ static void check_nan(const typed *t) {
     CHECK(isnan(weighted) && isnan(plain));
     kernels->sizes(3, x, ones, &weighted, &plain);
     CHECK(isnan(weighted) && isnan(plain));
+    CHECK(tsi_range_has_rounding(&(tsi_range){plain, 1}, 3, 2 * t->roundoff));
     const tsi_sizes sizes = {.n = 3, .with_weights = true, .weighted = weighted, .plain = plain};
     kernels->leave_solved(3, b, r, ones, ones, &sizes, 0.5);
     CHECK(get(t, r, 0) == 1);
@@ -186,7 +187,16 @@ static double computed_error(const typed *t, const system_of_n *s, tristar_op op
   kernels->weigh(&s->a, op, NULL, row_sum + N);
   kernels->residual_and_bound(&s->a, op, s->b, s->x, r, bound);
   kernels->sizes(N, s->x, g, &sizes.weighted, &sizes.plain);
-  return kernels->backward_error(N, s->b, r, bound, row_sum, &sizes);
+  const double error = kernels->backward_error(N, s->b, r, bound, row_sum, &sizes);
+  tsi_range plain = {INFINITY, 0};
+  for (int i = 0; i < N; i++) {
+    plain.least = tsi_smaller(plain.least, magnitude(get(t, s->x, i)));
+    plain.largest = tsi_larger(plain.largest, magnitude(get(t, s->x, i)));
+  }
+  if (!tsi_range_has_rounding(&plain, order, 2 * t->roundoff)) /* no row counts as a rounding error */
+    CHECK(memcmp(&error, &(double){kernels->backward_error(N, s->b, r, bound, NULL, &sizes)}, sizeof error) ==
+          0);
+  return error;
 }
 
 /* In half of the systems the numbers of later rows are rounding errors of the earlier ones. */
