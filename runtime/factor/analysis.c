@@ -494,13 +494,14 @@ tristar_status tsi_analysis_again(const tristar_analysis_t *analysis, tristar_me
   return analyze_again(analysis, options, values, out);
 }
 
-tristar_status tsi_analysis_match_again(const tristar_analysis_t *analysis, const void *values,
+tristar_status tsi_analysis_match_again(const tristar_analysis_t *analysis, const void *values, bool full,
                                         tristar_analysis_t **out) {
   tristar_analysis_options options = analysis->options;
   options.method = analysis->stats.method;
   options.matching = TRISTAR_MATCHING_ON;
   options.singular = TRISTAR_SINGULAR_PERTURB;
   options.growth = TRISTAR_GROWTH_WARN;
+  if (full) options.single_factors = 0;
   TSI_TRY(analyze_again(analysis, options, values, out));
   (*out)->keeps_scaling = true;
   return TRISTAR_OK;

@@ -28,7 +28,9 @@
 
 #define NULL_PIVOT 0.8
 #define FAR_NULL_PIVOT 4 /* Epsilons of the largest entry: limit of what cancellation leaves (front.c). */
-#define UNKNOWN 8        /* Times eps^(1/2) of the largest entry: pivots below may have been perturbed. */
+#define ROUNDING                                                                                             \
+  16 /* Times eps and the growth of pivots: largest ratio of a pivot without a sign to the largest. */
+#define UNKNOWN 8 /* Times eps^(1/2) of the largest entry: pivots below may have been perturbed. */
 
 /* Product of many factors; its value is mantissa 2^exponent. */
 typedef struct product {
@@ -271,9 +273,10 @@ static tristar_status fail_perturbed(const tristar_factor_t *factor, const char 
            what, (long long)factor->stats.perturbed_pivots);
 }
 
-/* Factors the same values with a matching and delayed pivots. *other: these factors; NULL: none. */
+/* Factors the same values with a matching and delayed pivots, without single_factors. *other: these factors;
+ * NULL: none. */
 static tristar_status factor_again(const tristar_factor_t *factor, tristar_factor_t **other) {
-  tristar_status status = tsi_factor_prepare_anew(factor, other);
+  tristar_status status = tsi_factor_prepare_anew(factor, true, other);
   if (status == TRISTAR_OK) {
     (*other)->analysis->options.pivoting = TRISTAR_PIVOTING_DELAYED; /* No other factor has this analysis. */
     status = tsi_factor_run_stable(*other);
@@ -331,6 +334,16 @@ static tristar_status find_determinant(const tristar_factor_t *factor, tristar_d
   return multiply_pivots(other, determinant);
 }
 
+/* May rounding errors have changed the sign of a pivot of L D L^T? Single factors of a matrix that is regular
+ * in double precision round a pivot away more easily than the verdict on the matrix shows. */
+static bool may_have_rounded(const tristar_factor_t *factor) {
+  const tristar_analysis_t *an = factor->analysis;
+  const tristar_factor_stats *stats = &factor->stats;
+  const double least = ROUNDING * epsilon_of(factor) * fmax(1, stats->growth) * stats->largest_pivot;
+  const bool perturbed = stats->perturbed_pivots > 0 && an->factor_scalar != (char)an->pattern->scalar;
+  return an->stats.method == TRISTAR_METHOD_LDLT && (perturbed || stats->smallest_pivot <= least);
+}
+
 /* Certainty of the signs of all pivots. */
 typedef enum certainty { UNKNOWN_SIGNS, LIKELY_SIGNS, KNOWN_SIGNS } certainty;
 
@@ -343,7 +356,8 @@ static tristar_status count_pivots(const tristar_factor_t *factor, bool singular
   TSI_TRY(read_pivots(factor, singular, &p));
   *inertia = (tristar_inertia){.positive = p.positive, .negative = p.negative, .zero = p.zero};
   *known = KNOWN_SIGNS;
-  if (p.uncertain > 0 || (singular && p.zero == 0) || (doubtful && has_grown(factor)))
+  if (p.uncertain > 0 || (singular && p.zero == 0) || (doubtful && has_grown(factor)) ||
+      (!singular && may_have_rounded(factor)))
     *known = UNKNOWN_SIGNS;
   else if (p.zero > 0 && p.far)
     *known = LIKELY_SIGNS;
@@ -386,8 +400,8 @@ static tristar_status find_inertia(const tristar_factor_t *factor, tristar_inert
   if (known != KNOWN_SIGNS && factor->stats.perturbed_pivots > 0) return fail_perturbed(factor, "inertia");
   if (known != KNOWN_SIGNS)
     TSI_FAIL(env, TRISTAR_ERR_ACCURACY,
-             "the inertia is unknown: the matrix is singular to working precision, and which pivots are "
-             "zero is not clear");
+             "the inertia is unknown: the matrix is nearly singular, or pivots have grown, and the signs of "
+             "the smallest pivots are not clear");
   *inertia = found;
   return TRISTAR_OK;
 }

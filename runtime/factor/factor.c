@@ -240,13 +240,13 @@ out:
   return status;
 }
 
-tristar_status tsi_factor_prepare_anew(const tristar_factor_t *factor, tristar_factor_t **out) {
+tristar_status tsi_factor_prepare_anew(const tristar_factor_t *factor, bool full, tristar_factor_t **out) {
   TSI_CLEANUP(tristar_factor_destroy) tristar_factor_t *other = NULL;
   TSI_CLEANUP(tristar_analysis_destroy) tristar_analysis_t *again = NULL;
   tsi_env *env = &factor->ts->env;
   const tsi_pattern *pattern = factor->analysis->pattern;
   *out = NULL;
-  TSI_TRY(tsi_analysis_match_again(factor->analysis, factor->values, &again));
+  TSI_TRY(tsi_analysis_match_again(factor->analysis, factor->values, full, &again));
   TSI_TRY(tsi_factor_create_empty(again, &other));
   TSI_TRY(tsi_pattern_allocate_values(env, pattern, &other->values));
   memcpy(other->values, factor->values, (size_t)pattern->ptr[pattern->n] * factor->user_bytes);
@@ -258,7 +258,7 @@ tristar_status tsi_factor_prepare_anew(const tristar_factor_t *factor, tristar_f
 tristar_status tsi_factor_match_anew(const tristar_factor_t *factor, tristar_factor_t **out) {
   TSI_CLEANUP(tristar_factor_destroy) tristar_factor_t *other = NULL;
   *out = NULL;
-  TSI_TRY(tsi_factor_prepare_anew(factor, &other));
+  TSI_TRY(tsi_factor_prepare_anew(factor, false, &other));
   TSI_TRY(tsi_factor_run_stable(other));
   *out = tsi_take(&other);
   return TRISTAR_OK;

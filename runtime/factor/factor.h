@@ -156,9 +156,9 @@ TRISTAR_CHECKED tristar_status tsi_factor_match_anew(const tristar_factor_t *fac
 static inline bool tsi_status_ends_call(tristar_status status) {
   return status == TRISTAR_ERR_MEMORY || status == TRISTAR_ERR_RUNTIME || status == TRISTAR_ERR_CANCELLED;
 }
-/* tsi_factor_match_anew without the factorization, for factorizations by several processes. Errors: as
- * tristar_analyze. */
-TRISTAR_CHECKED tristar_status tsi_factor_prepare_anew(const tristar_factor_t *factor,
+/* tsi_factor_match_anew without the factorization, for other ways to factor. full: without single_factors.
+ * Errors: as tristar_analyze. */
+TRISTAR_CHECKED tristar_status tsi_factor_prepare_anew(const tristar_factor_t *factor, bool full,
                                                        tristar_factor_t **out);
 /* Analyzes the values again with the same method, after the verdict STALE, for a factor without plans.
  * Errors: as tristar_analyze. */

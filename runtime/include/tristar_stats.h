@@ -187,7 +187,7 @@ typedef struct tristar_inertia {
  * (LU, a complex symmetric matrix, an imported factor); ACCURACY (the signs of some pivots are unknown, as
  * these were perturbed, or are not clearly zero, or pivots have grown). Before that, and if units are far
  * apart and pivots are zero, the function analyzes and factors A once more, with a matching and delayed
- * pivots. */
+ * pivots, and without single_factors. */
 TRISTAR_API tristar_status tristar_factor_get_inertia(const tristar_factor_t *factor,
                                                       tristar_inertia *inertia);
 

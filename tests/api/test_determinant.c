@@ -459,6 +459,38 @@ static void check_null_row(tristar_t *ts) {
 }
 
 /* The determinant of a matrix without rows is 1; a factor without values has none. */
+/* Single factors round away what decides the sign of the last pivot of L D L^T. */
+static void check_single_factors(tristar_t *ts) {
+  enum { ROWS = 6 };
+  int counted = 0;
+  for (int k = 0; k < 300; k++) {
+    const double d = k % 2 ? 1e-8 : -1e-8;
+    matrix m = {.n = ROWS};
+    double l[ROWS][ROWS] = {{0}};
+    for (int i = 0; i < ROWS; i++)
+      for (int j = 0; j <= i; j++)
+        l[i][j] = i == j ? 1 : fmod((k + 1) * 0.6180339887498949 * (i * ROWS + j + 1), 1) - 0.5;
+    for (int i = 0; i < ROWS; i++)
+      for (int j = 0; j < ROWS; j++)
+        for (int q = 0; q < ROWS; q++) m.a[i][j] += l[i][q] * (q == ROWS - 1 ? d : 1) * l[j][q];
+    const tristar_view v = make_view(&typed_double, &m, TRISTAR_SYMMETRIC);
+    CLEANUP(tristar_analysis_destroy) tristar_analysis_t *analysis = NULL;
+    CLEANUP(tristar_factor_destroy) tristar_factor_t *f = NULL;
+    tristar_analysis_options options = DEFAULTS(tristar_analysis_options);
+    tristar_inertia inertia;
+    options.method = TRISTAR_METHOD_LDLT;
+    options.single_factors = 1;
+    options.matching = k % 4 < 2 ? TRISTAR_MATCHING_OFF : TRISTAR_MATCHING_AUTO;
+    CHECK_OK(tristar_analyze(ts, &v, &options, &analysis));
+    if (tristar_factor(analysis, v.values, &f) != TRISTAR_OK) continue;
+    CHECK_OK(tristar_factor_get_inertia(f, &inertia));
+    CHECK_MSG(inertia.positive == ROWS - (d < 0) && inertia.negative == (d < 0) && inertia.zero == 0,
+              "%d: %d, %d, %d", k, (int)inertia.positive, (int)inertia.negative, (int)inertia.zero);
+    counted++;
+  }
+  CHECK_MSG(counted > 150, "%d inertias", counted);
+}
+
 static void check_edges(tristar_t *ts) {
   const matrix empty = {.n = 0};
   matrix m = {.n = 1, .a = {{-3}}};
@@ -634,6 +666,7 @@ int main(void) {
   int graphs = 0;
   for (uint64_t seed = 1; seed <= 200; seed++) graphs += check_graph(ts, seed);
   CHECK_MSG(graphs > 60, "%d regular graphs", graphs);
+  check_single_factors(ts);
   check_edges(ts);
   printf("%d determinants, %d matrices refused, %d inertias of renewed values\n", computed, refused, renewed);
   CHECK(computed > 3500 && refused < 600 && renewed > 1000);

@@ -354,7 +354,7 @@ static tristar_status match_anew(const tsi_remaking *how, const tristar_distribu
                                  tristar_distributed_t *other) {
   tristar_status status = TRISTAR_OK;
   (void)how;
-  if (d->source) status = tsi_factor_prepare_anew(d->source, &other->source);
+  if (d->source) status = tsi_factor_prepare_anew(d->source, false, &other->source);
   TSI_TRY(tsi_transport_agree(other->transport, status));
   TSI_TRY(tsi_team_factor_create(other, &tsi_supply_of_one));
   return tsi_distributed_make_ready(other);
