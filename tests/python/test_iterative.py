@@ -159,6 +159,18 @@ class Krylov(unittest.TestCase):
         with self.assertRaises(ValueError):
             solver.update_values(A @ A)
 
+    def test_new_values_of_the_preconditioner(self):
+        """Also where other values need another method and so another plan."""
+        A, b = laplacian(15), vectors(225)
+        for as_preconditioner in (lambda lu: lu, lambda lu: lu.as_operator()):
+            lu = tristar.splu(A)
+            solver = tristar.KrylovSolver(A, as_preconditioner(lu), "gmres", tolerance=1e-10)
+            for factor in (1, -1, 2):
+                lu.refactor(factor * A)
+                result = solver.solve(b)
+                self.assertLessEqual(result.columns[0].iterations, 2)
+                assert_solves(A, result.x, b, 1e6)
+
     def test_callbacks(self):
         A, b, points = laplacian(15), vectors((225, 2)), []
         tristar.cg(A, b, callback=lambda *point: points.append(point))

@@ -104,7 +104,7 @@ class KrylovSolver:
         return cell
 
     def _make_preconditioner(self, M):
-        """The objects that must stay alive; the first one is the cell of the preconditioner."""
+        """The cell of the preconditioner, and what must stay alive: for a Solver the object and its plan."""
         if M is None:
             return [[NULL]]
         if isinstance(M, Inverse):
@@ -115,8 +115,9 @@ class KrylovSolver:
         cell = new_cell("precond")
         if isinstance(M, Solver):
             M._ready()
-            check(lib.tristar_precond_of_plan(M._plan, cell))
-            return [cell, M]
+            plan = M._plan
+            check(lib.tristar_precond_of_plan(plan, cell))
+            return [cell, M, plan]
         if isinstance(M, IncompleteLU):
             M = M.as_operator()
         operator = aslinearoperator(M)
@@ -162,6 +163,9 @@ class KrylovSolver:
     def _run(self, b, x, guess):
         """Solves with the right-hand sides b, column-major. x contains the initial guess if there is one."""
         n, columns = self._n, b.shape[1] if b.ndim == 2 else 1
+        _, *used = self._precond
+        if len(used) == 2 and used[0]._plan is not used[1]:  # a refactorization with another method has made a new plan
+            self._precond = self._make_preconditioner(used[0])
         self._raised.clear()
         self._set_guess(guess)
         results = ffi.new("tristar_krylov_result[]", max(1, columns))
