@@ -63,6 +63,20 @@ for cores in 16 64; do
     fi)
 done
 
+# ---- Processes that start together where StarPU has not measured the machine: one does, the others wait for it
+for round in 1 2 3; do
+  rm -rf new && mkdir new
+  started=()
+  for process in 1 2 3 4 5 6; do
+    STARPU_HOME=$PWD/new "$tristar" solve gen:s2d9pt:20 --engine tasks >"new/$process.txt" 2>&1 &
+    started+=($!)
+  done
+  for process in 1 2 3 4 5 6; do
+    wait "${started[process - 1]}" || fail "round $round: process $process of 6 that started together failed: $(cat "new/$process.txt")"
+  done
+done
+rm -rf new
+
 # ---- Warnings and failures
 TRISTAR_IDEL=poll expect 0 '^  TRISTAR_IDEL is set, but TriStar has no such variable$' env
 row '^Warnings$'

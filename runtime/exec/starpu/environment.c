@@ -8,6 +8,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -267,23 +268,32 @@ static bool check_one_folder(reporter *t, const char *base, const char *name, co
   return false;
 }
 
-/* Checks the files that StarPU reads at its start. */
+/* The files of StarPU that it reads at its start: bus/HOST.NAME; it measures and writes them if one is
+ * missing. */
+#define FILES 4
+static const char *const file_names[FILES] = {"config", "affinity", "latency", "bandwidth"};
+
 static void check_files(reporter *t, const char *base, const char *host) {
-  static const char *const names[] = {"config", "affinity", "latency", "bandwidth"};
   char file[2 * PATH_MAX_OF_STARPU];
-  for (size_t k = 0; k < sizeof names / sizeof names[0]; k++) {
-    snprintf(file, sizeof file, "%s/bus/%s.%s", base, host, names[k]);
+  for (int k = 0; k < FILES; k++) {
+    snprintf(file, sizeof file, "%s/bus/%s.%s", base, host, file_names[k]);
     if (!is_cut_off(file)) continue;
     report(t, "the file %s of StarPU is empty or cut off: remove it", file);
     return;
   }
 }
 
+/* The folder of StarPU's performance models, cut to PATH_MAX_OF_STARPU. Returns its full length. */
+static int models_folder(char base[PATH_MAX_OF_STARPU + 1]) {
+  const char *given = getenv("STARPU_PERF_MODEL_DIR");
+  const size_t size = PATH_MAX_OF_STARPU + 1;
+  return given != NULL ? snprintf(base, size, "%s", given)
+                       : snprintf(base, size, "%s/.starpu/sampling", tsi_starpu_home());
+}
+
 static void check_folders(reporter *t) {
   char base[PATH_MAX_OF_STARPU + 1], host[128], config[sizeof host + 10];
-  const char *given = getenv("STARPU_PERF_MODEL_DIR");
-  const int length = given != NULL ? snprintf(base, sizeof base, "%s", given)
-                                   : snprintf(base, sizeof base, "%s/.starpu/sampling", tsi_starpu_home());
+  const int length = models_folder(base);
   if (length + (int)sizeof "/codelets/45/" > PATH_MAX_OF_STARPU) {
     report(t, "the folder %.200s... for StarPU's performance models has too long a name: %s", base, ADVICE);
     return;
@@ -293,6 +303,33 @@ static void check_folders(reporter *t) {
   if (check_one_folder(t, base, "codelets", "45") && /* the version of its files in StarPU 1.3 and 1.4 */
       check_one_folder(t, base, "bus", config))
     check_files(t, base, host);
+}
+
+/* Whether StarPU will read its files and write none. */
+static bool is_measured(const char *base, const char *host) {
+  char file[2 * PATH_MAX_OF_STARPU];
+  const char *again = getenv("STARPU_BUS_CALIBRATE");
+  if (again != NULL && strtol(again, NULL, 10) != 0) return false;
+  for (int k = 0; k < FILES; k++) {
+    snprintf(file, sizeof file, "%s/bus/%s.%s", base, host, file_names[k]);
+    if (access(file, R_OK) != 0) return false;
+  }
+  return true;
+}
+
+int tsi_starpu_lock_files(void) {
+  char base[PATH_MAX_OF_STARPU + 1], host[128], file[2 * PATH_MAX_OF_STARPU];
+  if (TSI_IS_SIMULATED || models_folder(base) + (int)sizeof "/bus" > PATH_MAX_OF_STARPU) return -1;
+  tsi_starpu_host(host, sizeof host);
+  snprintf(file, sizeof file, "%s/bus", base);
+  if (make_folder(file) != 0) return -1;
+  snprintf(file, sizeof file, "%s/bus/%s.tristar-lock", base, host);
+  const int fd = open(file, O_RDWR | O_CREAT | O_CLOEXEC, S_IRUSR | S_IWUSR);
+  if (fd < 0) return -1;
+  if (flock(fd, LOCK_SH) == 0 && !is_measured(base, host) && flock(fd, LOCK_EX) == 0 &&
+      is_measured(base, host))
+    (void)flock(fd, LOCK_SH); /* another process has measured in the meantime */
+  return fd;
 }
 
 /* ---- All ----------------------------------------------------------------------------------------------- */

@@ -1,8 +1,8 @@
 /* Checks of StarPU's environment before it is started, because StarPU ends the program after many errors.
  *
  * Reads   the environment variables STARPU_* and those with StarPU's folder, the file system.
- * Writes  the folders that StarPU would create; for a moment a file of 64 KiB, where StarPU would write.
- * Not checked: defects of which StarPU only warns. */
+ * Writes  the folders that StarPU would create; for a moment a file of 64 KiB, where StarPU would write; an
+ * empty file bus/HOST.tristar-lock. Not checked: defects of which StarPU only warns. */
 #pragma once
 
 #include "runtime/base/env.h"
@@ -21,3 +21,9 @@ int tsi_starpu_folder_defects(void (*tell)(void *arg, const char *text), void *a
 
 /* Errors: RUNTIME, with the first defect as the message. */
 TRISTAR_CHECKED tristar_status tsi_starpu_check_environment(const tsi_env *env);
+
+/* Locks the files of StarPU that describe this machine until the returned descriptor is closed: for this
+ * process alone if StarPU will measure the machine and write them, else together with other processes that
+ * read them. StarPU itself reads files that another process has not completed, and ends the program then.
+ * Returns -1 if the folder cannot be written; nobody writes there then. */
+int tsi_starpu_lock_files(void);

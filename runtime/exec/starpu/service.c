@@ -5,6 +5,7 @@
 #include <sched.h>
 #include <stdlib.h>
 #include <starpu.h>
+#include <unistd.h>
 
 #include "runtime/exec/starpu/binding.h"
 #include "runtime/exec/starpu/devices.h"
@@ -146,7 +147,8 @@ static void warn_of_scheduler(tsi_env *env) {
     tsi_log(env, TRISTAR_LOG_WARNING, "the scheduler %s of StarPU 1.3 may never end", tsi_starpu_scheduler());
 }
 
-static tristar_status start(tsi_env *env, const tsi_starpu_wishes *wishes) {
+/* With the files of StarPU locked. */
+static tristar_status start_locked(tsi_env *env, const tsi_starpu_wishes *wishes) {
   struct starpu_conf conf;
   places p;
   TSI_TRY(tsi_starpu_check_environment(env));
@@ -168,6 +170,13 @@ static tristar_status start(tsi_env *env, const tsi_starpu_wishes *wishes) {
   note_limit(env, wanted);
   warn_of_scheduler(env);
   return TRISTAR_OK;
+}
+
+static tristar_status start(tsi_env *env, const tsi_starpu_wishes *wishes) {
+  const int files = tsi_starpu_lock_files();
+  const tristar_status status = start_locked(env, wishes);
+  if (files >= 0) close(files);
+  return status;
 }
 
 /* StarPU runs already: adds one to its count. */
