@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# OpenBLAS 0.3.21 (Debian 12, 0.3.21+ds-4): dtrsm multiplies by reciprocals of the diagonal, which it rounds, and dtrsv divides. A triangle
-# with one right-hand side has two solutions: 49 x = 49 gives x = 1 - 2^-53 by dtrsm and x = 1 by dtrsv.
-# Guess: both divide, as the loops of the reference BLAS 3.11.0 do; for one column both give the same x.
+# OpenBLAS 0.3.21 (Debian 12, 0.3.21+ds-4): dtrsm with the triangle on the left multiplies by rounded reciprocals of the diagonal, and
+# dtrsv divides. A triangle with one right-hand side has two solutions: 49 x = 49 gives x = 1 - 2^-53 by dtrsm and x = 1 by dtrsv.
+# Guess: both divide, as the loops of the reference BLAS 3.11.0 do for a triangle on the left; for one column both give the same x.
 # Seen, with the kernels of Haswell, Nehalem and Prescott: of the quotients j / i of 1 to 199, 9030 of 39601 are not the closest number to
 # j / i by dtrsm, none by dtrsv.
 # Consequence: a diagonal system with an integer solution need not be solved exactly, a solver that calls dtrsv for one right-hand side and
