@@ -234,27 +234,61 @@ static PetscErrorCode check_blocks(void) {
   PetscFunctionReturn(0);
 }
 
-/* The preconditioners of TriStar, selected by options. */
-static PetscErrorCode check_precond(const char *name, kind of) {
+/* GMRES with a preconditioner of TriStar, selected by options. */
+static PetscErrorCode make_precond(Mat A, const char *name, KSP *ksp) {
   char options[200];
-  KSP ksp;
-  Mat A;
   PetscFunctionBegin;
-  PetscCall(make_grid(MATAIJ, of, &A));
   PetscCall(PetscSNPrintf(options, sizeof options,
                           "-inverse_ksp_type gmres -inverse_ksp_rtol 1e-14 -inverse_pc_type tristar "
                           "-inverse_pc_tristar_kind %s -inverse_ksp_max_it 300",
                           name));
   PetscCall(PetscOptionsInsertString(NULL, options));
-  PetscCall(KSPCreate(PETSC_COMM_WORLD, &ksp));
-  PetscCall(KSPSetOptionsPrefix(ksp, "inverse_"));
-  PetscCall(KSPSetOperators(ksp, A, A));
-  PetscCall(KSPSetFromOptions(ksp));
+  PetscCall(KSPCreate(PETSC_COMM_WORLD, ksp));
+  PetscCall(KSPSetOptionsPrefix(*ksp, "inverse_"));
+  PetscCall(KSPSetOperators(*ksp, A, A));
+  PetscCall(KSPSetFromOptions(*ksp));
+  PetscFunctionReturn(0);
+}
+
+/* First values, new values, and values that may no longer be symmetric. */
+static PetscErrorCode check_precond(const char *name, kind of) {
+  KSP ksp;
+  Mat A;
+  PetscFunctionBegin;
+  PetscCall(make_grid(MATAIJ, of, &A));
+  PetscCall(make_precond(A, name, &ksp));
   PetscCall(check_vectors(ksp, A, name));
   PetscCall(set_grid(A, of, 1));
   PetscCall(check_vectors(ksp, A, name));
+  PetscCall(set_grid(A, WIND, 0));
+  PetscCall(check_vectors(ksp, A, name));
   PetscCall(KSPDestroy(&ksp));
   PetscCall(MatDestroy(&A));
+  PetscFunctionReturn(0);
+}
+
+/* One triangle of a Hermitian matrix gives the same preconditioner as both. */
+static PetscErrorCode check_precond_of_halves(const char *name) {
+  static const MatType types[] = {MATAIJ, MATSBAIJ};
+  PetscInt iterations[2];
+  PetscFunctionBegin;
+  for (int k = 0; k < 2; k++) {
+    KSP ksp;
+    Mat A;
+    Vec b, x;
+    PetscCall(make_grid(types[k], HERMITIAN, &A));
+    PetscCall(make_precond(A, name, &ksp));
+    PetscCall(MatCreateVecs(A, &x, &b));
+    PetscCall(VecSet(b, 1));
+    PetscCall(KSPSolve(ksp, b, x));
+    PetscCall(KSPGetIterationNumber(ksp, &iterations[k]));
+    PetscCall(KSPDestroy(&ksp));
+    PetscCall(MatDestroy(&A));
+    PetscCall(VecDestroy(&b));
+    PetscCall(VecDestroy(&x));
+  }
+  PetscCheck(PetscAbsInt(iterations[0] - iterations[1]) <= 1, PETSC_COMM_WORLD, PETSC_ERR_PLIB,
+             "%s: %d iterations with AIJ, %d with SBAIJ", name, (int)iterations[0], (int)iterations[1]);
   PetscFunctionReturn(0);
 }
 
@@ -276,9 +310,12 @@ static PetscErrorCode check_all(PetscBool tristar) {
     PetscCall(check_grid(MATSBAIJ, PCLU, SYMMETRIC));
     if (PetscDefined(USE_COMPLEX)) PetscCall(check_grid(MATAIJ, PCCHOLESKY, HERMITIAN));
     PetscCall(check_one_row("tristar"));
+    PetscCall(check_singular("tristar", PETSC_FALSE));
+    PetscCall(check_precond("fsai", SYMMETRIC));
     PetscCall(check_precond("fsai", WIND));
     PetscCall(check_precond("ilu", WIND));
     PetscCall(check_precond("ssor", SYMMETRIC));
+    if (PetscDefined(USE_COMPLEX)) PetscCall(check_precond_of_halves("ilu"));
   }
   PetscFunctionReturn(0);
 }

@@ -96,6 +96,20 @@ PetscErrorCode tsi_petsc_rows_free(tsi_petsc_rows *rows) {
   PetscFunctionReturn(0);
 }
 
+PetscErrorCode tsi_petsc_find_symmetry(Mat A, PetscBool known, tristar_symmetry *symmetry) {
+  PetscBool halves, set, is, hermitian = PETSC_FALSE, symmetric = PETSC_FALSE;
+  PetscFunctionBegin;
+  PetscCall(PetscObjectTypeCompareAny((PetscObject)A, &halves, MATSEQSBAIJ, MATMPISBAIJ, ""));
+  PetscCall(MatIsHermitianKnown(A, &set, &is));
+  if (PetscDefined(USE_COMPLEX) && set) hermitian = is;
+  PetscCall(MatIsSymmetricKnown(A, &set, &is));
+  if (set) symmetric = is;
+  *symmetry = !halves && !(known && (hermitian || symmetric)) ? TRISTAR_GENERAL
+              : hermitian                                     ? TRISTAR_HERMITIAN
+                                                              : TRISTAR_SYMMETRIC;
+  PetscFunctionReturn(0);
+}
+
 #if defined(PETSC_USE_COMPLEX)
 #define REGISTER PetscDLLibraryRegister_tristar_petsc_complex
 #else

@@ -38,6 +38,10 @@ typedef struct tsi_petsc_rows {
   PetscScalar *values;
 } tsi_petsc_rows;
 
+/* How the entries of A are passed. SBAIJ has one triangle. Of other matrices TriStar finds out whether they
+ * are symmetric or Hermitian; known: unless PETSc has the answer. */
+PetscErrorCode tsi_petsc_find_symmetry(Mat A, PetscBool known, tristar_symmetry *symmetry);
+
 /* Copies the rows of this rank. upper: of each pair (i, j), (j, i) the entry in the upper triangle only. */
 PetscErrorCode tsi_petsc_rows_copy(Mat A, PetscBool upper, tsi_petsc_rows *rows);
 PetscErrorCode tsi_petsc_rows_free(tsi_petsc_rows *rows);

@@ -105,15 +105,17 @@ static tristar_status make(PC pc, const tristar_view *view, PetscBool same) {
 static PetscErrorCode set_up(PC pc) {
   inverse *m = pc->data;
   tsi_petsc_rows rows;
-  PetscBool halves;
+  tristar_symmetry symmetry = TRISTAR_GENERAL;
   PetscFunctionBegin;
   PetscCallMPI(MPI_Comm_size(PetscObjectComm((PetscObject)pc), &m->ranks));
   if (!m->ts) PetscCall(tsi_petsc_context(PetscObjectComm((PetscObject)pc), m->workers, &m->ts));
-  PetscCall(PetscObjectTypeCompareAny((PetscObject)pc->pmat, &halves, MATSEQSBAIJ, MATMPISBAIJ, ""));
-  PetscCall(tsi_petsc_rows_copy(pc->pmat, halves, &rows));
-  if (halves) rows.view.symmetry = TRISTAR_SYMMETRIC;
+  PetscCall(tsi_petsc_find_symmetry(pc->pmat, PETSC_FALSE, &symmetry));
+  PetscCall(tsi_petsc_rows_copy(pc->pmat, (PetscBool)(symmetry != TRISTAR_GENERAL), &rows));
+  rows.view.symmetry = symmetry;
   const PetscBool same = (PetscBool)(m->precond && pc->flag == SAME_NONZERO_PATTERN);
-  const tristar_status status = make(pc, &rows.view, same);
+  tristar_status status = make(pc, &rows.view, same);
+  if (same && status == TRISTAR_ERR_ARGUMENT) /* A symmetric matrix has become unsymmetric. */
+    status = make(pc, &rows.view, PETSC_FALSE);
   PetscCall(tsi_petsc_rows_free(&rows));
   pc->failedreason = PC_NOERROR;
   if (!pc->erroriffailure && (status == TRISTAR_ERR_SINGULAR || status == TRISTAR_ERR_NOT_POSITIVE_DEFINITE))
@@ -129,6 +131,10 @@ static PetscErrorCode apply_op(PC pc, tristar_op op, Vec b, Vec x) {
   PetscScalar *to;
   PetscInt n;
   PetscFunctionBegin;
+  if (pc->failedreason) { /* As MatSolve does: a Krylov method ends with KSP_DIVERGED_PC_FAILED. */
+    PetscCall(VecSetInf(x));
+    PetscFunctionReturn(0);
+  }
   PetscCall(VecGetLocalSize(b, &n));
   n = PetscMax(n, 1);
   PetscCall(VecGetArrayRead(b, &from));

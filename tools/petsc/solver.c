@@ -194,22 +194,6 @@ static PetscErrorCode numeric_on_ranks(Mat A, solver *s, const tsi_petsc_rows *r
   PetscFunctionReturn(0);
 }
 
-/* How the entries of A are passed. SBAIJ has one triangle. Of other matrices TriStar finds out whether they
- * are symmetric or Hermitian, unless PETSc has the answer. */
-static PetscErrorCode find_symmetry(Mat A, PetscBool cholesky, tristar_symmetry *symmetry) {
-  PetscBool halves, set, is, hermitian = PETSC_FALSE, symmetric = PETSC_FALSE;
-  PetscFunctionBegin;
-  PetscCall(PetscObjectTypeCompareAny((PetscObject)A, &halves, MATSEQSBAIJ, MATMPISBAIJ, ""));
-  PetscCall(MatIsHermitianKnown(A, &set, &is));
-  if (PetscDefined(USE_COMPLEX) && set) hermitian = is;
-  PetscCall(MatIsSymmetricKnown(A, &set, &is));
-  if (set) symmetric = is;
-  *symmetry = !halves && !(cholesky && (hermitian || symmetric)) ? TRISTAR_GENERAL
-              : hermitian                                        ? TRISTAR_HERMITIAN
-                                                                 : TRISTAR_SYMMETRIC;
-  PetscFunctionReturn(0);
-}
-
 static PetscErrorCode numeric(Mat F, Mat A, const MatFactorInfo *info) {
   solver *s = F->data;
   tsi_petsc_rows rows;
@@ -218,7 +202,7 @@ static PetscErrorCode numeric(Mat F, Mat A, const MatFactorInfo *info) {
   PetscFunctionBegin;
   (void)info;
   if (!s->ts) PetscCall(tsi_petsc_context(PetscObjectComm((PetscObject)F), s->workers, &s->ts));
-  PetscCall(find_symmetry(A, (PetscBool)(F->factortype == MAT_FACTOR_CHOLESKY), &symmetry));
+  PetscCall(tsi_petsc_find_symmetry(A, (PetscBool)(F->factortype == MAT_FACTOR_CHOLESKY), &symmetry));
   PetscCall(tsi_petsc_rows_copy(A, (PetscBool)(symmetry != TRISTAR_GENERAL), &rows));
   rows.view.symmetry = symmetry;
   F->factorerrortype = MAT_FACTOR_NOERROR;
