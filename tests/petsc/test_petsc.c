@@ -1,7 +1,7 @@
 /* Programs of PETSc get right solutions from a direct solver that is selected by options only. Finite
  * differences and matrices from files, AIJ, BAIJ and SBAIJ, LU and Cholesky, new values, transposes,
  * several right-hand sides, singular matrices. With -pc_factor_mat_solver_type mumps the same bounds hold
- * for MUMPS. */
+ * for MUMPS. Errors are PETSC_ERR_USER: the code of PETSC_ERR_PLIB is 77, which means a skipped test. */
 #include <petscksp.h>
 
 #define SIDE 16
@@ -58,7 +58,7 @@ static PetscErrorCode expect_equal(Vec x, Vec exact, const char *what) {
   PetscCall(VecNorm(exact, NORM_2, &norm));
   PetscCall(VecAXPY(x, -1, exact));
   PetscCall(VecNorm(x, NORM_2, &error));
-  PetscCheck(error <= TOLERANCE * norm, PETSC_COMM_WORLD, PETSC_ERR_PLIB, "%s: error %g", what,
+  PetscCheck(error <= TOLERANCE * norm, PETSC_COMM_WORLD, PETSC_ERR_USER, "%s: error %g", what,
              (double)(error / norm));
   PetscFunctionReturn(0);
 }
@@ -186,7 +186,7 @@ static PetscErrorCode check_singular(PCType pc, PetscBool again) {
   PetscCall(make_solver(A, pc, &ksp));
   PetscCall(KSPSolve(ksp, b, x));
   PetscCall(KSPGetConvergedReason(ksp, &reason));
-  PetscCheck(reason == KSP_DIVERGED_PC_FAILED, PETSC_COMM_WORLD, PETSC_ERR_PLIB, "singular: reason %d",
+  PetscCheck(reason == KSP_DIVERGED_PC_FAILED, PETSC_COMM_WORLD, PETSC_ERR_USER, "singular: reason %d",
              (int)reason);
   PetscCall(set_grid(A, SYMMETRIC, 0));
   if (again) PetscCall(check_vectors(ksp, A, "after a singular matrix"));
@@ -267,7 +267,7 @@ static PetscErrorCode check_precond(const char *name, kind of) {
   PetscFunctionReturn(0);
 }
 
-/* One triangle of a Hermitian matrix gives the same preconditioner as both. */
+/* One triangle of a Hermitian matrix gives the same preconditioner as both, but for rounding errors. */
 static PetscErrorCode check_precond_of_halves(const char *name) {
   static const MatType types[] = {MATAIJ, MATSBAIJ};
   PetscInt iterations[2];
@@ -287,8 +287,9 @@ static PetscErrorCode check_precond_of_halves(const char *name) {
     PetscCall(VecDestroy(&b));
     PetscCall(VecDestroy(&x));
   }
-  PetscCheck(PetscAbsInt(iterations[0] - iterations[1]) <= 1, PETSC_COMM_WORLD, PETSC_ERR_PLIB,
-             "%s: %d iterations with AIJ, %d with SBAIJ", name, (int)iterations[0], (int)iterations[1]);
+  PetscCheck(10 * PetscAbsInt(iterations[0] - iterations[1]) <= iterations[0], PETSC_COMM_WORLD,
+             PETSC_ERR_USER, "%s: %d iterations with AIJ, %d with SBAIJ", name, (int)iterations[0],
+             (int)iterations[1]);
   PetscFunctionReturn(0);
 }
 
