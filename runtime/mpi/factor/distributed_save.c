@@ -555,6 +555,9 @@ static tristar_status load(tristar_distributed_t *d, const char *prefix, bool gi
   TSI_TRY(agree(&l, take_shell(&l)));
   TSI_TRY(tsi_broadcast_bytes(&d->ts->env, tsi_transport_comm(d->transport), l.first,
                               (size_t)(l.set.ranks + 1) * sizeof *l.first));
+  if (d->source) d->condition = d->source->stats.reciprocal_condition;
+  TSI_TRY(
+      tsi_broadcast_bytes(&d->ts->env, tsi_transport_comm(d->transport), &d->condition, sizeof d->condition));
   TSI_TRY(tsi_team_factor_lay_out(d, l.set.floor_bytes));
   take_figures(&l);
   TSI_TRY(agree(&l, take_share(&l)));
