@@ -300,6 +300,24 @@ class NewValues(unittest.TestCase):
         lu.refactor(3 * A.data)
         assert_solves(3 * A, lu.solve(b), b)
 
+    def test_array_of_unsorted_values(self):
+        """An array has the order of the caller's matrix, which may be unsorted or have duplicates; so it has in copies."""
+        A, b = unsymmetric(40), vectors(40)
+        unsorted = sparse.csc_matrix(A.tocsr()[::-1].tocsc()[::-1])
+        self.assertFalse(unsorted.has_sorted_indices)
+        twice = sparse.hstack([unsorted] * 2, format="csc")  # columns j and 40 + j become column j
+        order = np.argsort(np.repeat(np.arange(80) % 40, np.diff(twice.indptr)), kind="stable")
+        twice = sparse.csc_matrix((twice.data[order] / 2, twice.indices[order], 2 * unsorted.indptr), (40, 40))
+        for first in (unsorted, unsorted.T, twice, twice.T):
+            dense = first.toarray()
+            for factor in (tristar.splu(first), pickle.loads(pickle.dumps(tristar.splu(first))), tristar.schur(first, [39])):
+                factor.refactor(2 * first.data)
+                if not hasattr(factor, "complement"):
+                    assert_solves(2 * dense, factor.solve(b), b)
+                    continue
+                eliminated = dense[39, :39] @ np.linalg.solve(dense[:39, :39], dense[:39, 39])
+                np.testing.assert_allclose(factor.complement, 2 * (dense[39, 39] - eliminated), rtol=1e-10)
+
     def test_array_for_a_converted_matrix(self):
         """The values of the converted matrix are in another order than those of the caller."""
         A, b = unsymmetric(40), vectors(40)
@@ -307,12 +325,17 @@ class NewValues(unittest.TestCase):
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
                 lu = tristar.splu(first)
-            for factor in (lu, pickle.loads(pickle.dumps(lu))):
+                part = tristar.schur(first, [39])
+            for factor in (lu, pickle.loads(pickle.dumps(lu)), part):
                 with self.assertRaisesRegex(ValueError, "pass a matrix"):
                     factor.refactor(np.ones(factor._arrays.values.shape))
+            for factor in (lu, pickle.loads(pickle.dumps(lu))):
                 assert_solves(A, factor.solve(b), b)
-                factor.refactor(2 * A)
-                assert_solves(2 * A, factor.solve(b), b)
+                for second in (2 * A, 2 * A.toarray()):
+                    with warnings.catch_warnings():
+                        warnings.simplefilter("ignore")
+                        factor.refactor(second)
+                    assert_solves(2 * A, factor.solve(b), b)
 
     def test_missing_entries_are_zeros(self):
         """SciPy drops entries that cancel in a sum; the pattern may be unsorted, with duplicates, or of another format."""

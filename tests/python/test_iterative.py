@@ -101,8 +101,9 @@ class Incomplete(unittest.TestCase):
         np.testing.assert_allclose(M.solve(b), tristar.Preconditioner(4 * A, "ic").solve(b))
         M.update(A.tocsr())
         np.testing.assert_allclose(M.solve(b), tristar.Preconditioner(A, "ic").solve(b))
-        with self.assertRaises(ValueError):
-            M.update(laplacian(20) @ laplacian(20))
+        for wrong in (laplacian(20) @ laplacian(20), A.data):
+            with self.assertRaises(ValueError):
+                M.update(wrong)
 
 
 class Krylov(unittest.TestCase):
@@ -156,8 +157,9 @@ class Krylov(unittest.TestCase):
         solver = tristar.KrylovSolver(A, tolerance=1e-10)
         solver.update_values(2 * A)
         np.testing.assert_allclose(2 * A @ solver.solve(b).x, b, atol=1e-7)
-        with self.assertRaises(ValueError):
-            solver.update_values(A @ A)
+        for wrong in (A @ A, A.data, [1.0, 2.0]):
+            with self.assertRaises(ValueError):
+                solver.update_values(wrong)
 
     def test_new_values_of_the_preconditioner(self):
         """Also where other values need another method and so another plan."""

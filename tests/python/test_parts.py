@@ -5,6 +5,7 @@ import pickle
 import subprocess
 import tempfile
 import unittest
+import warnings
 
 import numpy as np
 from scipy import sparse
@@ -132,10 +133,29 @@ class Files(unittest.TestCase):
                 lu.refactor(loose)
                 assert_solves(2 * A, lu.solve(b), b)
 
+    def test_arrays_for_loaded_factors(self):
+        """A file does not have the order of the caller's values, so loaded factors take matrices only, and so do their copies."""
+        A, b = unsymmetric(40), vectors(40)
+        unsorted = sparse.csc_matrix(A.tocsr()[::-1].tocsc()[::-1])
+        self.assertFalse(unsorted.has_sorted_indices)
+        for first in (A, A.tocsr(), unsorted, A.tocsr().tocoo(), A.tobsr((4, 4)), A.toarray()):
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                tristar.splu(first).save(self.path)
+            lu = tristar.load(self.path)
+            for factor in (lu, pickle.loads(pickle.dumps(lu))):
+                with self.assertRaisesRegex(ValueError, "pass a matrix"):
+                    factor.refactor(2 * factor._arrays.values)
+                assert_solves(A, factor.solve(b), b)
+                factor.refactor(2 * first)
+                assert_solves(2 * A, factor.solve(b), b)
+
     def test_cholesky(self):
         A, b = laplacian(10), vectors(100)
         tristar.cholesky(A).save(self.path)
         factor = tristar.CholeskyFactor.load(self.path)
+        with self.assertRaisesRegex(ValueError, "pass a matrix"):
+            factor.refactor(A.data)
         np.testing.assert_allclose(factor.logdet(), np.linalg.slogdet(A.toarray())[1])
         assert_solves(A, factor(b), b)
         factor.cholesky_inplace(A, beta=2)

@@ -1,4 +1,5 @@
 """Threads, children of fork(), Ctrl-C, and memory."""
+import io
 import multiprocessing
 import os
 import resource
@@ -6,6 +7,7 @@ import signal
 import threading
 import time
 import unittest
+import warnings
 
 import numpy as np
 from scipy import sparse
@@ -139,6 +141,28 @@ class Children(unittest.TestCase):
         for k, x in enumerate(results, 1):
             np.testing.assert_allclose(x, k * expected, rtol=1e-9)
         np.testing.assert_array_equal(shared["lu"].solve(b), expected)
+
+    def test_arrays_of_values(self):
+        """A child factors the matrix again, and still accepts only arrays whose order is that of the first matrix."""
+        A, b, file = sparse.csc_matrix(laplacian(10).tocsr()[::-1].tocsc()[::-1]), vectors(100), io.BytesIO()
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            lu, converted, batch = tristar.splu(A), tristar.splu(A.tocoo()), tristar.Batch(A.tocoo())
+        lu.save(file)
+        file.seek(0)
+        loaded = tristar.load(file)
+
+        def child():
+            for call in (converted.refactor, loaded.refactor, lambda values: batch.factor([values])):
+                with self.assertRaisesRegex(ValueError, "pass a matrix"):
+                    call(2 * A.data)
+            lu.refactor(2 * A.data)
+            loaded.refactor(2 * A)
+            for factor in (lu, loaded):
+                assert_solves(2 * A, factor.solve(b), b)
+            os._exit(0)
+
+        self.assertEqual(run_child(child), 0)
 
     def test_all_objects(self):
         A, b = laplacian(10), vectors(100)

@@ -17,21 +17,18 @@ def as_sparse(A, caller):
     has to be converted, this warns, as SciPy does."""
     if hasattr(A, "to_scipy_sparse"):  # pydata/sparse
         A = A.to_scipy_sparse()
-    reordered = not sparse.issparse(A) or A.format not in ("csc", "csr")
-    if reordered and not (sparse.issparse(A) and has_square_blocks(A)):
+    if not is_lines(A) and not (sparse.issparse(A) and has_square_blocks(A)):
         A = sparse.csc_matrix(A)
         warnings.warn(f"{caller} converted its input to CSC format", sparse.SparseEfficiencyWarning, stacklevel=3)
     A = A.asfptype()
     if A.dtype not in SCALARS:
         raise TypeError(f"{caller}: matrices of type {A.dtype} are not supported")
-    A = of_blocks(A) if A.format == "bsr" else A
-    return mark_reordered(A) if reordered else A
+    return of_blocks(A) if A.format == "bsr" else A
 
 
-def mark_reordered(A):
-    """Marks a new matrix whose values are in another order than in the matrix of the caller. Copies by pickle keep the mark."""
-    A.reordered = True
-    return A
+def is_lines(A):
+    """Is A a CSC or CSR matrix of SciPy? Then as_sparse keeps the order of its values."""
+    return sparse.issparse(A) and A.format in ("csc", "csr")
 
 
 def has_square_blocks(A):
@@ -79,11 +76,14 @@ def plain_array(array, dtypes, what):
 
 
 class MatrixArrays:
-    """The arrays of a CSC or CSR matrix, and the `tristar_view` of them. `copy`: copies them, so that later changes of A have no effect."""
+    """The arrays of a CSC or CSR matrix, and the `tristar_view` of them.
 
-    def __init__(self, A, copy=False):
+    copy: copies them, so that later changes of A have no effect. same_order: are the values in the order of the caller's matrix?
+    """
+
+    def __init__(self, A, copy=False, same_order=True):
         integers = (np.dtype(np.int32), np.dtype(np.int64))
-        self.format, self.shape, self.reordered = A.format, A.shape, getattr(A, "reordered", False)
+        self.format, self.shape, self.same_order = A.format, A.shape, same_order
         self.ptr = plain_array(A.indptr, integers, "pointers")
         self.index = plain_array(A.indices, integers, "indices")
         self.values = plain_array(A.data, SCALARS, "values")
@@ -108,7 +108,7 @@ class MatrixArrays:
 
         Entries that A lacks are zeros: sums of matrices in SciPy drop entries that cancel.
         """
-        A = as_sparse(A, caller) if has_square_blocks(A) else A
+        A = A if sparse.issparse(A) and not has_square_blocks(A) else as_sparse(A, caller)
         other = MatrixArrays(as_sparse(A if A.format == self.format else A.asformat(self.format), caller))
         if other.shape != self.shape:
             raise ValueError(f"{caller}: the matrix has the shape {other.shape}, the first one {self.shape}")
@@ -129,9 +129,9 @@ class MatrixArrays:
         return lines * max(self.shape) + self.index[:len(lines)]
 
     def array_of(self, values, caller):
-        """Values as an array. Raises ValueError if the matrix of the caller was converted: its values may have another order."""
-        if self.reordered:
-            raise ValueError(f"{caller}: pass a matrix: the values of the first one were reordered when it was converted")
+        """Values as an array. Raises ValueError if these arrays may have another order than the matrix of the caller."""
+        if not self.same_order:
+            raise ValueError(f"{caller}: pass a matrix: the order of an array is open, because the first matrix was converted or loaded")
         return np.asarray(values)
 
     def take_values(self, values):
@@ -143,14 +143,14 @@ class MatrixArrays:
     def matrix(self):
         """The matrix, without a copy."""
         kind = sparse.csc_matrix if self.format == "csc" else sparse.csr_matrix
-        A = kind((self.values, self.index, self.ptr), shape=self.shape)
-        return mark_reordered(A) if self.reordered else A
+        return kind((self.values, self.index, self.ptr), shape=self.shape)
 
 
 def of_view(view):
     """(MatrixArrays, places): a copy of the matrix that a view describes, and the places of the values of the view in it.
 
-    If the view has one triangle, the copy has both. Places are None if all values keep their order.
+    If the view has one triangle, the copy has both. Places are None if all values keep their order. same_order is false: files do not
+    have the order of the caller's matrix, which may have been converted.
     """
     lines = view.cols if view.format == lib.TRISTAR_CSC else view.rows
     dtype = next(dtype for dtype, letter in SCALARS.items() if LETTERS[letter] == view.scalar)
@@ -160,7 +160,7 @@ def of_view(view):
     kind = sparse.csc_matrix if view.format == lib.TRISTAR_CSC else sparse.csr_matrix
     stored = kind((values, index.astype(ptr.dtype), ptr), (view.rows, view.cols))
     if view.symmetry == lib.TRISTAR_GENERAL:
-        return MatrixArrays(stored), None
+        return MatrixArrays(stored, same_order=False), None
     mirrored = stored.T.asformat(stored.format)
     if view.symmetry == lib.TRISTAR_HERMITIAN:
         mirrored = mirrored.conj()
@@ -172,7 +172,7 @@ def of_view(view):
     data, row, col = (np.concatenate(part) for part in parts)
     full = kind((data, (row, col)), (view.rows, view.cols))
     full.sort_indices()
-    arrays = MatrixArrays(full)
+    arrays = MatrixArrays(full, same_order=False)
     return arrays, np.searchsorted(arrays._keys(), MatrixArrays(stored)._keys())
 
 

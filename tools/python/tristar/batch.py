@@ -2,7 +2,7 @@
 import numpy as np
 from scipy import sparse
 
-from ._arrays import MatrixArrays, address, as_sparse, require_cast, require_square
+from ._arrays import MatrixArrays, address, as_sparse, is_lines, require_cast, require_square
 from ._runtime import (NULL, StaleError, call_interruptibly, check, error, ffi, generation, lib, make_options, message, new_cell,
                        usable, word)
 from .solver import OPS
@@ -17,9 +17,9 @@ class Batch:
     """
 
     def __init__(self, A, context=None, **options):
-        A = as_sparse(A, "Batch")
+        same_order, A = is_lines(A), as_sparse(A, "Batch")
         require_square(A)
-        self._arrays = MatrixArrays(A, copy=True)
+        self._arrays = MatrixArrays(A, copy=True, same_order=same_order)
         self.shape, self.dtype = A.shape, self._arrays.values.dtype
         self._options, self._context, self.systems = options, context, 0
         self.errors = self.statuses = None
@@ -82,8 +82,8 @@ class Batch:
             raise error(status, text)
 
     def factor(self, values, strict=True):
-        """Factors systems and keeps their factors. values: an array with a row of values in the order of A.data for each system, or
-        sparse matrices. strict=False: systems that cannot be factored raise nothing; `statuses` names them."""
+        """Factors systems and keeps their factors. values: an array with a row of values in the order of A.data for each system, if A
+        was CSC or CSR, or sparse matrices. strict=False: systems that cannot be factored raise nothing; `statuses` names them."""
         self._ready()
         values = self._values(values)
         self.systems = len(values)

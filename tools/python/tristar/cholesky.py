@@ -2,7 +2,7 @@
 import numpy as np
 from scipy import sparse
 
-from ._arrays import MatrixArrays, as_sparse, as_vectors, mark_reordered, require_square
+from ._arrays import MatrixArrays, as_sparse, as_vectors, is_lines, require_square
 from ._runtime import check, ffi, lib
 from .explicit import ExplicitFactors, Order, inverse_diagonal
 from .factor import Factorization
@@ -15,11 +15,7 @@ def hermitian(A, beta=0):
     """The matrix whose lower triangle is that of A, plus beta I."""
     lower = sparse.tril(A, -1, format="csc")
     diagonal = sparse.diags(A.diagonal().real.astype(A.dtype) + np.asarray(beta, A.dtype), format="csc")
-    both = sparse.csc_matrix(lower + diagonal + lower.conj().T)
-    # The rows of a symmetric matrix are its columns.
-    same_lines = A.format == "csc" or np.issubdtype(A.dtype, np.floating)
-    same_order = same_lines and np.array_equal(A.indptr, both.indptr) and np.array_equal(A.indices, both.indices)
-    return both if same_order and not getattr(A, "reordered", False) else mark_reordered(both)
+    return sparse.csc_matrix(lower + diagonal + lower.conj().T)
 
 
 class CholeskyFactor(Factorization):
@@ -28,8 +24,12 @@ class CholeskyFactor(Factorization):
     P A is A[P()]. Only the lower triangle of A is used. Methods named solve_... take a vector, an array of columns or a sparse matrix.
     """
 
-    def __init__(self, A, context=None, keep=True, **options):
-        super().__init__(hermitian(A), context=context, keep=keep, **{**options, "method": "llt"})
+    def __init__(self, A, context=None, keep=True, beta=0, same_order=True, **options):
+        both = hermitian(A, beta)
+        # The rows of a symmetric matrix are its columns.
+        same_lines = A.format == "csc" or np.issubdtype(A.dtype, np.floating)
+        same_lines = same_lines and np.array_equal(A.indptr, both.indptr) and np.array_equal(A.indices, both.indices)
+        super().__init__(both, context=context, keep=keep, same_order=same_order and same_lines, **{**options, "method": "llt"})
 
     def _loaded(self):
         if self._analysis_options["method"] != "llt":
@@ -190,8 +190,8 @@ def cholesky(A, beta=0, mode="auto", ordering_method="default", use_long=None, *
     """
     if ordering_method not in ORDERINGS:
         raise ValueError(f"ordering_method={ordering_method!r}: must be one of {', '.join(ORDERINGS)}")
-    A = as_sparse(A, "cholesky")
+    same_order, A = is_lines(A), as_sparse(A, "cholesky")
     require_square(A)
     options.pop("method", None)
     options.setdefault("ordering", ORDERINGS[ordering_method])
-    return CholeskyFactor(hermitian(A, beta) if beta else A, context=context, **options)
+    return CholeskyFactor(A, context=context, beta=beta, same_order=same_order, **options)

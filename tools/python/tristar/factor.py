@@ -19,8 +19,8 @@ PLAN_OPTIONS = [name for name, _ in ffi.typeof("tristar_plan_options").fields if
 class Factorization(Solver):
     """A matrix that the library factors. `options` are fields of tristar_analysis_options and tristar_plan_options."""
 
-    def __init__(self, A, context=None, keep=True, **options):
-        self._arrays = MatrixArrays(A, copy=keep)
+    def __init__(self, A, context=None, keep=True, same_order=True, **options):
+        self._arrays = MatrixArrays(A, copy=keep, same_order=same_order)
         super().__init__(context, A.shape[0], self._arrays.values.dtype)
         self._keep = keep
         self._analysis_options = {name: value for name, value in options.items() if name not in PLAN_OPTIONS}
@@ -58,14 +58,16 @@ class Factorization(Solver):
         return factor
 
     def refactor(self, A):
-        """Factors new values: a matrix whose entries are in the same pattern, or the array of its values in the order of A.data.
+        """Factors new values: a matrix whose entries are in the pattern of the first one, or an array in the order of its `data`.
 
-        Raises ValueError for an entry outside the pattern, and for an array if the first matrix was not CSC or CSR. The analysis is repeated only if the method of the factorization no longer
-        suits the values. After a failure solves raise StaleError until a later call succeeds. Waits for solves of other threads.
+        Raises ValueError for an entry outside the pattern, and for an array whose order is open: the first matrix was not CSC or
+        CSR, the factor was loaded from a file, or `cholesky` has made other arrays (the lower triangle and its mirror image, sorted).
+        The analysis is repeated only if the method of the factorization no longer suits the values. After a failure solves raise
+        StaleError until a later call succeeds. Waits for solves of other threads.
         """
         self._ready()
         arrays = self._arrays
-        values = arrays.values_of(A, "refactor") if sparse.issparse(A) else arrays.array_of(A, "refactor")
+        values = arrays.values_of(A, "refactor") if np.ndim(A) == 2 else arrays.array_of(A, "refactor")
         if values.shape != arrays.values.shape:
             raise ValueError(f"refactor: {values.shape} values for a matrix with {arrays.values.shape}")
         with self._lock:
@@ -196,7 +198,8 @@ class Factorization(Solver):
         return Report("Analysis", stats)
 
     def __reduce__(self):
-        return _restore, (type(self), self._arrays.matrix(), {**self._analysis_options, **self._plan_options})
+        options = {**self._analysis_options, **self._plan_options, "same_order": self._arrays.same_order}
+        return _restore, (type(self), self._arrays.matrix(), options)
 
     def __repr__(self):
         stats = self.analysis_statistics()

@@ -231,7 +231,8 @@ class Solver:
         keep = rows, block  # their addresses are in the options
 
         def call():
-            return lib.tristar_solve_with(self._plan if plan is None else plan[0], options, keep[1].shape[1], address(keep[1]), address(x), NULL)
+            chosen = self._plan if plan is None else plan[0]
+            return lib.tristar_solve_with(chosen, options, keep[1].shape[1], address(keep[1]), address(x), NULL)
 
         self._call(block.shape[1], call)
         return x
