@@ -458,7 +458,6 @@ static void check_null_row(tristar_t *ts) {
   CHECK(known > 0);
 }
 
-/* The determinant of a matrix without rows is 1; a factor without values has none. */
 /* Single factors round away what decides the sign of the last pivot of L D L^T. */
 static void check_single_factors(tristar_t *ts) {
   enum { ROWS = 6 };
@@ -491,6 +490,7 @@ static void check_single_factors(tristar_t *ts) {
   CHECK_MSG(counted > 150, "%d inertias", counted);
 }
 
+/* The determinant of a matrix without rows is 1; a factor without values has none. */
 static void check_edges(tristar_t *ts) {
   const matrix empty = {.n = 0};
   matrix m = {.n = 1, .a = {{-3}}};
