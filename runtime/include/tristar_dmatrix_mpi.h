@@ -297,8 +297,7 @@ TRISTAR_API TRISTAR_CHECKED tristar_status tristar_dmatrix_schur_get(tristar_dma
  * rank, column-major, leading dimension ldb. g: on rank 0, count x nrhs, leading dimension ldg >= count, in
  * the order of unknowns. op and nrhs are the same on all ranks. With op other than N the first call stores
  * the transpose of the matrix. Errors: ARGUMENT, STALE, MEMORY; those of tristar_distributed_solve;
- * NOT_FINITE (g has NaN or infinity, also if b has). After NOT_FINITE and ACCURACY the other columns of g are
- * computed. */
+ * NOT_FINITE (g has NaN or infinity, also if b has). See "Columns that fail" below. */
 TRISTAR_API TRISTAR_CHECKED tristar_status tristar_dmatrix_schur_condense(tristar_dmatrix_schur_t *schur,
                                                                           tristar_op op, int64_t nrhs,
                                                                           const void *b, int64_t ldb, void *g,
@@ -306,8 +305,12 @@ TRISTAR_API TRISTAR_CHECKED tristar_status tristar_dmatrix_schur_condense(trista
 /* Collective. The solution of op(A) x = b from its unknowns in S, by one solve with A_II. b and x: the rows
  * of this rank; x may be b (ldx == ldb). x_s: on rank 0, count x nrhs, leading dimension ldxs >= count; the
  * rows of S of x become x_s. Errors: ARGUMENT, STALE, MEMORY; those of tristar_distributed_solve; NOT_FINITE
- * (x has NaN or infinity, also if b or x_s has). After NOT_FINITE and ACCURACY the other columns of x are
- * computed. */
+ * (x has NaN or infinity, also if b or x_s has).
+ *
+ * Columns that fail. If condensing or expanding returns NOT_FINITE or ACCURACY, at least one column failed.
+ * All others are valid in g and x. A column that failed with NOT_FINITE is filled with NaN. A column that
+ * failed with ACCURACY has the best values that were found. The message names the first column that failed. A
+ * call with a single column returns the status of that column. */
 TRISTAR_API TRISTAR_CHECKED tristar_status tristar_dmatrix_schur_expand(tristar_dmatrix_schur_t *schur,
                                                                         tristar_op op, int64_t nrhs,
                                                                         const void *b, int64_t ldb,

@@ -52,6 +52,11 @@
  * (tristar_factor_stats.solve_error). With SINGULAR_PERTURB solves are refined only if an x of a trial
  * differs by eps^(1/4).
  *
+ * Columns that fail. If condensing or expanding returns NOT_FINITE or ACCURACY, at least one column failed.
+ * All others are valid in y, g and x. A column that failed with NOT_FINITE is filled with NaN in g or x. A
+ * column that failed with ACCURACY has the best values that were found. The message names the first column
+ * that failed. A call with a single column returns the status of that column.
+ *
  * Memory: the Schur complement is stored as a square matrix, and the factor has as many zeros for L (LU: for
  * L and U) besides. */
 #include "tristar.h" /* before the guard: see tristar_compat.h */
@@ -75,8 +80,7 @@ TRISTAR_API TRISTAR_CHECKED tristar_status tristar_schur_get(const tristar_facto
  * what tristar_schur_expand continues with; y may be b (ldy == ldb). g: schur_count x nrhs, ldg >=
  * schur_count, in the order of schur. All are column-major. Errors: ARGUMENT (also: the analysis has no
  * schur), MEMORY, STALE, RUNTIME, NOT_FINITE (g has NaN or infinity, also if b has; or a refined solve is
- * beyond the range of numbers); of refined solves: ACCURACY. After NOT_FINITE and ACCURACY the other columns
- * of g are computed, and y is. */
+ * beyond the range of numbers); of refined solves: ACCURACY. See "Columns that fail" above. */
 TRISTAR_API TRISTAR_CHECKED tristar_status tristar_schur_condense(tristar_plan_t *plan, tristar_op op,
                                                                   int64_t nrhs, const void *b, int64_t ldb,
                                                                   void *y, int64_t ldy, void *g, int64_t ldg);
@@ -85,8 +89,7 @@ TRISTAR_API TRISTAR_CHECKED tristar_status tristar_schur_condense(tristar_plan_t
  * x_S). y: from tristar_schur_condense with the same plan and op. x_s: schur_count x nrhs, ldxs >=
  * schur_count, in the order of schur. x: n x nrhs, ldx >= n; its rows of S become x_s. x may be y (ldx ==
  * ldy). Errors: ARGUMENT (also: the analysis has no schur), MEMORY, STALE, RUNTIME, NOT_FINITE (x has NaN or
- * infinity, also if y or x_s has); of refined solves: ACCURACY. After these two the other columns of x are
- * computed. */
+ * infinity, also if y or x_s has); of refined solves: ACCURACY. See "Columns that fail" above. */
 TRISTAR_API TRISTAR_CHECKED tristar_status tristar_schur_expand(tristar_plan_t *plan, tristar_op op,
                                                                 int64_t nrhs, const void *y, int64_t ldy,
                                                                 const void *x_s, int64_t ldxs, void *x,

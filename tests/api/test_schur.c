@@ -594,7 +594,7 @@ static void check_far_units(tristar_t *ts, const typed *t, bool renewed) {
 /* Triples of rows a, b, p. The block of a and b is singular. p makes A_II regular, but is eliminated later,
  * in another supernode. `regular`: the block is regular. */
 static void make_triples(problem *m, const typed *t, tristar_symmetry symmetry, bool regular) {
-  *m = (problem){.n = 38, .count = 2, .schur = {36, 37}};
+  *m = (problem){.n = 39, .count = 3, .schur = {36, 37, 38}}; /* row 38 has only a diagonal entry */
   for (int i = 0; i < m->n; i++) m->a[i][i] = 1;
   for (int a = 0; a < 36; a += 3) {
     const int b = a + 1, p = a + 2, next = (a + 5) % 36;
@@ -636,29 +636,84 @@ static void order_triples(const problem *m, int64_t *permutation) {
       if ((i % 3 == 2 || i >= 36) == turn) permutation[at++] = i;
 }
 
-/* A right-hand side has NaN. Refined solves condense and expand the others as if they were alone. */
-static void check_other_columns(const typed *t, const problem *m, tristar_plan_t *plan) {
-  enum { COLUMNS = 20, BAD = 3 };
-  const int64_t n = m->n, count = m->count;
-  char b[COLUMNS * N * sizeof(number)], y[sizeof b], x[sizeof b], one_x[N * sizeof(number)];
-  char g[COLUMNS * MOST * sizeof(number)], one_g[MOST * sizeof(number)];
-  for (int64_t k = 0; k < COLUMNS * n; k++) put(t, b, k, (double)(k % 7) - 2.5);
-  put(t, b, BAD * n, NAN);
-  memset(x, 0, sizeof x);
-  memset(g, 0, sizeof g);
-  CHECK_STATUS(tristar_schur_condense(plan, TRISTAR_N, COLUMNS, b, n, y, n, g, count),
-               TRISTAR_ERR_NOT_FINITE);
-  for (int64_t k = 0; k < count; k++) put(t, g, BAD * count + k, 1);
-  CHECK_STATUS(tristar_schur_expand(plan, TRISTAR_N, COLUMNS, y, n, g, count, x, n), TRISTAR_ERR_NOT_FINITE);
-  CHECK(isnan(creal(get(t, x, BAD * n))));
-  for (int64_t c = 0; c < COLUMNS; c++) {
-    if (c == BAD) continue;
-    const size_t at = (size_t)(c * n) * t->bytes, at_g = (size_t)(c * count) * t->bytes;
-    CHECK_OK(tristar_schur_condense(plan, TRISTAR_N, 1, b + at, n, y, n, one_g, count));
-    CHECK(memcmp(one_g, g + at_g, (size_t)count * t->bytes) == 0);
-    CHECK_OK(tristar_schur_expand(plan, TRISTAR_N, 1, y, n, one_g, count, one_x, n));
-    CHECK(memcmp(one_x, x + at, (size_t)n * t->bytes) == 0);
+enum { COLUMNS = 20, BAD = 3 };
+
+/* Column BAD of these `count` rows has failed: it has only NaN, and the message names it. */
+static void check_bad_column(tristar_t *ts, const typed *t, int64_t count, const void *rows) {
+  CHECK_ERROR(ts, ", 3) of ");
+  for (int64_t i = 0; i < count; i++) CHECK(isnan(creal(get(t, rows, BAD * count + i))));
+}
+
+/* All columns except BAD are equal up to rounding errors. */
+static void check_good_columns(const typed *t, int64_t count, const void *rows, const void *expected) {
+  for (int64_t k = 0; k < COLUMNS * count; k++) {
+    const number a = get(t, rows, k), b = get(t, expected, k);
+    CHECK_MSG(k / count == BAD || cabs(a - b) <= 1e3 * t->roundoff * (cabs(b) + 10), "%.9g, not %.9g",
+              creal(a), creal(b));
   }
+}
+
+/* One column is not finite. The others are condensed, and expanded in place, as if they were alone. */
+static void check_other_columns(tristar_t *ts, const typed *t, const problem *m, tristar_plan_t *plan) {
+  const int64_t n = m->n, count = m->count;
+  const size_t bytes = (size_t)n * t->bytes, bytes_s = (size_t)count * t->bytes;
+  char b[COLUMNS * N * sizeof(number)], y[sizeof b], x[sizeof b], in_place[sizeof b];
+  char g[COLUMNS * MOST * sizeof(number)], x_s[sizeof g];
+  for (int64_t k = 0; k < COLUMNS * n; k++) put(t, b, k, (double)(k % 7) - 2.5);
+  for (size_t c = 0; c < COLUMNS; c++) {
+    char *one = g + c * bytes_s;
+    CHECK_OK(tristar_schur_condense(plan, TRISTAR_N, 1, b + c * bytes, n, y + c * bytes, n, one, count));
+    CHECK_OK(tristar_schur_expand(plan, TRISTAR_N, 1, y + c * bytes, n, one, count, x + c * bytes, n));
+  }
+  for (int64_t k = 0; k < n; k += 19) { /* rows 0, 19, and 38, which has no other entries */
+    const number kept = get(t, b, BAD * n + k);
+    put(t, b, BAD * n + k, NAN);
+    CHECK_STATUS(tristar_schur_condense(plan, TRISTAR_N, COLUMNS, b, n, in_place, n, x_s, count),
+                 TRISTAR_ERR_NOT_FINITE);
+    check_bad_column(ts, t, count, x_s);
+    check_good_columns(t, count, x_s, g);
+    put(t, b, BAD * n + k, kept);
+  }
+  for (int64_t k = 0; k <= count; k++) { /* NaN in y, or in x_s */
+    memcpy(in_place, y, COLUMNS * bytes);
+    memcpy(x_s, g, COLUMNS * bytes_s);
+    if (k == count)
+      put(t, in_place, BAD * n, NAN);
+    else
+      put(t, x_s, BAD * count + k, NAN);
+    CHECK_STATUS(tristar_schur_expand(plan, TRISTAR_N, COLUMNS, in_place, n, x_s, count, in_place, n),
+                 TRISTAR_ERR_NOT_FINITE);
+    check_bad_column(ts, t, n, in_place);
+    check_good_columns(t, n, in_place, x);
+  }
+}
+
+/* Column 2 of g is infinite. The solve for column 5 does not reach the accuracy of the plan. The first
+ * failure is returned, column 2 has only NaN, and column 5 the best values. */
+static void check_two_failures(tristar_t *ts, const typed *t, const problem *m, tristar_factor_t *f) {
+  const int64_t n = m->n, count = m->count;
+  char b[COLUMNS * N * sizeof(number)], x[sizeof b], g[COLUMNS * MOST * sizeof(number)];
+  CLEANUP(tristar_plan_destroy) tristar_plan_t *plan = NULL;
+  tristar_plan_options options = DEFAULTS(tristar_plan_options);
+  options.accuracy = 1e-30;
+  CHECK_OK(tristar_plan(f, &options, &plan));
+  memset(b, 0, sizeof b);
+  for (int64_t i = 0; i < n; i++) put(t, b, 5 * n + i, random_value((uint64_t)i + 5));
+  CHECK_STATUS(tristar_schur_condense(plan, TRISTAR_N, COLUMNS, b, n, x, n, g, count), TRISTAR_ERR_ACCURACY);
+  CHECK_ERROR(ts, "column 5 of g");
+  put(t, b, 2 * n + 38, INFINITY);
+  CHECK_STATUS(tristar_schur_condense(plan, TRISTAR_N, COLUMNS, b, n, x, n, g, count),
+               TRISTAR_ERR_NOT_FINITE);
+  CHECK_ERROR(ts, ", 2) of g");
+  for (int64_t k = 0; k < COLUMNS * count; k++)
+    CHECK(k / count == 2 ? isnan(creal(get(t, g, k))) : isfinite(cabs(get(t, g, k))));
+  memset(g, 0, sizeof g);
+  put(t, g, 2 * count + 2, NAN);
+  put(t, b, 2 * n + 38, 0);
+  CHECK_STATUS(tristar_schur_expand(plan, TRISTAR_N, COLUMNS, b, n, g, count, b, n), TRISTAR_ERR_NOT_FINITE);
+  CHECK_ERROR(ts, ", 2) of x");
+  for (int64_t k = 0; k < COLUMNS * n; k++)
+    CHECK(k / n == 2 ? isnan(creal(get(t, b, k))) : isfinite(cabs(get(t, b, k))));
 }
 
 /* Pivots of a regular A_II are perturbed. Refined solves compute its complement, condense and expand, also
@@ -692,7 +747,8 @@ static void check_perturbed(tristar_t *ts, const typed *t, tristar_symmetry symm
   check_triples(t, &m, f, true, 1);
   CHECK_OK(tristar_schur_get(f, schur, m.count));
   for (int o = 0; o < 3; o++) check_solve(t, &m, &v, plan, schur, ops[o], 500 * t->roundoff);
-  check_other_columns(t, &m, plan);
+  check_other_columns(ts, t, &m, plan);
+  check_two_failures(ts, t, &m, f);
   const tristar_view v2 = typed_dense_view(t, m.n, twice.a[0], N, symmetry);
   CHECK_OK(tristar_refactor(f, v2.values));
   check_triples(t, &m, f, true, 2);
@@ -701,6 +757,7 @@ static void check_perturbed(tristar_t *ts, const typed *t, tristar_symmetry symm
   check_triples(t, &good, f, false, 1);
   CHECK_OK(tristar_schur_get(f, schur, m.count));
   for (int o = 0; o < 3; o++) check_solve(t, &good, &v3, plan, schur, ops[o], 500 * t->roundoff);
+  check_other_columns(ts, t, &good, plan);
 }
 
 /* Makes the values of triples, but rows 0 and 1 of A_II are equal, and zero outside their block. */

@@ -154,6 +154,37 @@ static void check_residual(const shared_matrix *m, tristar_dmatrix_t *matrix, tr
             (char)op, all[0], all[1]);
 }
 
+/* One column of b or of x_s is not finite. The others are expanded in place all the same, and the message
+ * names the column. x: the expected solutions of b and g. */
+static void check_other_columns(const world *w, const shared_matrix *m, tristar_dmatrix_schur_t *schur,
+                                int64_t count, int64_t nrhs, const void *b, void *g, const void *x) {
+  const typed *t = m->t;
+  const bool root = w->rank == 0;
+  const int64_t rows = m->rows.view.rows, bad = nrhs / 2;
+  OWNED char *in_place = xcalloc((size_t)(rows * nrhs), t->bytes);
+  char text[60];
+  snprintf(text, sizeof text, ", %lld) of ", (long long)bad);
+  for (int64_t k = 0; k <= count; k++) {
+    const number kept = root ? get(t, g, bad * count + k % count) : 0;
+    memcpy(in_place, b, (size_t)(rows * nrhs) * t->bytes);
+    if (k < count && root) put(t, g, bad * count + k, NAN);
+    if (k == count && rows > 0) put(t, in_place, bad * rows + rows - 1, NAN);
+    CHECK_STATUS(tristar_dmatrix_schur_expand(schur, TRISTAR_N, nrhs, in_place, rows, root ? g : NULL, count,
+                                              in_place, rows),
+                 TRISTAR_ERR_NOT_FINITE);
+    CHECK_ERROR(w->ts, text);
+    for (int64_t i = 0; i < rows * nrhs; i++)
+      CHECK(i / rows == bad ? isnan(creal(get(t, in_place, i)))
+                            : cabs(get(t, in_place, i) - get(t, x, i)) <=
+                                  (t->is_single ? 1e-3 : 1e-10) * (cabs(get(t, x, i)) + 1));
+    if (k < count && root) put(t, g, bad * count + k, kept);
+  }
+  if (nrhs > 1)
+    CHECK_STATUS(tristar_dmatrix_schur_expand(schur, TRISTAR_N, nrhs, in_place, rows, root ? g : NULL, count,
+                                              in_place, rows + 1),
+                 TRISTAR_ERR_ARGUMENT);
+}
+
 /* Condensing and expanding give the solution of the whole system, also for new values. */
 static void check_solves(const world *w, const char *kind, int64_t k, const typed *t,
                          tristar_symmetry symmetry, int64_t count, int64_t nrhs) {
@@ -190,16 +221,7 @@ static void check_solves(const world *w, const char *kind, int64_t k, const type
   OWNED char *g = xcalloc((size_t)(count * nrhs), t->bytes);
   CHECK_OK(tristar_dmatrix_schur_condense(schur, TRISTAR_N, nrhs, b, rows, root ? g : NULL, count));
   CHECK_OK(tristar_dmatrix_schur_expand(schur, TRISTAR_N, nrhs, b, rows, root ? g : NULL, count, x, rows));
-  OWNED char *kept = xcalloc((size_t)(rows * nrhs), t->bytes);
-  memcpy(kept, x, (size_t)(rows * nrhs) * t->bytes);
-  memset(x, 0, (size_t)(rows * nrhs) * t->bytes);
-  if (root) put(t, g, 0, NAN);
-  CHECK_STATUS(tristar_dmatrix_schur_expand(schur, TRISTAR_N, nrhs, b, rows, root ? g : NULL, count, x, rows),
-               TRISTAR_ERR_NOT_FINITE);
-  for (int64_t i = 0; i < rows; i++) CHECK(!isfinite(cabs(get(t, x, i))));
-  for (int64_t i = rows; i < rows * nrhs; i++) /* the other columns are solutions all the same */
-    CHECK(cabs(get(t, x, i) - get(t, kept, i)) <=
-          (t->is_single ? 1e-3 : 1e-10) * (cabs(get(t, kept, i)) + 1));
+  check_other_columns(w, &m, schur, count, nrhs, b, g, x);
   if (rows > 0) put(t, b, nrhs * rows - 1, NAN);
   CHECK_STATUS(tristar_dmatrix_schur_condense(schur, TRISTAR_N, nrhs, b, rows, root ? g : NULL, count),
                TRISTAR_ERR_NOT_FINITE);
@@ -230,6 +252,31 @@ static void check_singular(const world *w, tristar_method method) {
   CHECK_STATUS(on_all(w, &m, &o, 8, unknown, s, 10), TRISTAR_ERR_SINGULAR);
 }
 
+/* All columns are finite, except that column 1 is NaN. */
+static void check_columns(int64_t rows, const double *columns) {
+  for (int64_t k = 0; k < 3 * rows; k++) CHECK(k / rows == 1 ? isnan(columns[k]) : isfinite(columns[k]));
+}
+
+/* The solve for column 1 of three is beyond the range of double. Its message has the number of the column. */
+static void check_far_column(const world *w, const shared_matrix *m, const wish *o, int64_t count,
+                             const int64_t *unknown, int64_t row) {
+  CLEANUP(tristar_dmatrix_destroy) tristar_dmatrix_t *matrix = make(w, &m->rows);
+  CLEANUP(tristar_dmatrix_schur_destroy) tristar_dmatrix_schur_t *schur = NULL;
+  const int64_t rows = m->rows.view.rows;
+  OWNED double *b = xcalloc((size_t)(3 * rows), sizeof *b), *g = xcalloc((size_t)(3 * count), sizeof *g);
+  for (int64_t k = 0; k < 3 * rows; k++) b[k] = m->first + k % rows != row ? 1 : k / rows == 1 ? 1e10 : 0;
+  CHECK_OK(tristar_dmatrix_schur_create(matrix, count, unknown, &o->analysis, &o->options, &schur));
+  CHECK_STATUS(tristar_dmatrix_schur_condense(schur, TRISTAR_N, 3, b, rows, g, count),
+               TRISTAR_ERR_NOT_FINITE);
+  CHECK_ERROR(w->ts, "column 1 of g");
+  if (w->rank == 0) check_columns(count, g);
+  memset(g, 0, (size_t)(3 * count) * sizeof *g);
+  CHECK_STATUS(tristar_dmatrix_schur_expand(schur, TRISTAR_N, 3, b, rows, g, count, b, rows),
+               TRISTAR_ERR_NOT_FINITE);
+  CHECK_ERROR(w->ts, "column 1 of x");
+  check_columns(rows, b);
+}
+
 /* Row 14 of A_II has only a tiny diagonal entry, so its part of the complement is beyond the range of double.
  */
 static void check_overflow(const world *w, tristar_method method) {
@@ -247,6 +294,7 @@ static void check_overflow(const world *w, tristar_method method) {
   share_rows(w, &m);
   if (w->rank == 0) CHECK_STATUS(on_one_process(w, &m, &o, 8, unknown, s), TRISTAR_ERR_NOT_FINITE);
   CHECK_STATUS(on_all(w, &m, &o, 8, unknown, s, 10), TRISTAR_ERR_NOT_FINITE);
+  check_far_column(w, &m, &o, 8, unknown, row);
 }
 
 /* Rows of A_II sum up to zero: it is singular to working precision, but no pivot vanishes. */

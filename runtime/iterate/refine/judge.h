@@ -100,3 +100,25 @@ TRISTAR_CHECKED tristar_status tsi_schur_judge_rounded(tristar_plan_t *plan, dou
  * stats.schur_refined, which holds until the values change. Errors: ACCURACY (their backward errors exceed
  * eps^(2/3)), MEMORY, those of tristar_solve. */
 TRISTAR_CHECKED tristar_status tsi_schur_refine(tristar_plan_t *plan);
+
+/* The arrays of a call that condenses or expands: op(A) x = `in`, where `given` is x_S for expanding. `out`
+ * is g or x. The names are for messages. */
+typedef struct tsi_schur_arrays {
+  tristar_op op;
+  char scalar; /* type of the arrays */
+  const char *in_name, *out_name;
+  const char *in, *given;
+  int64_t ld_in, ld_given;
+  char *out;
+  int64_t ld_out, rows; /* rows: of `out` on this process */
+} tsi_schur_arrays;
+
+/* Computes columns first .. first + columns - 1 of v->out. After NOT_FINITE or ACCURACY with several columns
+ * v->in is unchanged, also if v->out is the same array. */
+typedef tristar_status (*tsi_schur_block)(void *context, const tsi_schur_arrays *v, int64_t first,
+                                          tsi_index columns);
+
+/* Computes all columns, at most `most` at a time. The columns of a block that fails are computed one by one.
+ * A column with NOT_FINITE is filled with NaN. Collective if `block` is. Returns the first failure. */
+TRISTAR_CHECKED tristar_status tsi_schur_run(tsi_env *env, const tsi_schur_arrays *v, int64_t nrhs,
+                                             int64_t most, tsi_schur_block block, void *context);

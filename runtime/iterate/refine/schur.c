@@ -343,118 +343,107 @@ static tristar_status solve_refined(refined *r, tristar_op op, int64_t columns,
   return tsi_refined_judge(&plan->ts->env, r->system.s.system.kernels, false, plan->options.accuracy, result);
 }
 
-/* The arrays of a call: op(A) x = `in`, where `given` is x_S for expanding; `out` is g or x, with `rows`
- * rows. */
-typedef struct vectors {
-  tristar_op op;
-  const char *in, *given;
-  int64_t ld_in, ld_given;
-  char *out;
-  int64_t ld_out;
-  tsi_index rows;
-} vectors;
-
-/* Computes columns first .. first + columns - 1 of `out`. */
-typedef tristar_status (*block_function)(refined *r, const vectors *v, int64_t first, int64_t columns);
-
 /* The address of a column. */
-static const char *column_of(const refined *r, const char *array, int64_t ld, int64_t column) {
-  return array + (size_t)(column * ld) * r->system.plan->factor->user_bytes;
+static char *column_of(const tristar_factor_t *factor, const char *array, int64_t ld, int64_t column) {
+  return (char *)(uintptr_t)array + (size_t)(column * ld) * factor->user_bytes;
 }
 
-static void fill_nan(const refined *r, const vectors *v, int64_t column) {
-  for (tsi_index i = 0; i < v->rows; i++)
-    tsi_scalar_write((char)r->system.plan->factor->analysis->pattern->scalar, v->out,
-                     (size_t)(column * v->ld_out + i), (const double[]){NAN, NAN});
+/* Fails because a solve for this column is beyond the range of numbers. Names the entry of the caller's array
+ * that is not finite, if there is one. */
+static tristar_status fail_column(const tristar_factor_t *factor, const tsi_schur_arrays *v, int64_t column) {
+  const tristar_analysis_t *an = factor->analysis;
+  TSI_TRY(need_finite(factor, v->in_name, column, an->pattern->n, 1,
+                      column_of(factor, v->in, v->ld_in, column), v->ld_in));
+  if (v->given != NULL)
+    TSI_TRY(need_finite(factor, "x_s", column, an->schur_count, 1,
+                        column_of(factor, v->given, v->ld_given, column), v->ld_given));
+  TSI_FAIL(&factor->ts->env, TRISTAR_ERR_NOT_FINITE,
+           "a refined solve for column %lld of %s, counted from 0, is beyond the range of numbers",
+           (long long)column, v->out_name);
 }
 
-/* Computes all columns. If some fail, the others are computed all the same, one by one. A column that leaves
- * the range of numbers becomes NaN. Returns the first failure. */
-static tristar_status run_blocks(refined *r, const vectors *v, block_function block, int64_t nrhs) {
-  tsi_env *env = &r->system.plan->ts->env;
-  tsi_failure failure = {0};
-  int64_t most = COLUMNS_MOST;
-  for (int64_t first = 0, columns; first < nrhs; first += columns) {
-    columns = nrhs - first < most ? nrhs - first : most;
-    const tristar_status status = block(r, v, first, columns);
-    if (status == TRISTAR_OK) continue;
-    if (status != TRISTAR_ERR_NOT_FINITE && status != TRISTAR_ERR_ACCURACY) return status;
-    if (columns == 1) {
-      tsi_failure_keep(env, &failure, status);
-      if (status == TRISTAR_ERR_NOT_FINITE) fill_nan(r, v, first);
-    } else {
-      most = 1;
-      columns = 0;
-    }
-  }
-  return tsi_failure_tell(env, &failure);
-}
-
-/* If A_II^-1 b_I is beyond the range of numbers, which g need not be, a sweep computes g. */
-static tristar_status condense_block(refined *r, const vectors *v, int64_t first, int64_t columns) {
+static tristar_status condense_block(void *context, const tsi_schur_arrays *v, int64_t first,
+                                     tsi_index columns) {
+  refined *r = context;
   tristar_plan_t *plan = r->system.plan;
   const tristar_factor_t *factor = plan->factor;
   const tristar_analysis_t *an = factor->analysis;
   const int64_t n = an->pattern->n;
   const size_t bytes = factor->user_bytes;
-  const char *b = column_of(r, v->in, v->ld_in, first);
-  char *g = v->out + (size_t)(first * v->ld_out) * bytes;
+  const char *b = column_of(factor, v->in, v->ld_in, first);
+  char *g = column_of(factor, v->out, v->ld_out, first);
   tristar_refine_result result = {0};
   copy_columns(factor, columns, b, v->ld_in, r->b, n);
   const tristar_status status = solve_refined(r, v->op, columns, &result);
   if (status == TRISTAR_ERR_NOT_FINITE && columns == 1 && !factor->stats.schur_refined) {
+    /* A_II^-1 b_I is beyond the range of numbers, which g need not be */
     TSI_TRY(sweep_forward(plan, v->op, columns, b, v->ld_in, r->x, n, g, v->ld_out));
     return need_finite(factor, "g", first, an->schur_count, columns, g, v->ld_out);
   }
+  if (status == TRISTAR_ERR_NOT_FINITE && columns == 1) return fail_column(factor, v, first);
   if (status != TRISTAR_OK && (status != TRISTAR_ERR_ACCURACY || columns > 1)) return status;
   TSI_TRY(tristar_residual(factor, v->op, columns, b, v->ld_in, r->x, n, r->b, n, NULL));
   for (int64_t c = 0; c < columns; c++)
     for (tsi_index k = 0; k < an->schur_count; k++)
       memcpy(g + (size_t)(c * v->ld_out + k) * bytes, r->b + (size_t)(c * n + an->schur[k]) * bytes, bytes);
+  TSI_TRY(need_finite(factor, "g", first, an->schur_count, columns, g, v->ld_out));
   return status;
 }
 
-static tristar_status expand_block(refined *r, const vectors *v, int64_t first, int64_t columns) {
+static tristar_status expand_block(void *context, const tsi_schur_arrays *v, int64_t first,
+                                   tsi_index columns) {
+  refined *r = context;
   const tristar_factor_t *factor = r->system.plan->factor;
   const int64_t n = factor->analysis->pattern->n;
-  const char *y = column_of(r, v->in, v->ld_in, first), *x_s = column_of(r, v->given, v->ld_given, first);
-  char *x = v->out + (size_t)(first * v->ld_out) * factor->user_bytes;
+  const char *y = column_of(factor, v->in, v->ld_in, first),
+             *x_s = column_of(factor, v->given, v->ld_given, first);
   tristar_refine_result result = {0};
   memset(r->x, 0, (size_t)(columns * n) * factor->user_bytes);
   put_unknowns(factor, columns, x_s, v->ld_given, r->x, n);
   TSI_TRY(tristar_residual(factor, v->op, columns, y, v->ld_in, r->x, n, r->b, n, NULL));
   const tristar_status status = solve_refined(r, v->op, columns, &result);
+  if (status == TRISTAR_ERR_NOT_FINITE && columns == 1) return fail_column(factor, v, first);
   if (status != TRISTAR_OK && (status != TRISTAR_ERR_ACCURACY || columns > 1)) return status;
-  copy_columns(factor, columns, r->x, n, x, v->ld_out);
-  put_unknowns(factor, columns, x_s, v->ld_given, x, v->ld_out);
+  put_unknowns(factor, columns, x_s, v->ld_given, r->x, n);
+  TSI_TRY(need_finite(factor, "x", first, (tsi_index)n, columns, r->x, n));
+  copy_columns(factor, columns, r->x, n, column_of(factor, v->out, v->ld_out, first), v->ld_out);
   return status;
 }
 
-/* Sets y = b, which tristar_schur_expand needs. */
-static tristar_status condense_refined(tristar_plan_t *plan, tristar_op op, int64_t nrhs, const void *b,
-                                       int64_t ldb, void *y, int64_t ldy, void *g, int64_t ldg) {
-  const vectors v = {
-      .op = op, .in = b, .ld_in = ldb, .out = g, .ld_out = ldg, .rows = plan->factor->analysis->schur_count};
-  TSI_CLEANUP(finish) refined r = {.b = NULL};
-  TSI_TRY(start(plan, nrhs, &r));
-  const tristar_status status = run_blocks(&r, &v, condense_block, nrhs);
-  copy_columns(plan->factor, nrhs, b, ldb, y, ldy);
-  return status;
+/* Checks what sweeps have computed. */
+static tristar_status check_block(void *context, const tsi_schur_arrays *v, int64_t first,
+                                  tsi_index columns) {
+  const tristar_factor_t *factor = context;
+  return need_finite(factor, v->out_name, first, (tsi_index)v->rows, columns,
+                     column_of(factor, v->out, v->ld_out, first), v->ld_out);
 }
 
-static tristar_status expand_refined(tristar_plan_t *plan, tristar_op op, int64_t nrhs, const void *y,
-                                     int64_t ldy, const void *x_s, int64_t ldxs, void *x, int64_t ldx) {
-  const vectors v = {.op = op,
-                     .in = y,
-                     .ld_in = ldy,
-                     .given = x_s,
-                     .ld_given = ldxs,
-                     .out = x,
-                     .ld_out = ldx,
-                     .rows = plan->factor->analysis->pattern->n};
-  TSI_CLEANUP(finish) refined r = {.b = NULL};
-  TSI_TRY(start(plan, nrhs, &r));
-  return run_blocks(&r, &v, expand_block, nrhs);
+/* Repeats a failure with the number of the column, which a message about accuracy does not have. */
+static tristar_status name_column(const tsi_env *env, const tsi_schur_arrays *v, int64_t column) {
+  TSI_FAIL(env, TRISTAR_ERR_ACCURACY, "column %lld of %s, counted from 0: %s", (long long)column, v->out_name,
+           tsi_error_text(env));
+}
+
+tristar_status tsi_schur_run(tsi_env *env, const tsi_schur_arrays *v, int64_t nrhs, int64_t most,
+                             tsi_schur_block block, void *context) {
+  tsi_failure failure = {0};
+  int64_t alone = 0; /* the first column after the block that failed */
+  for (int64_t first = 0, columns; first < nrhs; first += columns) {
+    columns = first < alone ? 1 : tsi_count_min(most, nrhs - first);
+    tristar_status status = block(context, v, first, (tsi_index)columns);
+    if (status == TRISTAR_OK) continue;
+    if (status != TRISTAR_ERR_NOT_FINITE && status != TRISTAR_ERR_ACCURACY) return status;
+    if (columns > 1) {
+      alone = first + columns;
+      columns = 0;
+      continue;
+    }
+    if (status == TRISTAR_ERR_ACCURACY) status = name_column(env, v, first);
+    tsi_failure_keep(env, &failure, status);
+    for (int64_t i = 0; i < v->rows && status == TRISTAR_ERR_NOT_FINITE; i++)
+      tsi_scalar_write(v->scalar, v->out, (size_t)(first * v->ld_out + i), (const double[]){NAN, NAN});
+  }
+  return tsi_failure_tell(env, &failure);
 }
 
 /* ---- The complement by refined solves ------------------------------------------------------------------ */
@@ -546,15 +535,30 @@ tristar_status tristar_schur_condense(tristar_plan_t *plan, tristar_op op, int64
   tsi_env *env = &plan->ts->env;
   const tristar_factor_t *factor = plan->factor;
   const tristar_analysis_t *an = factor->analysis;
+  TSI_CLEANUP(finish) refined r = {.b = NULL};
   TSI_TRY_OUT(need_schur(factor));
   TSI_TRY_OUT(tsi_check_op(env, op));
   TSI_TRY_OUT(check_array(env, "b", b, ldb, an->pattern->n, nrhs));
   TSI_TRY_OUT(check_array(env, "y", y, ldy, an->pattern->n, nrhs));
   TSI_TRY_OUT(check_array(env, "g", g, ldg, an->schur_count, nrhs));
   if (plan->storage != NULL) TSI_TRY_OUT(tsi_judge_storage(plan));
-  status = refines(plan) ? condense_refined(plan, op, nrhs, b, ldb, y, ldy, g, ldg)
-                         : sweep_forward(plan, op, nrhs, b, ldb, y, ldy, g, ldg);
-  if (status == TRISTAR_OK) status = need_finite(factor, "g", 0, an->schur_count, nrhs, g, ldg);
+  const tsi_schur_arrays v = {.op = op,
+                              .scalar = (char)an->pattern->scalar,
+                              .in_name = "b",
+                              .out_name = "g",
+                              .in = b,
+                              .ld_in = ldb,
+                              .out = g,
+                              .ld_out = ldg,
+                              .rows = an->schur_count};
+  if (refines(plan)) {
+    TSI_TRY_OUT(start(plan, nrhs, &r));
+    status = tsi_schur_run(env, &v, nrhs, COLUMNS_MOST, condense_block, &r);
+    copy_columns(factor, nrhs, b, ldb, y, ldy); /* tristar_schur_expand needs y = b */
+  } else {
+    TSI_TRY_OUT(sweep_forward(plan, op, nrhs, b, ldb, y, ldy, g, ldg));
+    status = tsi_schur_run(env, &v, nrhs, nrhs, check_block, plan->factor);
+  }
 out:
   return tsi_answer(env, status);
 }
@@ -566,6 +570,7 @@ tristar_status tristar_schur_expand(tristar_plan_t *plan, tristar_op op, int64_t
   tsi_env *env = &plan->ts->env;
   const tristar_factor_t *factor = plan->factor;
   const tristar_analysis_t *an = factor->analysis;
+  TSI_CLEANUP(finish) refined r = {.b = NULL};
   TSI_TRY_OUT(need_schur(factor));
   TSI_TRY_OUT(tsi_check_op(env, op));
   TSI_TRY_OUT(check_array(env, "y", y, ldy, an->pattern->n, nrhs));
@@ -574,9 +579,24 @@ tristar_status tristar_schur_expand(tristar_plan_t *plan, tristar_op op, int64_t
   if (x == y && ldx != ldy)
     TSI_FAIL_OUT(env, TRISTAR_ERR_ARGUMENT, "x is y, but ldx = %" PRId64 " and ldy = %" PRId64, ldx, ldy);
   if (plan->storage != NULL) TSI_TRY_OUT(tsi_judge_storage(plan));
-  status = refines(plan) ? expand_refined(plan, op, nrhs, y, ldy, x_s, ldxs, x, ldx)
-                         : sweep_backward(plan, op, nrhs, y, ldy, x_s, ldxs, x, ldx);
-  if (status == TRISTAR_OK) status = need_finite(factor, "x", 0, an->pattern->n, nrhs, x, ldx);
+  const tsi_schur_arrays v = {.op = op,
+                              .scalar = (char)an->pattern->scalar,
+                              .in_name = "y",
+                              .out_name = "x",
+                              .in = y,
+                              .given = x_s,
+                              .ld_in = ldy,
+                              .ld_given = ldxs,
+                              .out = x,
+                              .ld_out = ldx,
+                              .rows = an->pattern->n};
+  if (refines(plan)) {
+    TSI_TRY_OUT(start(plan, nrhs, &r));
+    status = tsi_schur_run(env, &v, nrhs, COLUMNS_MOST, expand_block, &r);
+  } else {
+    TSI_TRY_OUT(sweep_backward(plan, op, nrhs, y, ldy, x_s, ldxs, x, ldx));
+    status = tsi_schur_run(env, &v, nrhs, nrhs, check_block, plan->factor);
+  }
 out:
   return tsi_answer(env, status);
 }

@@ -12,9 +12,8 @@
  * Writes  the complement and g on rank 0, x on all ranks.
  * Invariants: no rank stores more of A_II, its factor and vectors than for solves with it; each rank stores
  * the number of each row. The factor is a factor of the matrix with the same generation. */
-#include <math.h>
-
 #include "runtime/base/scalars.h"
+#include "runtime/iterate/refine/judge.h"
 #include "runtime/mpi/comm/bytes.h"
 #include "runtime/mpi/comm/mailbox.h"
 #include "runtime/mpi/factor/dmatrix_factor.h"
@@ -38,6 +37,7 @@ typedef struct tristar_dmatrix_schur_s complement;
 
 /* Buffers for some columns. */
 typedef struct work {
+  const complement *complement;
   char *x;                /* inner x columns: b, then x */
   char *vector, *product; /* n of this rank x columns */
   char *rows, *rows_all;  /* own x columns, by rows; on rank 0 those of all ranks */
@@ -210,6 +210,7 @@ static tristar_status prepare(const complement *c, int64_t columns, bool expands
   const tristar_dmatrix_t *m = c->matrix;
   tsi_env *env = &m->ts->env;
   const size_t column = (size_t)tsi_count_min(COLUMNS_MOST, columns) * m->bytes;
+  w->complement = c;
   tristar_status mine = TSI_ALLOC_SIZED(env, w->x, c->inner, column);
   if (mine == TRISTAR_OK) mine = TSI_ALLOC_SIZED(env, w->vector, m->n, column);
   if (mine == TRISTAR_OK) mine = TSI_ALLOC_SIZED(env, w->product, m->n, column);
@@ -224,17 +225,15 @@ static const tsi_index *places_here(const complement *c) {
   return c->place + tsi_dmatrix_first(c->matrix);
 }
 
-/* Local. Copies the rows of I of this rank's vectors to w->x, or back. */
-static void move_inner(const complement *c, const work *w, tsi_index columns, char *vectors, int64_t ld,
-                       bool back) {
+/* Local. Copies the rows of I of w->vector or w->product to w->x, or back. */
+static void move_inner(const complement *c, const work *w, tsi_index columns, char *vectors, bool back) {
   const size_t bytes = c->matrix->bytes;
   const tsi_index *own = places_here(c);
   char *x = w->x;
   for (tsi_index k = 0; k < columns; k++)
-    for (tsi_index i = 0; i < c->matrix->n; i++) {
+    for (tsi_index i = 0; i < c->matrix->n; i++, vectors += bytes) {
       if (own[i] < 0) continue;
-      char *row = vectors + (size_t)(k * ld + i) * bytes;
-      memcpy(back ? row : x, back ? x : row, bytes);
+      memcpy(back ? vectors : x, back ? x : vectors, bytes);
       x += bytes;
     }
 }
@@ -247,15 +246,14 @@ static void copy_columns(const complement *c, tsi_index columns, const void *fro
            (size_t)c->matrix->n * bytes);
 }
 
-/* Local. Copies w->known to the rows of S of this rank's vectors. */
-static void put_known(const complement *c, const work *w, tsi_index columns, char *vectors, int64_t ld) {
+/* Local. Copies w->known to the rows of S of w->vector. */
+static void put_known(const complement *c, const work *w, tsi_index columns) {
   const size_t bytes = c->matrix->bytes;
   const tsi_index *own = places_here(c);
+  char *to = w->vector;
   for (tsi_index k = 0; k < columns; k++)
-    for (tsi_index i = 0; i < c->matrix->n; i++)
-      if (own[i] < 0)
-        memcpy(vectors + (size_t)(k * ld + i) * bytes,
-               w->known + ((size_t)k * (size_t)c->count + (size_t)~own[i]) * bytes, bytes);
+    for (tsi_index i = 0; i < c->matrix->n; i++, to += bytes)
+      if (own[i] < 0) memcpy(to, w->known + ((size_t)k * (size_t)c->count + (size_t)~own[i]) * bytes, bytes);
 }
 
 /* Collective. w->x = op(A)_II^-1 w->x. */
@@ -522,6 +520,12 @@ static tristar_status check_call(const complement *c, tristar_op op, int64_t nrh
       mine = tsi_fail(env, TRISTAR_ERR_ARGUMENT, __func__, __FILE__, __LINE__,
                       "%s is NULL, or its leading dimension is %lld, below %lld", array[k].name,
                       (long long)array[k].ld, (long long)array[k].rows);
+  const columns_of *last = &array[arrays - 1];
+  if (mine == TRISTAR_OK && last->rows > 0 && nrhs > 1 && last->array == array->array &&
+      last->ld != array->ld)
+    mine = tsi_fail(env, TRISTAR_ERR_ARGUMENT, __func__, __FILE__, __LINE__,
+                    "%s is %s, but their leading dimensions are %lld and %lld", last->name, array->name,
+                    (long long)last->ld, (long long)array->ld);
   return tsi_transport_same(c->matrix->transport, mine, 2, name, value, 0, NULL);
 }
 
@@ -529,84 +533,70 @@ static int64_t rows_on_root(const complement *c) {
   return tsi_transport_rank(c->matrix->transport) == 0 ? c->count : 0;
 }
 
-/* The arrays of a call: op(A) x = `in`, where `given` is x_S on rank 0 for expanding; `out` is g on rank 0,
- * or this rank's x, with `rows` rows. */
-typedef struct vectors {
-  tristar_op op;
-  const char *in, *given;
-  int64_t ld_in, ld_given;
-  char *out;
-  int64_t ld_out, rows;
-} vectors;
-
-/* Collective. Computes columns first .. first + columns - 1 of `out`. */
-typedef tristar_status (*block_function)(const complement *c, const work *w, const vectors *v, int64_t first,
-                                         tsi_index columns);
-
-/* Collective. Computes all columns. If some fail, the others are computed all the same, one by one. A column
- * that leaves the range of numbers becomes NaN. Returns the first failure. */
-static tristar_status run_blocks(const complement *c, const work *w, const vectors *v, block_function block,
-                                 int64_t nrhs) {
-  tsi_env *env = &c->matrix->ts->env;
-  tsi_failure failure = {0};
-  tsi_count most = COLUMNS_MOST;
-  for (int64_t first = 0, columns; first < nrhs; first += columns) {
-    columns = tsi_count_min(most, nrhs - first);
-    const tristar_status status = block(c, w, v, first, (tsi_index)columns);
-    if (status == TRISTAR_OK) continue;
-    if (status != TRISTAR_ERR_NOT_FINITE && status != TRISTAR_ERR_ACCURACY) return status;
-    if (columns > 1) {
-      most = 1;
-      columns = 0;
-      continue;
-    }
-    tsi_failure_keep(env, &failure, status);
-    for (int64_t i = 0; i < v->rows && status == TRISTAR_ERR_NOT_FINITE; i++)
-      tsi_scalar_write((char)c->matrix->scalar, v->out, (size_t)(first * v->ld_out + i),
-                       (const double[]){NAN, NAN});
-  }
-  return tsi_failure_tell(env, &failure);
-}
-
 /* Does this status of an inner solve leave vectors to continue with? */
 static bool goes_on(tristar_status solved, tsi_index columns) {
   return solved == TRISTAR_OK || (solved == TRISTAR_ERR_ACCURACY && columns == 1);
 }
 
-static tristar_status condense_block(const complement *c, const work *w, const vectors *v, int64_t first,
-                                     tsi_index columns) {
+/* The address of a column. */
+static char *column_of(const complement *c, const char *array, int64_t ld, int64_t column) {
+  return (char *)(uintptr_t)array + (size_t)(column * ld) * c->matrix->bytes;
+}
+
+/* Collective, after an inner solve that does not go on. The message of the solve has the rows and columns of
+ * A_II. If only one column is NOT_FINITE, it is replaced by one that has the caller's. */
+static tristar_status fail_block(const work *w, const tsi_schur_arrays *v, int64_t first, tsi_index columns,
+                                 tristar_status solved) {
+  const complement *c = w->complement;
   const tristar_dmatrix_t *m = c->matrix;
-  copy_columns(c, columns, v->in + (size_t)(first * v->ld_in) * m->bytes, v->ld_in, w->product, m->n);
-  move_inner(c, w, columns, w->product, m->n, false);
+  if (solved != TRISTAR_ERR_NOT_FINITE || columns > 1) return solved;
+  tristar_status mine = need_finite(c, v->in_name, m->n, tsi_dmatrix_first(m), first, 1,
+                                    column_of(c, v->in, v->ld_in, first), v->ld_in);
+  if (mine == TRISTAR_OK && w->known != NULL)
+    mine = need_finite(c, "x_s", c->count, 0, first, 1, w->known, c->count);
+  TSI_TRY(tsi_transport_agree(m->transport, mine));
+  TSI_FAIL(&m->ts->env, TRISTAR_ERR_NOT_FINITE,
+           "a solve for column %lld of %s, counted from 0, is beyond the range of numbers", (long long)first,
+           v->out_name);
+}
+
+static tristar_status condense_block(void *context, const tsi_schur_arrays *v, int64_t first,
+                                     tsi_index columns) {
+  const work *w = context;
+  const complement *c = w->complement;
+  const tristar_dmatrix_t *m = c->matrix;
+  copy_columns(c, columns, column_of(c, v->in, v->ld_in, first), v->ld_in, w->product, m->n);
+  move_inner(c, w, columns, w->product, false);
   const tristar_status solved = solve_inner(c, w, v->op, columns);
-  if (!goes_on(solved, columns)) return solved;
+  if (!goes_on(solved, columns)) return fail_block(w, v, first, columns, solved);
   memset(w->vector, 0, (size_t)m->n * (size_t)columns * m->bytes);
-  move_inner(c, w, columns, w->vector, m->n, true);
+  move_inner(c, w, columns, w->vector, true);
   TSI_TRY(subtract_product(c, w, v->op, columns, false));
   TSI_TRY(gather_rows(c, w, "g", (tsi_index)first, columns, v->out, v->ld_out));
   return solved;
 }
 
-static tristar_status expand_block(const complement *c, const work *w, const vectors *v, int64_t first,
+static tristar_status expand_block(void *context, const tsi_schur_arrays *v, int64_t first,
                                    tsi_index columns) {
+  const work *w = context;
+  const complement *c = w->complement;
   const tristar_dmatrix_t *m = c->matrix;
   const size_t of_s = (size_t)c->count * m->bytes;
-  char *x = v->out + (size_t)(first * v->ld_out) * m->bytes;
   for (int64_t k = 0; k < columns && rows_on_root(c) > 0; k++)
-    memcpy(w->known + (size_t)k * of_s, v->given + (size_t)((first + k) * v->ld_given) * m->bytes, of_s);
+    memcpy(w->known + (size_t)k * of_s, column_of(c, v->given, v->ld_given, first + k), of_s);
   TSI_TRY(
       tsi_broadcast_bytes(&m->ts->env, tsi_transport_comm(m->transport), w->known, (size_t)columns * of_s));
-  copy_columns(c, columns, v->in + (size_t)(first * v->ld_in) * m->bytes, v->ld_in, w->product, m->n);
+  copy_columns(c, columns, column_of(c, v->in, v->ld_in, first), v->ld_in, w->product, m->n);
   memset(w->vector, 0, (size_t)m->n * (size_t)columns * m->bytes);
-  put_known(c, w, columns, w->vector, m->n);
+  put_known(c, w, columns);
   TSI_TRY(subtract_product(c, w, v->op, columns, false));
-  move_inner(c, w, columns, w->product, m->n, false);
+  move_inner(c, w, columns, w->product, false);
   const tristar_status solved = solve_inner(c, w, v->op, columns);
-  if (!goes_on(solved, columns)) return solved;
-  move_inner(c, w, columns, x, v->ld_out, true);
-  put_known(c, w, columns, x, v->ld_out);
-  TSI_TRY(tsi_transport_agree(m->transport,
-                              need_finite(c, "x", m->n, tsi_dmatrix_first(m), first, columns, x, v->ld_out)));
+  if (!goes_on(solved, columns)) return fail_block(w, v, first, columns, solved);
+  move_inner(c, w, columns, w->vector, true); /* the rows of S are x_S already */
+  TSI_TRY(tsi_transport_agree(
+      m->transport, need_finite(c, "x", m->n, tsi_dmatrix_first(m), first, columns, w->vector, m->n)));
+  copy_columns(c, columns, w->vector, m->n, column_of(c, v->out, v->ld_out, first), v->ld_out);
   return solved;
 }
 
@@ -617,11 +607,19 @@ tristar_status tristar_dmatrix_schur_condense(tristar_dmatrix_schur_t *schur, tr
   const complement *c = schur;
   const tristar_dmatrix_t *m = c->matrix;
   TSI_CLEANUP(finish) work w = {.x = NULL};
-  const vectors v = {.op = op, .in = b, .ld_in = ldb, .out = g, .ld_out = ldg, .rows = rows_on_root(c)};
+  const tsi_schur_arrays v = {.op = op,
+                              .scalar = (char)m->scalar,
+                              .in_name = "b",
+                              .out_name = "g",
+                              .in = b,
+                              .ld_in = ldb,
+                              .out = g,
+                              .ld_out = ldg,
+                              .rows = rows_on_root(c)};
   const columns_of arrays[] = {{"b", b, m->n, ldb}, {"g", g, rows_on_root(c), ldg}};
   TSI_TRY_OUT(check_call(c, op, nrhs, 2, arrays));
   TSI_TRY_OUT(prepare(c, nrhs, false, &w));
-  TSI_TRY_OUT(run_blocks(c, &w, &v, condense_block, nrhs));
+  TSI_TRY_OUT(tsi_schur_run(&c->ts->env, &v, nrhs, COLUMNS_MOST, condense_block, &w));
 out:
   return tsi_answer(&m->ts->env, status);
 }
@@ -634,12 +632,21 @@ tristar_status tristar_dmatrix_schur_expand(tristar_dmatrix_schur_t *schur, tris
   const complement *c = schur;
   const tristar_dmatrix_t *m = c->matrix;
   TSI_CLEANUP(finish) work w = {.x = NULL};
-  const vectors v = {
-      .op = op, .in = b, .ld_in = ldb, .given = x_s, .ld_given = ldxs, .out = x, .ld_out = ldx, .rows = m->n};
+  const tsi_schur_arrays v = {.op = op,
+                              .scalar = (char)m->scalar,
+                              .in_name = "b",
+                              .out_name = "x",
+                              .in = b,
+                              .given = x_s,
+                              .ld_in = ldb,
+                              .ld_given = ldxs,
+                              .out = x,
+                              .ld_out = ldx,
+                              .rows = m->n};
   const columns_of arrays[] = {{"b", b, m->n, ldb}, {"x_s", x_s, rows_on_root(c), ldxs}, {"x", x, m->n, ldx}};
   TSI_TRY_OUT(check_call(c, op, nrhs, 3, arrays));
   TSI_TRY_OUT(prepare(c, nrhs, true, &w));
-  TSI_TRY_OUT(run_blocks(c, &w, &v, expand_block, nrhs));
+  TSI_TRY_OUT(tsi_schur_run(&c->ts->env, &v, nrhs, COLUMNS_MOST, expand_block, &w));
 out:
   return tsi_answer(&m->ts->env, status);
 }
