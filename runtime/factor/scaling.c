@@ -510,36 +510,21 @@ static fitting sizes_of(size_t n, const double *size) {
   return r;
 }
 
-static bool all_fit(fitting limits, size_t n, const double *size) {
-  const fitting r = sizes_of(n, size);
+static bool all_fit(fitting limits, fitting r) {
   return is_fitting(limits, r.low) && is_fitting(limits, r.high) &&
          !is_wide(range_between(r.low, r.high), TSI_FITTING_SPREAD);
 }
 
-/* Range of the nonzero entries as bits, which have the same order as the numbers. */
-typedef struct entry_range {
-  uint64_t low, high; /* The smallest one less 1: for a zero this is the largest number. */
-} entry_range;
-
-/* Are all nonzero entries near each other, and near one? Then the largest entries of all lines are, too. */
-static bool are_near(entry_range r) {
-  double least, most;
-  r.low += r.low < UINT64_MAX;
-  memcpy(&least, &r.low, sizeof least);
-  memcpy(&most, &r.high, sizeof most);
-  return !is_bad(range_between(least, most));
-}
-
 /* Computes the largest entries of lines and crossing lines in the scaling of the matching. `crossing` is zero
- * before. Returns the range of entries without a scaling. */
-static entry_range find_sizes(const tsi_scaling_lines *lines, double *restrict crossing,
-                              double *restrict own_size) {
+ * before. Returns the largest entry without a scaling. */
+static double find_sizes(const tsi_scaling_lines *lines, double *restrict crossing,
+                         double *restrict own_size) {
   const double *const restrict own = lines->by_rows ? lines->row_scale : lines->col_scale;
   const double *const restrict other = lines->by_rows ? lines->col_scale : lines->row_scale;
   const tsi_index *const restrict index = lines->index;
   const tsi_count *const restrict ptr = lines->ptr;
   const double *const restrict magnitude = lines->magnitude;
-  uint64_t low = UINT64_MAX, high = 0;
+  double most_plain = 0;
   for (tsi_index j = 0; j < lines->n; j++) {
     const double of_own = own[j];
     double most = 0;
@@ -547,16 +532,25 @@ static entry_range find_sizes(const tsi_scaling_lines *lines, double *restrict c
     for (tsi_count p = ptr[j]; p < end; p++) {
       const ptrdiff_t i = index[p];
       const double size = magnitude[p] * larger(of_own, other[i]) * smaller(of_own, other[i]);
-      uint64_t bits;
-      memcpy(&bits, &magnitude[p], sizeof bits);
-      low = bits - 1 < low ? bits - 1 : low;
-      high = bits > high ? bits : high;
+      most_plain = larger(magnitude[p], most_plain);
       most = larger(size, most);
       crossing[i] = larger(size, crossing[i]);
     }
     own_size[j] = most;
   }
-  return (entry_range){low, high};
+  return most_plain;
+}
+
+/* Is it certain that the largest entries of all lines and crossing lines are near each other and near one
+ * without the scaling? least: the smallest of them in the scaling; most: the largest entry of the matrix. */
+static bool are_near(const tsi_scaling_lines *lines, double least, double most) {
+  double row = 0, column = 0;
+  for (tsi_index i = 0; i < lines->n; i++) {
+    row = larger(lines->row_scale[i], row);
+    column = larger(lines->col_scale[i], column);
+  }
+  least = least / row / column;
+  return least > 0 && !is_bad(range_between(least, most));
 }
 
 /* Without a scaling, are the largest entries of lines, or of crossing lines, far from each other or from one?
@@ -591,9 +585,10 @@ tristar_status tsi_scaling_take_matching(tristar_factor_t *factor, const double 
   if (lines.row_scale == NULL || lines.method != TRISTAR_METHOD_LU || lines.mirror || an->schur_count > 0)
     return TRISTAR_OK;
   TSI_TRY(TSI_ALLOC_ZERO(env, crossing, 2 * n));
-  const entry_range entries = find_sizes(&lines, crossing, crossing + n);
-  if (!all_fit(limits, n, crossing) || !all_fit(limits, n, crossing + n)) return TRISTAR_OK;
-  if (!are_near(entries)) TSI_TRY(find_bad(env, &lines, &bad));
+  const double most = find_sizes(&lines, crossing, crossing + n);
+  const fitting of_crossing = sizes_of(n, crossing), of_lines = sizes_of(n, crossing + n);
+  if (!all_fit(limits, of_crossing) || !all_fit(limits, of_lines)) return TRISTAR_OK;
+  if (!are_near(&lines, smaller(of_crossing.low, of_lines.low), most)) TSI_TRY(find_bad(env, &lines, &bad));
   if (bad) return TRISTAR_OK;
   if (factor->row_scale == NULL) TSI_TRY(TSI_ALLOC(env, factor->row_scale, n));
   if (factor->col_scale == NULL) TSI_TRY(TSI_ALLOC(env, factor->col_scale, n));
