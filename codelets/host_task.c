@@ -107,7 +107,7 @@ static int find(const char *name) {
   return 0;
 }
 
-bool tsi_host_task_known(const char *name) {
+bool tsi_host_task_exists(const char *name) {
   return find(name) > 0;
 }
 

@@ -43,4 +43,4 @@ typedef struct tsi_host_task {
 void tsi_host_task_init(struct starpu_task *task, tsi_host_task *body, const char *name, int priority);
 
 /* Is this the name of a kind? */
-bool tsi_host_task_known(const char *name);
+bool tsi_host_task_exists(const char *name);

@@ -92,9 +92,9 @@ typedef struct finder {
   user *writer;       /* segments: the latest step that wrote it; step TSI_NONE: none yet */
   tsi_count *readers; /* segments: the latest reader after this write; -1: none */
   reader *reader;
-  tsi_count read, reader_room;
+  tsi_count read, reader_space;
   needed *pair;
-  tsi_count pairs, pair_room;
+  tsi_count pairs, pair_space;
 } finder;
 
 static int by_buffer(const void *a, const void *b) {
@@ -112,7 +112,7 @@ static int by_row(const void *a, const void *b) {
 
 static tristar_status need(finder *f, const user *before, const user *after) {
   if (before->step == TSI_NONE || before->step == after->step) return TRISTAR_OK;
-  TSI_TRY(tsi_make_room(f->env, (void **)&f->pair, sizeof *f->pair, f->pairs, &f->pair_room));
+  TSI_TRY(tsi_reserve(f->env, (void **)&f->pair, sizeof *f->pair, f->pairs, &f->pair_space));
   f->pair[f->pairs++] = (needed){before->step, after->step, before->access, after->access};
   return TRISTAR_OK;
 }
@@ -121,7 +121,7 @@ static tristar_status need(finder *f, const user *before, const user *after) {
 static tristar_status use_segment(finder *f, tsi_count segment, const user *now) {
   if (now->access->mode == TSI_ACCESS_R) {
     TSI_TRY(need(f, &f->writer[segment], now));
-    TSI_TRY(tsi_make_room(f->env, (void **)&f->reader, sizeof *f->reader, f->read, &f->reader_room));
+    TSI_TRY(tsi_reserve(f->env, (void **)&f->reader, sizeof *f->reader, f->read, &f->reader_space));
     f->reader[f->read] = (reader){f->readers[segment], *now};
     f->readers[segment] = f->read++;
     return TRISTAR_OK;

@@ -21,11 +21,11 @@ static void fill_lanes(tsi_lanes *l, tsi_index steps, const tsi_index *order, co
  * own lane this includes the step and all steps before it. */
 typedef struct clocks {
   int lanes;
-  tsi_index *known; /* steps * lanes */
+  tsi_index *clock; /* steps * lanes */
 } clocks;
 
 static tsi_index *clock_of(const clocks *c, tsi_index step) {
-  return c->known + (size_t)step * (size_t)c->lanes;
+  return c->clock + (size_t)step * (size_t)c->lanes;
 }
 
 static void learn(int lanes, const tsi_index *from, tsi_index *to) {
@@ -46,11 +46,11 @@ static bool is_implied(const clocks *c, const tsi_lanes *l, int count, const tsi
 /* The waits of one step. For each lane: the latest of its steps that the step waits for. A wait is left out
  * if the step before in the same lane, or another wait, implies it. Returns their number, at most lanes. */
 static int find_waits(const clocks *c, const tsi_lanes *l, const tsi_adjacency *before, const tsi_index *lane,
-                      const tsi_index *place, tsi_index step, tsi_index *known, tsi_lane_wait *wait) {
+                      const tsi_index *place, tsi_index step, tsi_index *clock, tsi_lane_wait *wait) {
   int count = 0;
   for (tsi_count e = before->ptr[step]; e < before->ptr[step + 1]; e++) {
     const tsi_index s = before->list[e], other = lane[s];
-    if (known[other] > place[s]) continue;
+    if (clock[other] > place[s]) continue;
     int k = 0;
     while (k < count && wait[k].lane != other) k++;
     if (k == count) wait[count++] = (tsi_lane_wait){other, 0};
@@ -58,7 +58,7 @@ static int find_waits(const clocks *c, const tsi_lanes *l, const tsi_adjacency *
   }
   for (int k = count; k-- > 0;)
     if (is_implied(c, l, count, wait, k)) wait[k] = wait[--count];
-  for (int k = 0; k < count; k++) learn(c->lanes, clock_of(c, step_of(l, &wait[k])), known);
+  for (int k = 0; k < count; k++) learn(c->lanes, clock_of(c, step_of(l, &wait[k])), clock);
   return count;
 }
 
@@ -67,15 +67,15 @@ static tristar_status fill_waits(tsi_env *env, tsi_lanes *l, tsi_index steps, co
   const size_t all = (size_t)steps * (size_t)l->count;
   TSI_SCRATCH(env, clocks, c, 1);
   *c = (clocks){.lanes = l->count};
-  TSI_TRY(TSI_ALLOC_ZERO_IN(c, c->known, all));
+  TSI_TRY(TSI_ALLOC_ZERO_IN(c, c->clock, all));
   TSI_SCRATCH(env, tsi_lane_wait, wait, all); /* By step, with memory for `count` waits each. */
   TSI_SCRATCH(env, tsi_index, waits, steps);
   for (tsi_index q = 0; q < steps; q++) {
     const tsi_index s = order[q];
-    tsi_index *known = clock_of(c, s);
-    if (place[s] > 0) learn(c->lanes, clock_of(c, l->step[l->first[lane[s]] + place[s] - 1]), known);
-    waits[s] = find_waits(c, l, before, lane, place, s, known, wait + (size_t)s * (size_t)l->count);
-    known[lane[s]] = place[s] + 1;
+    tsi_index *clock = clock_of(c, s);
+    if (place[s] > 0) learn(c->lanes, clock_of(c, l->step[l->first[lane[s]] + place[s] - 1]), clock);
+    waits[s] = find_waits(c, l, before, lane, place, s, clock, wait + (size_t)s * (size_t)l->count);
+    clock[lane[s]] = place[s] + 1;
   }
   l->wait_ptr[0] = 0;
   for (tsi_index at = 0; at < steps; at++) l->wait_ptr[at + 1] = l->wait_ptr[at] + waits[l->step[at]];
@@ -139,11 +139,11 @@ static tristar_status walk(tsi_env *env, const tsi_lanes *l, tsi_index steps, ts
         for (tsi_count w = l->wait_ptr[at]; w < l->wait_ptr[at + 1]; w++)
           ready = ready && passed[l->wait[w].lane] >= l->wait[w].passed;
         if (!ready) break;
-        tsi_index *known = clock_of(c, l->step[at]);
-        if (passed[k] > 0) learn(c->lanes, clock_of(c, l->step[at - 1]), known);
+        tsi_index *clock = clock_of(c, l->step[at]);
+        if (passed[k] > 0) learn(c->lanes, clock_of(c, l->step[at - 1]), clock);
         for (tsi_count w = l->wait_ptr[at]; w < l->wait_ptr[at + 1]; w++)
-          learn(c->lanes, clock_of(c, l->step[l->first[l->wait[w].lane] + l->wait[w].passed - 1]), known);
-        known[k] = ++passed[k];
+          learn(c->lanes, clock_of(c, l->step[l->first[l->wait[w].lane] + l->wait[w].passed - 1]), clock);
+        clock[k] = ++passed[k];
         done++;
       }
   } while (done > before);
@@ -156,7 +156,7 @@ tristar_status tsi_lanes_check(tsi_env *env, const tsi_lanes *l, tsi_index steps
                                const tsi_edge *edge) {
   TSI_SCRATCH(env, clocks, c, 1);
   *c = (clocks){.lanes = l->count};
-  TSI_TRY(TSI_ALLOC_ZERO_IN(c, c->known, (size_t)steps * (size_t)l->count));
+  TSI_TRY(TSI_ALLOC_ZERO_IN(c, c->clock, (size_t)steps * (size_t)l->count));
   TSI_SCRATCH(env, tsi_index, passed, l->count);
   TSI_SCRATCH(env, tsi_index, lane, steps);
   TSI_SCRATCH(env, tsi_index, place, steps);

@@ -78,7 +78,7 @@ typedef struct tsi_tiling_kernels {
   /* Return the number of tiles of a rectangle of `height` rows, and the maximum bytes of the pieces of a
    * panel. */
   tsi_index (*count)(tsi_index height, const tsi_tile_options *options);
-  size_t (*room)(const tsi_panel *panel, const tsi_tile_options *options);
+  size_t (*packed_bytes)(const tsi_panel *panel, const tsi_tile_options *options);
   /* Writes the tiles of a panel of `from` and their pieces; *bytes is the size of the pieces. Returns false
    * if the rectangle stays as it is: its entries are not finite or far from 1, or tiles would save too
    * little. */

@@ -13,7 +13,7 @@
  * cache. */
 #define PIECE 2048
 /* Space for a triangle, and for the scalars that kernels read behind it. */
-#define ROOM (TSI_PANEL_WIDTH_MAX * (TSI_PANEL_WIDTH_MAX + 1) / 2 + TSI_STREAM_PAD)
+#define SPACE (TSI_PANEL_WIDTH_MAX * (TSI_PANEL_WIDTH_MAX + 1) / 2 + TSI_STREAM_PAD)
 
 /* ---- Panels -------------------------------------------------------------------------------------------- */
 
@@ -95,11 +95,11 @@ static tsi_panel widen_panel(const tsi_stored *s, tsi_index p, tsi_scalar *to) {
 static void triangle_widened(const tsi_stored *s, tsi_index p, bool backward, const tsi_index *pivots,
                              tsi_index nrhs, void *x, void *scratch) {
   const tsi_kernels *full = s->kernels[TSI_FORMAT_FULL];
-  tsi_scalar room[ROOM] __attribute__((aligned(64)));
+  tsi_scalar space[SPACE] __attribute__((aligned(64)));
   tsi_panel panel = s->panel[p];
-  (void)widen_triangle(s, p, room);
+  (void)widen_triangle(s, p, space);
   panel.values = 0;
-  (backward ? full->backward_triangle : full->forward_triangle)(&panel, room, pivots, nrhs, x, scratch);
+  (backward ? full->backward_triangle : full->forward_triangle)(&panel, space, pivots, nrhs, x, scratch);
 }
 
 /* x := T x or T' x, or T^-1 x or T'^-1 x (kernels.h), with the stored triangle. */
@@ -120,15 +120,15 @@ static void forward_large(const tsi_stored *s, tsi_index p, const tsi_index *row
   const tsi_panel *panel = &s->panel[p];
   const bool off = full->inverse == TSI_INVERSE_PARTITIONED;
   const tsi_index most = piece_rows(panel->width);
-  tsi_scalar room[PIECE + TSI_STREAM_PAD] __attribute__((aligned(64)));
+  tsi_scalar space[PIECE + TSI_STREAM_PAD] __attribute__((aligned(64)));
   if (off)
     full->interchange(panel, pivots, nrhs, x, false);
   else
     triangle_widened(s, p, false, pivots, nrhs, x, scratch);
   for (tsi_index i = 0; i < panel->height; i += most) {
-    const tsi_panel piece = widen_rows(s, p, i, tsi_index_min(most, panel->height - i), room);
+    const tsi_panel piece = widen_rows(s, p, i, tsi_index_min(most, panel->height - i), space);
     const tsi_ahead ahead = ahead_of(s, p, i, piece.height, false);
-    full->subtract(&piece, room, &ahead, rows + panel->row + i, nrhs, x, work, scratch);
+    full->subtract(&piece, space, &ahead, rows + panel->row + i, nrhs, x, work, scratch);
   }
   if (off) triangle_widened(s, p, false, NULL, nrhs, x, scratch);
 }
@@ -139,12 +139,12 @@ static void backward_large(const tsi_stored *s, tsi_index p, const tsi_index *ro
   const tsi_panel *panel = &s->panel[p];
   const bool off = full->inverse == TSI_INVERSE_PARTITIONED;
   const tsi_index most = piece_rows(panel->width);
-  tsi_scalar room[PIECE + TSI_STREAM_PAD] __attribute__((aligned(64)));
+  tsi_scalar space[PIECE + TSI_STREAM_PAD] __attribute__((aligned(64)));
   if (off) triangle_widened(s, p, true, NULL, nrhs, x, scratch);
   for (tsi_index i = (panel->height - 1) / most * most; i >= 0 && panel->height > 0; i -= most) {
-    const tsi_panel piece = widen_rows(s, p, i, tsi_index_min(most, panel->height - i), room);
+    const tsi_panel piece = widen_rows(s, p, i, tsi_index_min(most, panel->height - i), space);
     const tsi_ahead ahead = ahead_of(s, p, i, piece.height, true);
-    full->subtract_transposed(&piece, room, &ahead, rows + panel->row + i, nrhs, x, work, scratch);
+    full->subtract_transposed(&piece, space, &ahead, rows + panel->row + i, nrhs, x, work, scratch);
   }
   if (off)
     full->interchange(panel, pivots, nrhs, x, true);
@@ -180,9 +180,9 @@ static void sweep_tiles(const tsi_stored *s, tsi_index p, bool backward, const t
 static void sweep_small(const tsi_stored *s, tsi_index p, bool backward, const tsi_index *rows,
                         const tsi_index *pivots, tsi_index nrhs, void *work, void *scratch) {
   const tsi_kernels *full = s->kernels[TSI_FORMAT_FULL];
-  tsi_scalar room[PIECE + 2 * TSI_STREAM_PAD] __attribute__((aligned(64)));
-  const tsi_panel panel = widen_panel(s, p, room);
-  (backward ? full->backward : full->forward)(1, &panel, room, rows, pivots, nrhs, work, scratch);
+  tsi_scalar space[PIECE + 2 * TSI_STREAM_PAD] __attribute__((aligned(64)));
+  const tsi_panel panel = widen_panel(s, p, space);
+  (backward ? full->backward : full->forward)(1, &panel, space, rows, pivots, nrhs, work, scratch);
 }
 
 static void sweep_one(const tsi_stored *s, tsi_index p, bool backward, const tsi_index *rows,
@@ -261,7 +261,7 @@ static void forward_slice(const tsi_panel *panel, const void *values, tsi_index 
   const tsi_stored *s = values;
   const tsi_index p = (tsi_index)(panel - s->of), most = piece_rows(panel->width);
   const tsi_kernels *kernels = direct(s, p, nrhs), *full = s->kernels[TSI_FORMAT_FULL];
-  tsi_scalar room[PIECE + TSI_STREAM_PAD] __attribute__((aligned(64))), *u = update;
+  tsi_scalar space[PIECE + TSI_STREAM_PAD] __attribute__((aligned(64))), *u = update;
   if (s->stored[p].tiles > 0) {
     memset(u, 0, (size_t)(count * (ptrdiff_t)tsi_workspace_stride(nrhs)) * sizeof *u);
     tsi_tiling_kernels_select(TSI_LETTER_CHAR)->subtract(s, p, first, count, NULL, nrhs, x, update, scratch);
@@ -272,8 +272,9 @@ static void forward_slice(const tsi_panel *panel, const void *values, tsi_index 
     return;
   }
   for (tsi_index i = 0; i < count; i += most) {
-    const tsi_panel piece = widen_rows(s, p, first + i, tsi_index_min(most, panel->height - first - i), room);
-    full->forward_slice(&piece, room, 0, tsi_index_min(most, count - i), nrhs, x,
+    const tsi_panel piece =
+        widen_rows(s, p, first + i, tsi_index_min(most, panel->height - first - i), space);
+    full->forward_slice(&piece, space, 0, tsi_index_min(most, count - i), nrhs, x,
                         u + (ptrdiff_t)i * tsi_workspace_stride(nrhs), scratch);
   }
 }
@@ -285,7 +286,7 @@ static void backward_slice(const tsi_panel *panel, const void *values, tsi_index
   const tsi_kernels *kernels = direct(s, p, nrhs), *full = s->kernels[TSI_FORMAT_FULL];
   const ptrdiff_t ld = tsi_workspace_stride(nrhs);
   const tsi_scalar *work = vector;
-  tsi_scalar room[PIECE + TSI_STREAM_PAD] __attribute__((aligned(64))), *sum = result;
+  tsi_scalar space[PIECE + TSI_STREAM_PAD] __attribute__((aligned(64))), *sum = result;
   if (kernels && s->stored[p].tiles == 0) {
     kernels->backward_slice(&s->panel[p], s->stored[p].base, first, count, nrhs, vector, result, scratch);
     return;
@@ -295,9 +296,9 @@ static void backward_slice(const tsi_panel *panel, const void *values, tsi_index
     tsi_tiling_kernels_select(TSI_LETTER_CHAR)
         ->subtract_transposed(s, p, first, count, NULL, nrhs, vector, result, scratch);
   for (tsi_index i = (count - 1) / most * most; i >= 0 && s->stored[p].tiles == 0; i -= most) {
-    const tsi_panel piece = widen_rows(s, p, first + i, tsi_index_min(most, count - i), room);
+    const tsi_panel piece = widen_rows(s, p, first + i, tsi_index_min(most, count - i), space);
     const tsi_ahead ahead = ahead_of(s, p, first + i, piece.height, true);
-    full->subtract_transposed(&piece, room, &ahead, NULL, nrhs, sum, work + i * ld, scratch);
+    full->subtract_transposed(&piece, space, &ahead, NULL, nrhs, sum, work + i * ld, scratch);
   }
   for (ptrdiff_t i = 0; i < w * ld; i++) sum[i] = -sum[i];
 }

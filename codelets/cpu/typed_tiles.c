@@ -88,7 +88,7 @@ static void subtract_piece(const tsi_stored *s, const piece *r, tsi_index first,
                            const tsi_index *row, tsi_index nrhs, const tsi_scalar *x, tsi_scalar *u,
                            void *scratch) {
   const tsi_index most = piece_rows(r->w);
-  tsi_scalar room[PIECE + TSI_STREAM_PAD] ALIGNED;
+  tsi_scalar packed_bytes[PIECE + TSI_STREAM_PAD] ALIGNED;
   if (nrhs == 1) {
     subtract_one(s, r, first, count, row, x, u, scratch);
     return;
@@ -101,9 +101,9 @@ static void subtract_piece(const tsi_stored *s, const piece *r, tsi_index first,
   }
   for (tsi_index i = 0; i < count; i += most) {
     const tsi_index rows = tsi_index_min(most, count - i);
-    const tsi_panel part = widen(s, r, first + i, rows, room);
+    const tsi_panel part = widen(s, r, first + i, rows, packed_bytes);
     const tsi_ahead ahead = {row_of(r, first + i + rows), (ptrdiff_t)entry_bytes(r->format)};
-    s->kernels[TSI_FORMAT_FULL]->subtract(&part, room, &ahead, row ? row + i : NULL, nrhs, x,
+    s->kernels[TSI_FORMAT_FULL]->subtract(&part, packed_bytes, &ahead, row ? row + i : NULL, nrhs, x,
                                           row ? u : u + (ptrdiff_t)i * tsi_workspace_stride(nrhs), scratch);
   }
 }
@@ -123,7 +123,7 @@ static void subtract_piece_transposed(const tsi_stored *s, const piece *r, tsi_i
                                       const tsi_index *row, tsi_index nrhs, const tsi_scalar *x,
                                       tsi_scalar *sum, void *scratch) {
   const tsi_index most = piece_rows(r->w);
-  tsi_scalar room[PIECE + TSI_STREAM_PAD] ALIGNED;
+  tsi_scalar packed_bytes[PIECE + TSI_STREAM_PAD] ALIGNED;
   if (nrhs == 1) {
     subtract_one_transposed(s, r, first, count, row, x, sum, scratch);
     return;
@@ -135,11 +135,11 @@ static void subtract_piece_transposed(const tsi_stored *s, const piece *r, tsi_i
     return;
   }
   for (tsi_index i = (count - 1) / most * most; i >= 0; i -= most) {
-    const tsi_panel part = widen(s, r, first + i, tsi_index_min(most, count - i), room);
+    const tsi_panel part = widen(s, r, first + i, tsi_index_min(most, count - i), packed_bytes);
     const tsi_ahead ahead = {row_of(r, first + i), (ptrdiff_t)entry_bytes(r->format)};
-    s->kernels[TSI_FORMAT_FULL]->subtract_transposed(&part, room, &ahead, row ? row + i : NULL, nrhs, sum,
-                                                     row ? x : x + (ptrdiff_t)i * tsi_workspace_stride(nrhs),
-                                                     scratch);
+    s->kernels[TSI_FORMAT_FULL]->subtract_transposed(
+        &part, packed_bytes, &ahead, row ? row + i : NULL, nrhs, sum,
+        row ? x : x + (ptrdiff_t)i * tsi_workspace_stride(nrhs), scratch);
   }
 }
 
@@ -464,7 +464,7 @@ static void cut_tiles(const tsi_tile_options *o, tsi_index height, tsi_tile *til
   }
 }
 
-static size_t room(const tsi_panel *panel, const tsi_tile_options *options) {
+static size_t packed_bytes(const tsi_panel *panel, const tsi_tile_options *options) {
   size_t bytes = 0;
   for (tsi_index c = 0; c < options->cuts; c++) {
     const tsi_index rows = rows_between(options, c, panel->height);
@@ -506,7 +506,7 @@ extern const tsi_tiling_kernels TSI_TYPED(tsi_tiling_kernels);
 const tsi_tiling_kernels TSI_TYPED(tsi_tiling_kernels) = {
     .work_bytes = sizeof(workspace),
     .count = count_tiles,
-    .room = room,
+    .packed_bytes = packed_bytes,
     .compress = compress,
     .subtract = subtract,
     .subtract_transposed = subtract_transposed,

@@ -129,7 +129,7 @@ template <class T, int W> struct gpu_fsai : gpu_reach<T, W> {
     this->open_rows(i, size + 1, to + 1);
     if (!ends && !this->enter_rows(i, size + 1, to + 1)) return TSI_FSAI_ROW_LARGE;
     while (size < to) {
-      const int some = to - size < s.beside ? to - size : s.beside;
+      const int some = to - size < s.at_once ? to - size : s.at_once;
       gather(size, some);
       const int kind = factor(size, some);
       if (kind != TSI_BREAKDOWN_NONE) return kind;
@@ -150,7 +150,7 @@ template <class T, int W> struct gpu_fsai : gpu_reach<T, W> {
     const int kind = judge(diagonal);
     if (kind != TSI_BREAKDOWN_NONE) return kind;
     if (!ends && !this->enter_rows(i, 0, 1)) return TSI_FSAI_ROW_LARGE;
-    if (count > s.most || !this->has_room(count, i)) return TSI_FSAI_ROW_LARGE;
+    if (count > s.most || !this->has_space(count, i)) return TSI_FSAI_ROW_LARGE;
     gpu_warp_barrier(); /* all lanes have read the number of slots */
     for (int k = lane; k < count; k += W) {
       this->pattern()[k] = given[k];
@@ -162,11 +162,11 @@ template <class T, int W> struct gpu_fsai : gpu_reach<T, W> {
 
   /* Chooses the columns of a step, which must then join. Returns their number. */
   __device__ int choose() const {
-    const int free = s.most - size, room = free < s.limits.per_step ? free : s.limits.per_step;
+    const int free = s.most - size, vacant = free < s.limits.per_step ? free : s.limits.per_step;
     int picked = 0;
-    if (room == 0 || psi <= s.limits.reduction * psi_0) return 0;
+    if (vacant == 0 || psi <= s.limits.reduction * psi_0) return 0;
     this->find_gradient(i, size);
-    while (picked < room && this->pick(size + picked)) picked++;
+    while (picked < vacant && this->pick(size + picked)) picked++;
     return picked;
   }
 
@@ -236,7 +236,7 @@ template <class T, int W> struct gpu_fsai : gpu_reach<T, W> {
       if (kind != TSI_BREAKDOWN_NONE || !filters) break;
       listed = list_large(index);
       if (listed == size) break;
-      this->forget();
+      this->clear();
       list = index;
       steps = 0;
     }
@@ -245,13 +245,13 @@ template <class T, int W> struct gpu_fsai : gpu_reach<T, W> {
       s.entries[k] = kind == TSI_BREAKDOWN_NONE ? size + 1 : 0;
       s.kind[k] = kind;
     }
-    this->forget();
+    this->clear();
   }
 };
 
 /* Distributes the rows over the warps in turn. */
 template <class T, int W> __device__ static __forceinline__ void gpu_run_fsai(const tsi_gpu_fsai &s) {
-  GPU_SHARED_ROOM(shared, s.workspace ? 0 : gpu_threads() / W * s.space.bytes);
+  GPU_SHARED_SPACE(shared, s.workspace ? 0 : gpu_threads() / W * s.space.bytes);
   const unsigned own = gpu_thread() / W, each = gpu_threads() / W, warp = gpu_block() * each + own;
   char *space =
       s.workspace ? (char *)s.workspace + warp * s.space.bytes : (char *)shared + own * s.space.bytes;

@@ -63,7 +63,7 @@ template <class T, int W> struct gpu_reach {
     gpu_warp_barrier();
   }
   /* Frees all homes. */
-  __device__ void forget() const {
+  __device__ void clear() const {
     const int count = slots();
     for (int k = lane; k < count; k += W) column()[used()[k]] = position()[used()[k]] = TSI_NONE;
     gpu_warp_barrier();
@@ -118,14 +118,14 @@ template <class T, int W> struct gpu_reach {
   }
 
   /* Does the table have space for so many more columns? There are at most i columns. */
-  __device__ bool has_room(tsi_count more, tsi_index i) const {
+  __device__ bool has_space(tsi_count more, tsi_index i) const {
     return i <= s.slots || slots() + more <= s.slots;
   }
 
   /* Gives the columns of rows number .. end - 1 homes; returns false if there is no space. */
   __device__ bool enter_rows(tsi_index i, int number, int end) const {
     const tsi_count to = first()[end];
-    if (!has_room(to - first()[number], i)) return false;
+    if (!has_space(to - first()[number], i)) return false;
     gpu_warp_barrier(); /* all lanes have read the number of slots */
     for (tsi_count e = first()[number] + lane; e < to; e += W)
       (void)settle(s.a.index[entry_of(e, number_of(e, number, end), i)]);

@@ -2,7 +2,7 @@
  * defines the same names (tests/gpu/emulator/emulator.h, included before this file).
  *
  * - GPU_WARP: lanes of a warp. GPU_SHARED(type, name, count): an array in shared memory;
- *   GPU_SHARED_ROOM(name, bytes): as many words of 8 bytes as the launch asks for, which have so many bytes
+ *   GPU_SHARED_SPACE(name, bytes): as many words of 8 bytes as the launch asks for, which have so many bytes
  * - gpu_thread, gpu_threads: the thread's number in its block, threads of a block
  * - gpu_block, gpu_blocks: the block's number in the grid, blocks of the grid
  * - gpu_barrier, gpu_warp_barrier: barriers of the block and of the warp; writes before are visible after
@@ -52,7 +52,7 @@
 #define GPU_UNROLL_ALL GPU_PRAGMA(unroll)
 #define GPU_UNROLL(times) GPU_PRAGMA(unroll times)
 #define GPU_SHARED(type, name, count) __shared__ type name[count]
-#define GPU_SHARED_ROOM(name, bytes) extern __shared__ unsigned long long name[]
+#define GPU_SHARED_SPACE(name, bytes) extern __shared__ unsigned long long name[]
 enum gpu_scope { GPU_BLOCK, GPU_DEVICE };
 
 static __device__ __forceinline__ constexpr bool gpu_fault(gpu_fault_kind) {

@@ -74,7 +74,7 @@ static void add_range(builder *b) {
 }
 
 /* May supernodes with this work, the next ones, join the open range? */
-static bool has_room(const builder *b, double work) {
+static bool has_space(const builder *b, double work) {
   return b->open.first != TSI_NONE && b->open.work + work <= RANGE_SHARE * b->limit;
 }
 
@@ -82,7 +82,7 @@ static bool has_room(const builder *b, double work) {
  * that do. */
 static bool joins_siblings(const builder *b, tsi_index s) {
   const tsi_index *parent = b->dag->symbolic->parent;
-  if (!has_room(b, b->subtree[s]) || parent[b->open.last] != parent[s]) return false;
+  if (!has_space(b, b->subtree[s]) || parent[b->open.last] != parent[s]) return false;
   return !b->open.waits || (parent[s] != TSI_NONE && b->subtree[s] < NEGLIGIBLE_WORK);
 }
 
@@ -92,7 +92,7 @@ static bool has_children(const builder *b, tsi_index s) {
 
 /* Does front s join its children? They must all be in the range. */
 static bool joins_children(const builder *b, tsi_index s) {
-  return has_children(b, s) && has_room(b, tsi_factorization_work(b, s)) &&
+  return has_children(b, s) && has_space(b, tsi_factorization_work(b, s)) &&
          b->dag->child[b->dag->child_ptr[s]] >= b->open.first;
 }
 

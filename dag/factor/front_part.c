@@ -7,16 +7,16 @@ static bool is_own(const tsi_front_whole *whole, tsi_index rank, tsi_index s) {
 }
 
 /* Chooses the fronts of the process, shared fronts, their ancestors, and the children of all of these. */
-static void choose(const tsi_front_whole *whole, tsi_index rank, bool *wanted) {
+static void choose(const tsi_front_whole *whole, tsi_index rank, bool *requested) {
   const tsi_symbolic *symbolic = whole->fronts->symbolic;
   for (tsi_index s = 0; s < symbolic->count; s++) { /* parents come later */
     const tsi_index parent = symbolic->parent[s];
-    wanted[s] = wanted[s] || is_own(whole, rank, s) || tsi_front_is_shared(whole->teams, s);
-    if (wanted[s] && parent != TSI_NONE) wanted[parent] = true;
+    requested[s] = requested[s] || is_own(whole, rank, s) || tsi_front_is_shared(whole->teams, s);
+    if (requested[s] && parent != TSI_NONE) requested[parent] = true;
   }
   for (tsi_index s = 0; s < symbolic->count; s++) { /* an added child adds none: its children come earlier */
     const tsi_index parent = symbolic->parent[s];
-    if (parent != TSI_NONE && wanted[parent]) wanted[s] = true;
+    if (parent != TSI_NONE && requested[parent]) requested[s] = true;
   }
 }
 
@@ -70,13 +70,13 @@ static void list_ranges(const tsi_front_whole *whole, tsi_front_part *part) {
   }
 }
 
-tristar_status tsi_front_part_create(tsi_env *env, const tsi_front_whole *whole, tsi_index rank, bool *wanted,
-                                     tsi_front_part *part) {
+tristar_status tsi_front_part_create(tsi_env *env, const tsi_front_whole *whole, tsi_index rank,
+                                     bool *requested, tsi_front_part *part) {
   tristar_status status = TRISTAR_OK;
   const tsi_front_structure *fronts = whole->fronts;
   *part = (tsi_front_part){.column = NULL};
-  choose(whole, rank, wanted);
-  TSI_TRY_OUT(tsi_tree_part_create(env, fronts->symbolic, fronts->panels, wanted, &part->tree));
+  choose(whole, rank, requested);
+  TSI_TRY_OUT(tsi_tree_part_create(env, fronts->symbolic, fronts->panels, requested, &part->tree));
   TSI_TRY_OUT(take_fronts(env, whole, part));
   list_ranges(whole, part);
   TSI_TRY_OUT(TSI_ALLOC(env, part->who, part->ranges));

@@ -42,10 +42,10 @@ typedef struct tsi_front_whole {
   const tsi_front_weights *weights; /* Of all supernodes. NULL: each part computes them. */
 } tsi_front_whole;
 
-/* wanted: the supernodes that the process requests; on return, all supernodes of the part. After a failure
+/* requested: the supernodes that the process requests; on return, all supernodes of the part. After a failure
  * *part is empty. Errors: MEMORY. */
 TRISTAR_CHECKED tristar_status tsi_front_part_create(tsi_env *env, const tsi_front_whole *whole,
-                                                     tsi_index rank, bool *wanted, tsi_front_part *part);
+                                                     tsi_index rank, bool *requested, tsi_front_part *part);
 void tsi_front_part_destroy(tsi_env *env, tsi_front_part *part);
 /* Errors: INTERNAL. */
 TRISTAR_CHECKED tristar_status tsi_front_part_check(tsi_env *env, const tsi_front_part *part,

@@ -143,9 +143,9 @@ static tsi_index find_row(const tsi_symbolic *symbolic, tsi_index child, tsi_ind
   const tsi_index w = symbolic->start[parent + 1] - symbolic->start[parent];
   if (row >= w + (symbolic->row_ptr[parent + 1] - symbolic->row_ptr[parent]))
     return (tsi_index)(symbolic->row_ptr[child + 1] - symbolic->row_ptr[child]);
-  const tsi_index wanted =
+  const tsi_index requested =
       row < w ? symbolic->start[parent] + row : symbolic->rows[symbolic->row_ptr[parent] + row - w];
-  return tsi_row_below(symbolic, child, wanted);
+  return tsi_row_below(symbolic, child, requested);
 }
 
 /* Number of tiles of the parent; a parent that is not shared counts as one. */

@@ -92,10 +92,10 @@ static inline tsi_index tsi_front_tile_owner(const tsi_front_teams *teams, tsi_i
 }
 /* Does this process of a team have rows of the complement of s? */
 bool tsi_front_has_complement(const tsi_front_teams *teams, tsi_index s, tsi_index rank);
-/* The position of the first row below supernode s that is `wanted` or greater. */
-static inline tsi_index tsi_row_below(const tsi_symbolic *symbolic, tsi_index s, tsi_index wanted) {
+/* The position of the first row below supernode s that is `requested` or greater. */
+static inline tsi_index tsi_row_below(const tsi_symbolic *symbolic, tsi_index s, tsi_index requested) {
   const tsi_count first = symbolic->row_ptr[s];
-  return (tsi_index)(tsi_lower_bound(symbolic->rows, first, symbolic->row_ptr[s + 1], wanted) - first);
+  return (tsi_index)(tsi_lower_bound(symbolic->rows, first, symbolic->row_ptr[s + 1], requested) - first);
 }
 /* The row of the front of s for `row` in the final ordering, which must be in the front. */
 static inline tsi_index tsi_front_row(const tsi_symbolic *symbolic, tsi_index s, tsi_index row) {

@@ -149,10 +149,10 @@ static double estimate_later(const tsi_bench_case *c, const tsi_bench_result *r,
 /* A time counts only if the solution is accurate. For triangles this must be checked here: no refinement
  * follows. */
 static bool is_accurate(const cJSON *figures, tsi_bench_result *r) {
-  const bool told = cJSON_IsNumber(cJSON_GetObjectItemCaseSensitive(figures, "backward_error"));
+  const bool reported = cJSON_IsNumber(cJSON_GetObjectItemCaseSensitive(figures, "backward_error"));
   const double error = number(figures, "backward_error");
-  if (told && error <= TSI_BENCH_ERROR_MAX) return true;
-  if (told)
+  if (reported && error <= TSI_BENCH_ERROR_MAX) return true;
+  if (reported)
     snprintf(r->message, sizeof r->message, "wrong: the backward error is %.1e", error);
   else
     snprintf(r->message, sizeof r->message, "wrong: the backward error is not a number");

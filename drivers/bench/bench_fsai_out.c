@@ -72,7 +72,7 @@ static cJSON *make_contender(const tsi_bench_case *c, int k) {
                      {"solve_least_s", r->least_s}, {"solve_most_s", r->most_s},
                      {"iteration_s", f.iteration_s}, {"total_s", f.total_s}, {"nnz_factor", f.entries},
                      {"backward_error", f.backward_error});
-    TSI_JSON_KNOWN(object, {"product_gbps", f.product_gbps}, {"product_bandwidth_share", f.product_share});
+    TSI_JSON_PRESENT(object, {"product_gbps", f.product_gbps}, {"product_bandwidth_share", f.product_share});
   }
   cJSON_AddItemToObject(object, "rounds", cJSON_Duplicate(r->rounds, true));
   return object;
@@ -85,7 +85,7 @@ static cJSON *make_ratios(const tsi_fsai_bench *b, const tsi_bench_case *c, int 
   for (int k = 0; k < tsi_fsai_claim_count; k++) {
     const tsi_fsai_claim *claim = &tsi_fsai_claims[k];
     const double ratio = c != NULL ? tsi_fsai_ratio(c, claim, ranks) : tsi_fsai_mean(b, claim, ranks);
-    TSI_JSON_KNOWN(object, {claim->key, ratio});
+    TSI_JSON_PRESENT(object, {claim->key, ratio});
   }
   return object;
 }

@@ -15,14 +15,14 @@ static void add_figures(cJSON *object, const tsi_bench_case *c, const tsi_bench_
   const double gbps = tsi_bench_gbps(r), gflops = tsi_bench_gflops(c, r);
   TSI_JSON_NUMBERS(object, {"analyze_s", r->analyze_s}, {"factor_s", r->factor_s}, {"plan_s", r->plan_s},
                    {"solve_s", r->solve_s}, {"solve_least_s", r->least_s}, {"solve_most_s", r->most_s});
-  TSI_JSON_KNOWN(object, {"exact_bytes", r->bytes}, {"gbps", gbps},
-                 {"bandwidth_share", share(gbps, c->rates.bandwidth)}, {"gflops", gflops},
-                 {"dgemm_share", share(gflops, c->rates.square)},
-                 {"dgemm_tall_share", share(gflops, c->rates.tall)});
+  TSI_JSON_PRESENT(object, {"exact_bytes", r->bytes}, {"gbps", gbps},
+                   {"bandwidth_share", share(gbps, c->rates.bandwidth)}, {"gflops", gflops},
+                   {"dgemm_share", share(gflops, c->rates.square)},
+                   {"dgemm_tall_share", share(gflops, c->rates.tall)});
   TSI_JSON_NUMBERS(object, {"backward_error", r->backward_error}, {"refinement_steps", r->steps});
   if (r->outside >= 0) cJSON_AddNumberToObject(object, "outside_share", r->outside);
-  TSI_JSON_KNOWN(object, {"peak_bytes", r->peak}, {"memory_bytes", r->memory}, {"tasks", r->tasks},
-                 {"predicted_s", r->predicted_s});
+  TSI_JSON_PRESENT(object, {"peak_bytes", r->peak}, {"memory_bytes", r->memory}, {"tasks", r->tasks},
+                   {"predicted_s", r->predicted_s});
   TSI_JSON_NUMBERS(object, {"total_1_s", tsi_bench_total(r, 1)}, {"total_10_s", tsi_bench_total(r, 10)},
                    {"total_1000_s", tsi_bench_total(r, 1000)});
   if (c->best_tristar < 0) return;
@@ -64,9 +64,9 @@ static cJSON *make_contender(const tsi_bench_case *c, int k) {
 
 static void add_rates(cJSON *object, const tsi_bench_case *c) {
   cJSON_AddNumberToObject(object, "cores", c->setup->workers_most);
-  TSI_JSON_KNOWN(object, {"bandwidth_gbps", c->rates.bandwidth}, {"dgemm_gflops", c->rates.square},
-                 {"dgemm_tall_gflops", c->rates.tall}, {"dgemm_one_thread_gflops", c->rates.one_square},
-                 {"dgemm_tall_one_thread_gflops", c->rates.one_tall});
+  TSI_JSON_PRESENT(object, {"bandwidth_gbps", c->rates.bandwidth}, {"dgemm_gflops", c->rates.square},
+                   {"dgemm_tall_gflops", c->rates.tall}, {"dgemm_one_thread_gflops", c->rates.one_square},
+                   {"dgemm_tall_one_thread_gflops", c->rates.one_tall});
   cJSON_AddItemToObject(object, "dgemm_rounds", cJSON_Duplicate(c->rates.dgemms, true));
   cJSON_AddItemToObject(object, "bandwidth_rounds", cJSON_Duplicate(c->rates.bandwidths, true));
 }

@@ -33,7 +33,7 @@ static bool remember(pid_t pid) {
   return false;
 }
 
-static void forget(pid_t pid) {
+static void discard(pid_t pid) {
   for (int k = 0; k < TSI_BENCH_CONTENDERS_MAX; k++)
     if (groups[k] == pid) groups[k] = 0;
 }
@@ -193,7 +193,7 @@ static void go_on(tsi_bench_process *p) {
 }
 
 /* If the process has ended, tsi_bench_process_read detects it. */
-void tsi_bench_process_ask(tsi_bench_process *p) {
+void tsi_bench_process_request(tsi_bench_process *p) {
   go_on(p);
   (void)send(p->input, "\n", 1, MSG_NOSIGNAL);
 }
@@ -235,14 +235,14 @@ static cJSON *find_answer(tsi_bench_process *p) {
 
 /* Appends available output to the text. Returns false at its end, or if it is too long. */
 static bool read_more(tsi_bench_process *p) {
-  if (p->used + 1 >= p->room) {
-    const size_t room = p->room > 0 ? 2 * p->room : (size_t)1 << 14;
-    char *more = room <= TEXT_MAX ? realloc(p->text, room) : NULL;
+  if (p->used + 1 >= p->capacity) {
+    const size_t capacity = p->capacity > 0 ? 2 * p->capacity : (size_t)1 << 14;
+    char *more = capacity <= TEXT_MAX ? realloc(p->text, capacity) : NULL;
     if (more == NULL) return false;
     p->text = more;
-    p->room = room;
+    p->capacity = capacity;
   }
-  const ssize_t got = read(p->output, p->text + p->used, p->room - p->used - 1);
+  const ssize_t got = read(p->output, p->text + p->used, p->capacity - p->used - 1);
   if (got < 0) return errno == EINTR;
   p->used += (size_t)got;
   p->text[p->used] = '\0';
@@ -258,7 +258,7 @@ static bool wait_for_output(const tsi_bench_process *p, double until) {
 
 cJSON *tsi_bench_process_read(tsi_bench_process *p, double until, void (*tick)(void *), void *arg,
                               bool *late) {
-  double told = tsi_now();
+  double reported = tsi_now();
   cJSON *object = NULL;
   bool more = true;
   p->used = 0;
@@ -272,8 +272,8 @@ cJSON *tsi_bench_process_read(tsi_bench_process *p, double until, void (*tick)(v
     else if (until > 0 && tsi_now() >= until)
       *late = true, more = false;
     if (p->used > 0 && (p->text[p->used - 1] == '\n' || !more)) object = find_answer(p);
-    if (tsi_now() - told < 1) continue;
-    told = tsi_now();
+    if (tsi_now() - reported < 1) continue;
+    reported = tsi_now();
     tick(arg);
   }
   return object;
@@ -304,7 +304,7 @@ int tsi_bench_process_end(tsi_bench_process *p, double grace) {
   go_on(p);
   while (!has_ended(p) && tsi_now() < until) nanosleep(&pause, NULL);
   (void)kill(-p->pid, SIGKILL); /* kills it or its orphans; the pid is not reused before it is reaped */
-  forget(p->pid);
+  discard(p->pid);
   while (waitpid(p->pid, &status, 0) < 0 && errno == EINTR) continue;
   p->pid = 0;
   close(p->output);

@@ -22,7 +22,7 @@ typedef struct tsi_bench_process {
   double begin; /* time of tsi_now when it started, or, if it reports this, when it had read the matrix */
   FILE *errors; /* its standard error */
   char *text;   /* its output since the latest object */
-  size_t used, room; /* bytes of text, and of its memory */
+  size_t used, capacity; /* bytes of text, and of its memory */
 } tsi_bench_process;
 
 /* From now on signals that end this program also end all processes. Makes a folder for their temporary files,
@@ -37,7 +37,7 @@ const char *tsi_bench_process_folder(void);
 int tsi_bench_process_start(tsi_bench_process *p, char *const *arguments, char *const *environment);
 
 /* Continues a halted process and requests another object. */
-void tsi_bench_process_ask(tsi_bench_process *p);
+void tsi_bench_process_request(tsi_bench_process *p);
 
 /* Waits for the next object that the process prints; it begins on a new line. An object with an "event" only
  * sets begin. Calls tick(arg) about once a second. until: a time of tsi_now; 0: no limit. Returns NULL if
@@ -45,7 +45,7 @@ void tsi_bench_process_ask(tsi_bench_process *p);
 cJSON *tsi_bench_process_read(tsi_bench_process *p, double until, void (*tick)(void *), void *arg,
                               bool *late);
 
-/* Stops all processes of its group until tsi_bench_process_ask. */
+/* Stops all processes of its group until tsi_bench_process_request. */
 void tsi_bench_process_halt(tsi_bench_process *p);
 
 /* Closes its input, so that it ends, and kills the processes that still run after `grace` seconds. Returns

@@ -254,7 +254,7 @@ cJSON *tsi_bench_turn(const tsi_bench_case *c, int k, double limit, void (*tick)
   bool again = r->process.pid == 0;
   r->late = false;
   if (!again) {
-    tsi_bench_process_ask(&r->process);
+    tsi_bench_process_request(&r->process);
     figures = next_figures(r, limit, tick, arg, &again);
   }
   if (again && c->setup->settings->quick && cJSON_GetArraySize(r->rounds) > 0) {

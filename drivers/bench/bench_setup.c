@@ -176,23 +176,25 @@ static int split_schedulers(const char *text, tsi_list *list) {
 /* Adds each partition with each number of workers; the automatic one is the default. */
 static int add_partitions(tsi_bench_setup *setup, const int64_t *workers, int count, const char *scheduler,
                           const char *program) {
-  const char *text = setup->settings->partitions_list, *known;
+  const char *text = setup->settings->partitions_list, *valid_names;
   tsi_list list = {.count = 0};
   int status = text != NULL ? tsi_list_split("bench", "partitions", text, &list) : TSI_EXIT_OK;
-  for (int k = 0; text == NULL && (known = tsi_options_word("partition", k)) != NULL; k++)
-    snprintf(list.word[list.count++], sizeof list.word[0], "%s", known);
+  for (int k = 0; text == NULL && (valid_names = tsi_options_word("partition", k)) != NULL; k++)
+    snprintf(list.word[list.count++], sizeof list.word[0], "%s", valid_names);
   for (int k = 0; k < list.count && status == TSI_EXIT_OK; k++) {
     int word = 0;
-    while ((known = tsi_options_word("partition", word)) != NULL && strcmp(known, list.word[k]) != 0) word++;
-    if (known == NULL)
+    while ((valid_names = tsi_options_word("partition", word)) != NULL &&
+           strcmp(valid_names, list.word[k]) != 0)
+      word++;
+    if (valid_names == NULL)
       return tsi_usage_error("bench",
                              "--partitions %s: unknown partition '%s'; tristar trisolve --help tells them",
                              text, list.word[k]);
     for (int w = 0; w < count && status == TSI_EXIT_OK; w++) {
-      status = add_tristar(setup, (int)workers[w], scheduler, word == 0 ? "" : known, program);
+      status = add_tristar(setup, (int)workers[w], scheduler, word == 0 ? "" : valid_names, program);
       if (status == TSI_EXIT_OK)
-        snprintf(setup->contenders[setup->count - 1].name, sizeof setup->contenders[0].name, "%s, %s", known,
-                 tsi_text_many(workers[w], "worker"));
+        snprintf(setup->contenders[setup->count - 1].name, sizeof setup->contenders[0].name, "%s, %s",
+                 valid_names, tsi_text_many(workers[w], "worker"));
     }
   }
   return status;
@@ -246,8 +248,8 @@ static void list_folders(folders *f, const char *program) {
     snprintf(f->path[f->count++], PATH_MAX, "%s", given);
     return; /* a given folder excludes all others */
   }
-  tsi_beside_program(program, "tools/peers", f->path[f->count++], PATH_MAX);
-  tsi_beside_program(program, TSI_PEERS_FOLDER, f->path[f->count++], PATH_MAX);
+  tsi_relative_to_program(program, "tools/peers", f->path[f->count++], PATH_MAX);
+  tsi_relative_to_program(program, TSI_PEERS_FOLDER, f->path[f->count++], PATH_MAX);
 }
 
 /* Finds the program of a peer. name: space for its name. */

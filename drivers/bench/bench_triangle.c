@@ -19,11 +19,11 @@ static bool out_of_memory(tsi_session *s) {
 }
 
 static bool allocate(tsi_session *s, int64_t n, int64_t entries, tsi_square *a) {
-  const size_t room = entries > 0 ? (size_t)entries : 1;
+  const size_t space = entries > 0 ? (size_t)entries : 1;
   *a = (tsi_square){.n = n};
   a->ptr = calloc((size_t)n + 2, sizeof *a->ptr);
-  a->index = malloc(room * sizeof *a->index);
-  a->values = malloc(room * sizeof *a->values);
+  a->index = malloc(space * sizeof *a->index);
+  a->values = malloc(space * sizeof *a->values);
   if (a->ptr != NULL && a->index != NULL && a->values != NULL) return true;
   tsi_square_free(a);
   return out_of_memory(s);

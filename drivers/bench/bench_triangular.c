@@ -317,7 +317,7 @@ static int check_names(const tsi_settings *settings) {
     serial.engine = TRISTAR_ENGINE_SERIAL;
     if (tsi_session_open(s, &serial, name)) {
       if (strncmp(name, "gen:", 4) == 0)
-        (void)tsi_known_generator(s, name + 4, strcspn(name + 4, ":"));
+        (void)tsi_is_generator(s, name + 4, strcspn(name + 4, ":"));
       else if (access(name, R_OK) != 0)
         (void)tsi_session_fail(s, TRISTAR_ERR_IO, "cannot open %s: %s", name, strerror(errno));
     }
@@ -366,9 +366,9 @@ int tsi_bench_triangular(const tsi_settings *settings) {
   choice chosen;
   int status = check_words(settings, &chosen);
   if (status != TSI_EXIT_OK) return status;
-  const int room = settings->operand_count * (ORDERS * KINDS * TRIANGLES + 1);
+  const int space = settings->operand_count * (ORDERS * KINDS * TRIANGLES + 1);
   tsi_triangular *t = calloc(1, sizeof *t);
-  if (t != NULL) t->cases = calloc((size_t)room, sizeof *t->cases);
+  if (t != NULL) t->cases = calloc((size_t)space, sizeof *t->cases);
   if (t == NULL || t->cases == NULL) {
     tsi_console_error("bench: out of memory");
     free(t);

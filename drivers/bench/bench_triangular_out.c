@@ -114,8 +114,8 @@ static void add_figures(cJSON *object, const tsi_triangular_case *c, int k) {
   TSI_JSON_NUMBERS(object, {"solve_s", r->solve_s}, {"solve_least_s", r->least_s},
                    {"solve_most_s", r->most_s}, {"solve_min_s", r->fastest_s}, {"preparation_s", preparation},
                    {"preparation_solves", preparation / r->solve_s}, {"backward_error", r->backward_error});
-  TSI_JSON_KNOWN(object, {"speed_up_plain", tsi_triangular_speed_up(c, tsi_triangular_plain(c), k)},
-                 {"speed_up_peer", tsi_triangular_speed_up(c, c->bench.best_peer, k)});
+  TSI_JSON_PRESENT(object, {"speed_up_plain", tsi_triangular_speed_up(c, tsi_triangular_plain(c), k)},
+                   {"speed_up_peer", tsi_triangular_speed_up(c, c->bench.best_peer, k)});
 }
 
 static cJSON *make_contender(const tsi_triangular_case *c, int k) {
@@ -154,9 +154,9 @@ static cJSON *make_case(const tsi_triangular_case *c) {
   if (fixed >= 0) cJSON_AddStringToObject(object, "best_partition", setup->contenders[fixed].variant);
   if (c->bench.best_peer >= 0)
     cJSON_AddStringToObject(object, "best_peer", setup->contenders[c->bench.best_peer].name);
-  TSI_JSON_KNOWN(object, {"speed_up_plain", tsi_triangular_speed_up(c, tsi_triangular_plain(c), own)},
-                 {"speed_up_peer", tsi_triangular_speed_up(c, c->bench.best_peer, own)},
-                 {"speed_up_partition", tsi_triangular_speed_up(c, fixed, own)});
+  TSI_JSON_PRESENT(object, {"speed_up_plain", tsi_triangular_speed_up(c, tsi_triangular_plain(c), own)},
+                   {"speed_up_peer", tsi_triangular_speed_up(c, c->bench.best_peer, own)},
+                   {"speed_up_partition", tsi_triangular_speed_up(c, fixed, own)});
   cJSON *list = cJSON_AddArrayToObject(object, "contenders");
   for (int k = 0; k < setup->count; k++) cJSON_AddItemToArray(list, make_contender(c, k));
   return object;
@@ -165,8 +165,8 @@ static cJSON *make_case(const tsi_triangular_case *c) {
 static void add_means(cJSON *object, const char *key, const tsi_triangular_means *means) {
   cJSON *to = cJSON_AddObjectToObject(object, key);
   cJSON_AddNumberToObject(to, "cases", means->cases);
-  TSI_JSON_KNOWN(to, {"speed_up_plain", means->plain}, {"speed_up_peer", means->peer},
-                 {"speed_up_partition", means->fixed});
+  TSI_JSON_PRESENT(to, {"speed_up_plain", means->plain}, {"speed_up_peer", means->peer},
+                   {"speed_up_partition", means->fixed});
 }
 
 bool tsi_triangular_write_json(const tsi_triangular *t) {

@@ -396,7 +396,7 @@ static bool run(tsi_session *s, void *state) {
             solve_plain(s, z) &&
             tsi_session_check(s, tristar_distributed_gather_stats(z->in.distributed, z->stats), s->name) &&
             tsi_solved_system_trace(&z->in) &&
-            tsi_solved_system_refine(&z->in, tsi_rank_0_says(tsi_accuracy_wants_condition(s)));
+            tsi_solved_system_refine(&z->in, tsi_rank_0_says(tsi_accuracy_needs_condition(s)));
   if (!ok || s->rank > 0) return ok;
   ok = tsi_accuracy_judge(s, &z->in.accuracy) && write_results(s, z);
   print_report(s, z);
@@ -419,7 +419,7 @@ static int check_words(tsi_settings *settings, int ranks, void *state) {
   return tsi_picture_check("solve", "svg", settings->svg);
 }
 
-static void tell(tsi_session *s, void *state) {
+static void print_results(tsi_session *s, void *state) {
   tsi_json_write(s, make_json(s, state));
 }
 
@@ -432,7 +432,7 @@ static void release(tsi_session *s, void *state) {
 }
 
 int tsi_solve_distributed(const tsi_settings *settings) {
-  static const tsi_ranks_command command = {check_words, run, tell, release};
+  static const tsi_ranks_command command = {check_words, run, print_results, release};
   solution z = {.in = {.accuracy.rcond = NAN}};
   return tsi_run_on_ranks(&command, settings, settings->operand[0], &z);
 }

@@ -73,10 +73,10 @@ static void find_unknown(warning_list *list) {
   const char *name;
   for (char **entry = environ; *entry != NULL; entry++) {
     const size_t length = strcspn(*entry, "=");
-    bool known = strncmp(*entry, "TRISTAR_", 8) != 0;
-    for (int k = 0; !known && tristar_get_variable(k, &name, NULL, NULL); k++)
-      known = strlen(name) == length && strncmp(*entry, name, length) == 0;
-    if (!known) warn(list, "%.*s is set, but TriStar has no such variable", (int)length, *entry);
+    bool exists = strncmp(*entry, "TRISTAR_", 8) != 0;
+    for (int k = 0; !exists && tristar_get_variable(k, &name, NULL, NULL); k++)
+      exists = strlen(name) == length && strncmp(*entry, name, length) == 0;
+    if (!exists) warn(list, "%.*s is set, but TriStar has no such variable", (int)length, *entry);
   }
 }
 
@@ -93,7 +93,7 @@ static void judge_folder(warning_list *list, const tsi_settings *settings) {
 }
 
 static void judge(warning_list *list, const tsi_settings *settings, const tristar_starpu_info *info) {
-  const char *asked = getenv("STARPU_NCPU");
+  const char *requested = getenv("STARPU_NCPU");
   const char *took, *better;
   find_unknown(list);
   judge_folder(list, settings);
@@ -102,8 +102,8 @@ static void judge(warning_list *list, const tsi_settings *settings, const trista
          "OpenBLAS uses the kernels of a %s, which factor at half the speed: tristar sets "
          "OPENBLAS_CORETYPE=%s for itself; set it for other programs too",
          took, better);
-  if (asked != NULL && asked[strspn(asked, "0")] == '\0')
-    warn(list, "STARPU_NCPU=%s: no CPU worker, so nothing can be solved with tasks", asked);
+  if (requested != NULL && requested[strspn(requested, "0")] == '\0')
+    warn(list, "STARPU_NCPU=%s: no CPU worker, so nothing can be solved with tasks", requested);
   if (info->max_workers > 0 && info->cores > info->max_workers)
     warn(list,
          "this process may run on %s, but this StarPU was compiled for %d CPU workers at most, which is the "

@@ -18,7 +18,7 @@ static int list(void) {
 static bool generate(tsi_session *s, int64_t k) {
   const char *kind = s->settings->operand[0], *path = s->settings->out;
   char comment[160];
-  if (!tsi_known_generator(s, kind, strlen(kind))) return false;
+  if (!tsi_is_generator(s, kind, strlen(kind))) return false;
   if (!tsi_session_check(s, tristar_matrix_generate(s->ts, kind, k, &s->matrix), kind)) return false;
   tristar_matrix_get_view(s->matrix, &s->view);
   snprintf(comment, sizeof comment, "tristar gen %s %" PRId64 " (TriStar %s)", kind, k, tristar_version());

@@ -10,7 +10,7 @@
 
 #define SINGLE_MOST 256 /* maximum number of GPUs in a single grid; larger grids take long to simulate */
 #define LINES_MOST 16   /* maximum number of GPUs in the report */
-#define ROOM 0.9        /* share of its memory that a GPU may use */
+#define SPACE 0.9       /* share of its memory that a GPU may use */
 
 /* ---- Simulations -------------------------------------------------------------------------------------- */
 
@@ -136,7 +136,7 @@ void tsi_info_gpus_print(const tsi_info_gpus *r) {
              tsi_text_seconds(b->path_arithmetic_seconds), tsi_text_seconds(b->path_inside_seconds),
              tsi_text_seconds(b->path_between_seconds), tsi_text_many(b->path_messages, "message"));
   print_singles(r);
-  if (most > ROOM * device->memory)
+  if (most > SPACE * device->memory)
     tsi_report("", "not enough memory: a GPU has %s, and %s of factor", tsi_text_bytes(device->memory),
                tsi_text_bytes(most));
   print_gpus(r);

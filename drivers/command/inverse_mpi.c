@@ -126,7 +126,7 @@ static int check(tsi_settings *settings, int ranks, void *state) {
   return tsi_check_layout("inverse", settings, ranks, &h->layout);
 }
 
-static void tell(tsi_session *s, void *state) {
+static void report(tsi_session *s, void *state) {
   const inverse_on_ranks *h = state;
   if (s->status == TRISTAR_OK && !s->settings->to_stdout) report_on_ranks(s, h);
   cJSON *object = tsi_json_session(s);
@@ -146,7 +146,7 @@ static void release(tsi_session *s, void *state) {
 }
 
 int tsi_inverse_distributed(const tsi_settings *settings) {
-  static const tsi_ranks_command command = {check, make_on_ranks, tell, release};
+  static const tsi_ranks_command command = {check, make_on_ranks, report, release};
   inverse_on_ranks h = {.seconds = 0};
   return tsi_run_on_ranks(&command, settings, settings->operand[0], &h);
 }

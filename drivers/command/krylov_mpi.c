@@ -320,7 +320,7 @@ static int list_figures(const void *of_rank, tsi_rank_figure figure[TSI_RANK_FIG
 }
 
 /* On rank 0: prints the report and writes JSON. */
-static void tell(tsi_session *s, void *state) {
+static void report(tsi_session *s, void *state) {
   const spread *p = state;
   const tsi_rank_records records = {s->ranks, p->all, sizeof *p->all, list_figures};
   int idle = 0;
@@ -362,7 +362,7 @@ static void release(tsi_session *s, void *state) {
 }
 
 int tsi_krylov_distributed(const tsi_settings *settings, const tsi_krylov_precond *words) {
-  static const tsi_ranks_command command = {NULL, run, tell, release};
+  static const tsi_ranks_command command = {NULL, run, report, release};
   spread p = {.scalar = MPI_DATATYPE_NULL, .z = {.words = *words}};
   return tsi_run_on_ranks(&command, settings, settings->operand[0], &p);
 }

@@ -67,10 +67,10 @@ static bool draw(tsi_session *s, const tsi_krylov_solution *z, const tristar_kry
 bool tsi_krylov_draw(tsi_session *s, const tsi_krylov_solution *z, const tristar_krylov_result *all,
                      const char *norm) {
   const tsi_norms *norms = &z->norms;
-  const size_t room = (size_t)norms->count + 1;
+  const size_t space = (size_t)norms->count + 1;
   const bool marks = all->iterations <= 60; /* more marks would overlap */
-  double *x = malloc(room * sizeof *x), *y = malloc(room * sizeof *y);
-  tsi_series *series = malloc(room * sizeof *series);
+  double *x = malloc(space * sizeof *x), *y = malloc(space * sizeof *y);
+  tsi_series *series = malloc(space * sizeof *series);
   char text[64];
   int count = 1;
   bool ok = (x != NULL && y != NULL && series != NULL) ||

@@ -60,7 +60,7 @@ static int run(const tsi_ranks_command *command, const tsi_settings *given, cons
   s->ranks = ranks;
   ok = tsi_all_ranks_say(s, ok);
   ok = ok && tsi_all_ranks_say(s, command->run(s, state));
-  if (rank == 0 && command->tell != NULL) command->tell(s, state);
+  if (rank == 0 && command->report != NULL) command->report(s, state);
   if (command->release != NULL) command->release(s, state);
   if (rank > 0) s->status = TRISTAR_OK; /* rank 0 reports */
   int status = tsi_session_close(s);

@@ -19,7 +19,7 @@ typedef struct tsi_ranks_command {
   /* Collective, with an open session. False: it failed on this rank. */
   bool (*run)(tsi_session *s, void *state);
   /* On rank 0, also after a failure: prints the report, writes JSON. NULL: nothing. */
-  void (*tell)(tsi_session *s, void *state);
+  void (*report)(tsi_session *s, void *state);
   /* Frees the members of the state before the session closes. NULL: nothing. */
   void (*release)(tsi_session *s, void *state);
 } tsi_ranks_command;

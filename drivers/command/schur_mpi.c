@@ -74,15 +74,15 @@ static bool solve_columns(tsi_session *s, const complement_on_ranks *h, tristar_
                           const rows_on_ranks *r, int64_t nrhs, char *b) {
   const int64_t ld = r->rows > 0 ? r->rows : 1;
   const tsi_schur_vectors *v = &h->vectors;
-  bool wanted[] = {v->g.values != NULL, v->x_s.values != NULL};
+  bool requested[] = {v->g.values != NULL, v->x_s.values != NULL};
   bool ok = true;
-  MPI_Bcast(wanted, sizeof wanted, MPI_BYTE, 0, MPI_COMM_WORLD);
+  MPI_Bcast(requested, sizeof requested, MPI_BYTE, 0, MPI_COMM_WORLD);
   move_rows(r, &v->b, nrhs, b, false);
-  if (wanted[0])
+  if (requested[0])
     ok = tsi_session_check(
         s, tristar_dmatrix_schur_condense(schur, TRISTAR_N, nrhs, b, ld, v->g.values, s->schur_count),
         s->name);
-  if (!ok || !wanted[1]) return ok;
+  if (!ok || !requested[1]) return ok;
   ok = tsi_session_check(
       s, tristar_dmatrix_schur_expand(schur, TRISTAR_N, nrhs, b, ld, v->x_s.values, s->schur_count, b, ld),
       s->name);
@@ -168,7 +168,7 @@ static int check(tsi_settings *settings, int ranks, void *state) {
   return tsi_check_layout("schur", settings, ranks, &h->layout);
 }
 
-static void tell(tsi_session *s, void *state) {
+static void report(tsi_session *s, void *state) {
   const complement_on_ranks *h = state;
   if (s->status == TRISTAR_OK && !s->settings->to_stdout) report_on_ranks(s, h);
   cJSON *object = tsi_json_session(s);
@@ -188,7 +188,7 @@ static void release(tsi_session *s, void *state) {
 }
 
 int tsi_schur_distributed(const tsi_settings *settings) {
-  static const tsi_ranks_command command = {check, make_on_ranks, tell, release};
+  static const tsi_ranks_command command = {check, make_on_ranks, report, release};
   complement_on_ranks h = {.seconds = 0};
   return tsi_run_on_ranks(&command, settings, settings->operand[0], &h);
 }

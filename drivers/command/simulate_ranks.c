@@ -146,7 +146,7 @@ static tristar_status simulate_all(simulated *m, int ranks, int grids, tsi_simul
   return TRISTAR_OK;
 }
 
-static tristar_status simulate_wanted(simulated *m) {
+static tristar_status simulate_requested(simulated *m) {
   tsi_simulate_point best;
   tristar_status status = TRISTAR_OK;
   if (m->layout.px > 0) {
@@ -204,7 +204,8 @@ static bool run(simulated *m) {
     m->curves.point = calloc((size_t)m->numbers * TSI_SIMULATE_POWERS, sizeof *m->curves.point);
     if (m->curves.point == NULL) return tsi_session_fail(s, TRISTAR_ERR_MEMORY, "out of memory");
   }
-  return tsi_session_analyze(s) && tsi_session_check(s, simulate_wanted(m), s->name) && simulate_again(m) &&
+  return tsi_session_analyze(s) && tsi_session_check(s, simulate_requested(m), s->name) &&
+         simulate_again(m) &&
          (s->settings->svg == NULL || tsi_curves_draw(s, &m->curves, m->cluster.name, m->nrhs));
 }
 

@@ -225,12 +225,12 @@ static int solve(const tsi_settings *settings) {
                 tsi_null_space_find(s, &r.in.b, &r.in.x, &r.pivots) &&
                 tsi_inverse_diagonal_find(s, &r.pivots) && solve_plain(s, &r) && explain(s, &r) &&
                 profile(s, &r) && draw_gantt(s, &r) && tsi_session_goes_on(s) &&
-                tsi_solved_system_refine(&r.in, tsi_accuracy_wants_condition(s)) && tsi_session_goes_on(s) &&
+                tsi_solved_system_refine(&r.in, tsi_accuracy_needs_condition(s)) && tsi_session_goes_on(s) &&
                 tsi_accuracy_judge(s, &r.in.accuracy);
   if (solved) tsi_solved_system_write(&r.in);
   print_report(s, &r);
   tsi_json_write(s, make_json(s, &r));
-  while (solved && settings->on_demand && tsi_asked_again()) {
+  while (solved && settings->on_demand && tsi_is_repeated()) {
     solved = solve_plain(s, &r) && profile(s, &r);
     tsi_json_write(s, make_json(s, &r));
   }

@@ -21,11 +21,11 @@ static bool check(const tsi_solved_system *z, tristar_status status) {
   return tsi_session_check(z->s, status, z->s->name);
 }
 
-/* Return the given part of B and the wanted part of X: all rows, or the rows of the paths. */
+/* Return the given part of B and the requested part of X: all rows, or the rows of the paths. */
 static const tristar_dense *given(const tsi_solved_system *z) {
   return z->paths.used ? &z->paths.b : &z->b;
 }
-static const tristar_dense *wanted(const tsi_solved_system *z) {
+static const tristar_dense *requested(const tsi_solved_system *z) {
   return z->paths.used ? &z->paths.x : &z->x;
 }
 
@@ -42,14 +42,14 @@ bool tsi_solved_system_make(tsi_solved_system *z) {
 }
 
 uint64_t tsi_solved_system_checksum(const tsi_solved_system *z) {
-  return tsi_checksum(wanted(z));
+  return tsi_checksum(requested(z));
 }
 
 bool tsi_solved_system_solve(tsi_solved_system *z) {
   const tristar_solve_options options = tsi_paths_options(tsi_session_op(z->s)->op, &z->paths);
   tristar_solve_result result = {0};
   const bool ok =
-      check(z, CALL(z, solve_with, &options, z->nrhs, given(z)->values, wanted(z)->values, &result));
+      check(z, CALL(z, solve_with, &options, z->nrhs, given(z)->values, requested(z)->values, &result));
   z->paths.share = result.share;
   return ok;
 }
@@ -123,7 +123,7 @@ static bool check_bits(const tsi_solved_system *z, const place *places) {
 bool tsi_solved_system_solve_in_flight(tsi_solved_system *z) {
   tsi_session *s = z->s;
   const int64_t count = s->settings->in_flight, solves = s->settings->repeat;
-  const tristar_dense *x = wanted(z);
+  const tristar_dense *x = requested(z);
   if (!tsi_solved_system_solve(z)) return false;
   z->plain.checksum = tsi_solved_system_checksum(z);
   place *places = calloc((size_t)count, sizeof *places);
@@ -171,9 +171,9 @@ bool tsi_solved_system_refine(tsi_solved_system *z, bool condition) {
 
 bool tsi_solved_system_write(tsi_solved_system *z) {
   if (z->paths.used) tsi_paths_select(&z->x, &z->paths);
-  return tsi_solution_write(z->s, wanted(z), "X of %s, A = %.300s (tristar solve, TriStar %s, %s precision)",
-                            tsi_session_op(z->s)->system, z->s->name, tristar_version(),
-                            z->s->precision->text);
+  return tsi_solution_write(
+      z->s, requested(z), "X of %s, A = %.300s (tristar solve, TriStar %s, %s precision)",
+      tsi_session_op(z->s)->system, z->s->name, tristar_version(), z->s->precision->text);
 }
 
 void tsi_solved_system_json(const tsi_solved_system *z, cJSON *object) {

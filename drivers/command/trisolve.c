@@ -420,7 +420,7 @@ int tsi_trisolve(tsi_session *s, bool read, const tsi_found_triangle *found) {
                        tsi_options_word("uplo", z.uplo), s->name, tristar_version());
   print_report(s, &z);
   tsi_json_write(s, make_json(s, &z));
-  for (bool again = solved; again && s->settings->on_demand && tsi_asked_again();) {
+  for (bool again = solved; again && s->settings->on_demand && tsi_is_repeated();) {
     again = solve_plain(s, &z);
     tsi_json_write(s, make_json(s, &z));
   }

@@ -238,7 +238,7 @@ static int check_words(tsi_settings *settings, int ranks, void *state) {
   return TSI_EXIT_OK;
 }
 
-static void tell(tsi_session *s, void *state) {
+static void print_results(tsi_session *s, void *state) {
   const spread *z = state;
   if (z->accuracy.measured) print_report(s, z);
   tsi_json_write(s, make_json(s, z));
@@ -255,7 +255,7 @@ static void release(tsi_session *s, void *state) {
 }
 
 int tsi_trisolve_spread(const tsi_settings *settings) {
-  static const tsi_ranks_command command = {check_words, run, tell, release};
+  static const tsi_ranks_command command = {check_words, run, print_results, release};
   spread z = {.accuracy.rcond = NAN};
   return tsi_run_on_ranks(&command, settings, settings->operand[0], &z);
 }

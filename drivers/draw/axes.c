@@ -60,8 +60,8 @@ double tsi_axis_round(double value) {
 /* ---- Positions of ticks ------------------------------------------------------------------------------- */
 
 static void add_tick(const tsi_axis *axis, double value, ticks *t) {
-  const double room = axis->logarithmic ? 1e-9 * value : 1e-9 * (axis->to - axis->from);
-  const bool on = value >= axis->from - room && value <= axis->to + room;
+  const double space = axis->logarithmic ? 1e-9 * value : 1e-9 * (axis->to - axis->from);
+  const bool on = value >= axis->from - space && value <= axis->to + space;
   if (on && t->count < TICKS_MOST && !(axis->integer && fabs(value - round(value)) > 1e-9))
     t->value[t->count++] = value;
 }

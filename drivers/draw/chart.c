@@ -122,9 +122,9 @@ static void widen(tsi_axis *axis) {
     axis->to = axis->to > 0 ? 1.06 * axis->to : 1;
     return;
   }
-  const double room = fmax(1.25, pow(axis->to / axis->from, 0.08));
-  axis->from /= room;
-  axis->to *= room;
+  const double space = fmax(1.25, pow(axis->to / axis->from, 0.08));
+  axis->from /= space;
+  axis->to *= space;
 }
 
 /* Finds the range of an axis that has none. */

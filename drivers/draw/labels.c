@@ -38,10 +38,10 @@ static tsi_box box_around(double x, double y, double width) {
 bool tsi_labels_write(FILE *file, tsi_labels *l, double x, double y, bool above, const char *text) {
   const double width = tsi_svg_width(text, TSI_LABEL_SIZE), up = above ? -1 : 1;
   for (int ring = 0; ring < RINGS; ring++) {
-    const double away = MARK + TSI_LABEL_SIZE / 2.0 + ring * AWAY, beside = MARK + width / 2 + ring * AWAY;
-    const double places[][2] = {{0, up * away},       {0, -up * away},      {beside, 0},
-                                {-beside, 0},         {beside, up * away},  {-beside, up * away},
-                                {beside, -up * away}, {-beside, -up * away}};
+    const double away = MARK + TSI_LABEL_SIZE / 2.0 + ring * AWAY, aside = MARK + width / 2 + ring * AWAY;
+    const double places[][2] = {{0, up * away},      {0, -up * away},     {aside, 0},
+                                {-aside, 0},         {aside, up * away},  {-aside, up * away},
+                                {aside, -up * away}, {-aside, -up * away}};
     for (size_t k = 0; k < sizeof places / sizeof places[0]; k++) {
       const double middle_x = x + places[k][0], middle_y = y + places[k][1];
       const tsi_box box = box_around(middle_x, middle_y, width);

@@ -82,10 +82,10 @@ static void write_title(const tsi_picture *p, const char *what) {
   char text[160];
   snprintf(text, sizeof text, "%s%s%s", what, p->s != NULL ? " of " : "",
            p->s != NULL && p->s->settings->laplacian ? "the Laplacian of " : "");
-  const double room = (p->width - p->left - RIGHT_MARGIN) / BOLD - tsi_svg_width(text, TITLE);
+  const double space = (p->width - p->left - RIGHT_MARGIN) / BOLD - tsi_svg_width(text, TITLE);
   fprintf(p->file, "<text class=\"title\" x=\"%.0f\" y=\"32\" font-size=\"%.0f\" font-weight=\"bold\">%s",
           p->left, TITLE, text);
-  tsi_svg_text_within(p->file, name, TITLE, room);
+  tsi_svg_text_within(p->file, name, TITLE, space);
   fputs("</text>\n", p->file);
 }
 

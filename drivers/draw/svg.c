@@ -50,17 +50,17 @@ void tsi_svg_text(FILE *file, const char *text, size_t most) {
   for (; *text; text += step_over(text)) put(file, text);
 }
 
-void tsi_svg_text_within(FILE *file, const char *text, double size, double room) {
+void tsi_svg_text_within(FILE *file, const char *text, double size, double space) {
   const char *begin = text;
-  while (*begin && tsi_svg_width(begin, size) + (begin > text ? tsi_svg_width("...", size) : 0) > room)
+  while (*begin && tsi_svg_width(begin, size) + (begin > text ? tsi_svg_width("...", size) : 0) > space)
     begin += step_over(begin);
   if (begin > text) fputs("...", file);
   tsi_svg_text(file, begin, SIZE_MAX);
 }
 
-void tsi_svg_text_begin(FILE *file, const char *text, double size, double room) {
+void tsi_svg_text_begin(FILE *file, const char *text, double size, double space) {
   char part[512];
-  const bool cut = strlen(text) >= sizeof part || tsi_svg_width(text, size) > room;
+  const bool cut = strlen(text) >= sizeof part || tsi_svg_width(text, size) > space;
   const double dots = cut ? tsi_svg_width("...", size) : 0;
   size_t length = 0;
   while (text[length]) {
@@ -68,7 +68,7 @@ void tsi_svg_text_begin(FILE *file, const char *text, double size, double room) 
     if (next >= sizeof part) break;
     memcpy(part + length, text + length, next - length);
     part[next] = '\0';
-    if (tsi_svg_width(part, size) + dots > room) break;
+    if (tsi_svg_width(part, size) + dots > space) break;
     length = next;
   }
   part[length] = '\0';

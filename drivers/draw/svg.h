@@ -19,10 +19,10 @@
  * not UTF-8 become question marks. Of a longer text only the last `most` characters are written, after three
  * dots. */
 void tsi_svg_text(FILE *file, const char *text, size_t most);
-/* Does the same with as many of the last characters as fit. size: of the letters; room: in pixels. */
-void tsi_svg_text_within(FILE *file, const char *text, double size, double room);
+/* Does the same with as many of the last characters as fit. size: of the letters; space: in pixels. */
+void tsi_svg_text_within(FILE *file, const char *text, double size, double space);
 /* Does the same with the first characters. */
-void tsi_svg_text_begin(FILE *file, const char *text, double size, double room);
+void tsi_svg_text_begin(FILE *file, const char *text, double size, double space);
 /* Returns the maximum width of a text in pixels, in the widest of the fonts. */
 double tsi_svg_width(const char *text, double size);
 

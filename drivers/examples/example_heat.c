@@ -251,7 +251,7 @@ static int converges(void) {
   return coarse / fine > 3.5 && coarse / fine < 4.5;
 }
 
-static void tell_times(const simulation *s, double overlapped) {
+static void report_times(const simulation *s, double overlapped) {
   double parts = 0;
   for (int part = 0; part < PARTS; part++) parts += s->seconds[part];
   for (int part = 0; part < PARTS; part++)
@@ -357,7 +357,7 @@ static int overlap(simulation *s, const settings *set, const heat_film *expected
   const int same =
       film.bits == expected->bits && film.bytes == expected->bytes && film.error == expected->error;
   printf("overlapped: %s\n", same ? "same bits" : "OTHER BITS");
-  if (set->compare) tell_times(s, overlapped);
+  if (set->compare) report_times(s, overlapped);
   return same;
 }
 

@@ -29,12 +29,12 @@ static tristar_distributed_t *factor(const char *kind, int64_t k, int64_t *n) {
   options.layout.px = ranks / grids;
   options.layout.pz = grids;
   if (rank == 0) {
-    tristar_analysis_options wanted;
-    tristar_analysis_options_init(&wanted);
-    wanted.leaf_parts = grids;
+    tristar_analysis_options requested;
+    tristar_analysis_options_init(&requested);
+    requested.leaf_parts = grids;
     check(tristar_matrix_generate(ts, kind, k, &matrix));
     tristar_matrix_get_view(matrix, &a);
-    check(tristar_analyze(ts, &a, &wanted, &analysis));
+    check(tristar_analyze(ts, &a, &requested, &analysis));
     *n = a.rows;
   }
   MPI_Bcast(n, 1, MPI_INT64_T, 0, MPI_COMM_WORLD);

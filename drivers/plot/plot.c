@@ -100,9 +100,9 @@ static int check_options(const tsi_settings *settings, const kind *what) {
 
 /* Reads `plot WORD MATRIX`, or `plot MATRIX --what WORD`. No MATRIX: NULL; the file of --from may have it. */
 static int scan(const tsi_settings *settings, const kind **what, const char **matrix) {
-  char known[200];
+  char valid_names[200];
   int word = settings->what;
-  list_words(0, known, sizeof known);
+  list_words(0, valid_names, sizeof valid_names);
   for (int k = 0; k < KINDS; k++)
     if (settings->operand[0] != NULL && strcmp(settings->operand[0], kinds[k].word) == 0 && word < 0)
       word = k;
@@ -110,9 +110,9 @@ static int scan(const tsi_settings *settings, const kind **what, const char **ma
   *matrix = settings->operand[named ? 1 : 0];
   if (word < 0)
     return settings->operand[0] == NULL
-               ? tsi_usage_error("plot", "no picture given; the pictures are %s", known)
+               ? tsi_usage_error("plot", "no picture given; the pictures are %s", valid_names)
                : tsi_usage_error("plot", "unknown picture '%s'; the pictures are %s", settings->operand[0],
-                                 known);
+                                 valid_names);
   *what = &kinds[word];
   if (*matrix == NULL && settings->from == NULL && !((*what)->needs & STUDY))
     return tsi_usage_error("plot", "no MATRIX given");

@@ -49,14 +49,14 @@ static int by_bytes(const void *a, const void *b) {
 }
 
 /* Returns the minimum bytes of drawn items, such that there are NODES_MOST; negative: all are drawn. */
-static double threshold(const tristar_trace_list *list, const tristar_trace_item **room) {
+static double threshold(const tristar_trace_list *list, const tristar_trace_item **space) {
   if (list->count <= NODES_MOST) return -1;
-  for (int64_t k = 0; k < list->count; k++) room[k] = &list->item[k];
-  qsort(room, (size_t)list->count, sizeof *room, by_bytes);
-  return room[NODES_MOST - 1]->bytes;
+  for (int64_t k = 0; k < list->count; k++) space[k] = &list->item[k];
+  qsort(space, (size_t)list->count, sizeof *space, by_bytes);
+  return space[NODES_MOST - 1]->bytes;
 }
 
-static bool make_room(tsi_session *s, graph *g) {
+static bool make_space(tsi_session *s, graph *g) {
   const size_t count = (size_t)g->list->count + 1;
   g->place = malloc(count * sizeof *g->place);
   g->nodes = calloc(count, sizeof *g->nodes);
@@ -69,10 +69,10 @@ static bool make_room(tsi_session *s, graph *g) {
 static bool list_nodes(tsi_session *s, graph *g) {
   const tristar_trace_list *list = g->list;
   int64_t *level = malloc(((size_t)list->count + 1) * sizeof *level), drawn = 0;
-  const tristar_trace_item **room = malloc(((size_t)list->count + 1) * sizeof *room);
-  const bool ok = level != NULL && room != NULL;
+  const tristar_trace_item **space = malloc(((size_t)list->count + 1) * sizeof *space);
+  const bool ok = level != NULL && space != NULL;
   if (ok) {
-    const double least = threshold(list, room);
+    const double least = threshold(list, space);
     g->levels = tsi_plot_rank(list, level);
     for (int64_t k = 0; k < list->count; k++) {
       g->place[k] = list->item[k].bytes >= least && drawn < NODES_MOST ? drawn++ : -1;
@@ -88,7 +88,7 @@ static bool list_nodes(tsi_session *s, graph *g) {
       if (g->place[k] >= 0) g->nodes[g->place[k]] = (node){.item = k, .level = level[k]};
   }
   free(level);
-  free(room);
+  free(space);
   return ok || tsi_session_fail(s, TRISTAR_ERR_MEMORY, "out of memory for the picture");
 }
 
@@ -312,7 +312,7 @@ bool tsi_plot_dag(const tsi_plot *plot, const tsi_traced *traced) {
   tsi_session *s = plot->s;
   graph g = {.trace = traced->trace, .list = tsi_plot_list(traced->trace)};
   if (g.list->count > NODES_MOST) g.list = &g.trace->tasks;
-  bool ok = make_room(s, &g) && list_nodes(s, &g);
+  bool ok = make_space(s, &g) && list_nodes(s, &g);
   if (ok) {
     choose_radii(&g);
     place_nodes(&g);

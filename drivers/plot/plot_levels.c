@@ -64,18 +64,18 @@ static void write_tip(FILE *file, const levels *l, int64_t k) {
 }
 
 static void write_bar(FILE *file, const levels *l, int64_t k, const tsi_axis *time, const tsi_axis *items) {
-  const double room = (double)PLOT / (double)l->bars, x = LEFT + room * (double)k + 0.1 * room;
+  const double space = (double)PLOT / (double)l->bars, x = LEFT + space * (double)k + 0.1 * space;
   double y = time->begin;
   for (int kind = 0; kind < TRISTAR_STEP_KINDS; kind++) {
     const double height = time->begin - tsi_axis_at(time, l->bar[k].seconds[kind]);
     if (height <= 0) continue;
     y -= height;
-    tsi_svg_area(file, "level", x, y, 0.8 * room, height, tsi_plot_colour((tristar_step_kind)kind));
+    tsi_svg_area(file, "level", x, y, 0.8 * space, height, tsi_plot_colour((tristar_step_kind)kind));
     write_tip(file, l, k);
     fputs("</rect>\n", file);
   }
   const double top = tsi_axis_at(items, (double)l->bar[k].items);
-  tsi_svg_area(file, "count", x, top, 0.8 * room, items->begin - top, tsi_svg_colour[TSI_GREY]);
+  tsi_svg_area(file, "count", x, top, 0.8 * space, items->begin - top, tsi_svg_colour[TSI_GREY]);
   write_tip(file, l, k);
   fputs("</rect>\n", file);
 }

@@ -140,9 +140,9 @@ static void find_range(const history *h, tsi_axis *y) {
     y->from = fmin(y->from, error);
     y->to = fmax(y->to, error);
   }
-  const double room = fmax(3, pow(y->to / y->from, 0.12));
-  y->from /= room;
-  y->to *= room;
+  const double space = fmax(3, pow(y->to / y->from, 0.12));
+  y->from /= space;
+  y->to *= space;
 }
 
 static void write_notes(const tsi_picture *p, const history *h, double y) {

@@ -95,12 +95,12 @@ static bool is_of(const cJSON *one, const char *name, bool whole) {
 }
 
 /* "gen:a:1 with 1, gen:a:1 with 8" */
-static void list_cases(const cJSON *cases, char *known, size_t size) {
+static void list_cases(const cJSON *cases, char *valid_names, size_t size) {
   const cJSON *one;
-  *known = '\0';
+  *valid_names = '\0';
   cJSON_ArrayForEach(one, cases) {
-    const size_t used = strlen(known);
-    snprintf(known + used, size - used, "%s%.60s with %.0f", used > 0 ? ", " : "", text(one, "matrix"),
+    const size_t used = strlen(valid_names);
+    snprintf(valid_names + used, size - used, "%s%.60s with %.0f", used > 0 ? ", " : "", text(one, "matrix"),
              number(one, "nrhs"));
   }
 }
@@ -110,16 +110,16 @@ static void list_cases(const cJSON *cases, char *known, size_t size) {
 static const cJSON *find_case(tsi_session *s, const cJSON *cases) {
   const cJSON *one;
   const int64_t nrhs = s->settings->nrhs;
-  char known[240], wanted[64] = "";
+  char valid_names[240], requested[64] = "";
   for (int whole = 1; whole >= 0; whole--)
     cJSON_ArrayForEach(one, cases) if (is_of(one, s->name, whole) &&
                                        (nrhs == 0 || number(one, "nrhs") == (double)nrhs)) return one;
-  list_cases(cases, known, sizeof known);
-  if (nrhs > 0) snprintf(wanted, sizeof wanted, " with %s", tsi_text_many(nrhs, "right-hand side"));
+  list_cases(cases, valid_names, sizeof valid_names);
+  if (nrhs > 0) snprintf(requested, sizeof requested, " with %s", tsi_text_many(nrhs, "right-hand side"));
   s->usage = true;
   (void)tsi_session_fail(s, TRISTAR_ERR_ARGUMENT,
                          "%.120s: nothing about %.80s%s; there is (matrix, right-hand sides): %s",
-                         s->settings->from, s->name, wanted, known);
+                         s->settings->from, s->name, requested, valid_names);
   return NULL;
 }
 

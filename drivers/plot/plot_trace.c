@@ -113,14 +113,14 @@ static int64_t lowest(const tristar_trace_list *list, int64_t k, const int64_t *
 }
 
 /* Raises forward items that others wait for as far as possible. Visits items from the last to the first, so
- * that room[k], the lowest level of items that wait for k, is complete when k is visited. */
-static void raise_forward(const tristar_trace_list *list, int64_t *level, int64_t none, int64_t *room) {
-  for (int64_t k = 0; k < list->count; k++) room[k] = none;
+ * that space[k], the lowest level of items that wait for k, is complete when k is visited. */
+static void raise_forward(const tristar_trace_list *list, int64_t *level, int64_t none, int64_t *space) {
+  for (int64_t k = 0; k < list->count; k++) space[k] = none;
   for (int64_t k = list->count; k-- > 0;) {
     const tristar_trace_item *item = &list->item[k];
-    if (tsi_plot_is_forward(item->kind) && room[k] != none) level[k] = room[k] - 1;
+    if (tsi_plot_is_forward(item->kind) && space[k] != none) level[k] = space[k] - 1;
     for (int64_t e = item->first_before; e < item->first_before + item->befores; e++)
-      if (level[k] < room[list->before[e]]) room[list->before[e]] = level[k];
+      if (level[k] < space[list->before[e]]) space[list->before[e]] = level[k];
   }
 }
 
@@ -130,9 +130,9 @@ int64_t tsi_plot_rank(const tristar_trace_list *list, int64_t *level) {
     level[k] = lowest(list, k, level);
     if (level[k] >= count) count = level[k] + 1;
   }
-  int64_t *room = calloc((size_t)list->count + 1, sizeof *room);
-  if (room != NULL) raise_forward(list, level, count, room); /* out of memory: they are not raised */
-  free(room);
+  int64_t *space = calloc((size_t)list->count + 1, sizeof *space);
+  if (space != NULL) raise_forward(list, level, count, space); /* out of memory: they are not raised */
+  free(space);
   return count;
 }
 

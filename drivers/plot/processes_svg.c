@@ -61,17 +61,17 @@ static void draw_bar(FILE *file, const tristar_distributed_stats *stats, int ran
 static void draw_bars(FILE *file, const tristar_layout *layout, int ranks,
                       const tristar_distributed_stats *stats, const tsi_axis *time) {
   const int grid = layout->px * layout->py, below = TOP + HEIGHT;
-  const double room = PLOT / (ranks + 0.5 * (layout->pz - 1));
-  const int every = (int)ceil(36 / room), named = (layout->pz + GRIDS_MOST - 1) / GRIDS_MOST;
+  const double space = PLOT / (ranks + 0.5 * (layout->pz - 1));
+  const int every = (int)ceil(36 / space), named = (layout->pz + GRIDS_MOST - 1) / GRIDS_MOST;
   for (int r = 0; r < ranks; r++) {
-    const double x = LEFT + room * (r + 0.5 * (r / grid)) + 0.1 * room;
-    draw_bar(file, &stats[r], r, x, 0.8 * room, time);
+    const double x = LEFT + space * (r + 0.5 * (r / grid)) + 0.1 * space;
+    draw_bar(file, &stats[r], r, x, 0.8 * space, time);
     if (r % every == 0)
-      tsi_svg_write(file, x + 0.4 * room, below + 18, "font-size=\"12\" text-anchor=\"middle\"", "%d", r);
+      tsi_svg_write(file, x + 0.4 * space, below + 18, "font-size=\"12\" text-anchor=\"middle\"", "%d", r);
     if (r % grid == 0 && layout->pz > 1 && (r / grid) % named == 0)
-      tsi_svg_write(file, x - 0.1 * room + 0.5 * room * grid, below + 18 + GRID_ROW,
+      tsi_svg_write(file, x - 0.1 * space + 0.5 * space * grid, below + 18 + GRID_ROW,
                     "font-size=\"12\" text-anchor=\"middle\" fill=\"#57606a\"", "%s%d",
-                    room * grid > 50 ? "grid " : "", r / grid);
+                    space * grid > 50 ? "grid " : "", r / grid);
   }
 }
 

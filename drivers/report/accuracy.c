@@ -19,7 +19,7 @@ tristar_refine_options tsi_accuracy_options(const tsi_session *s) {
   return options;
 }
 
-bool tsi_accuracy_wants_condition(const tsi_session *s) {
+bool tsi_accuracy_needs_condition(const tsi_session *s) {
   return s->settings->condition && !(s->f.judged && s->f.reciprocal_condition >= 0);
 }
 

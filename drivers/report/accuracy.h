@@ -15,7 +15,7 @@ typedef struct tsi_accuracy {
 /* Returns the options for refinement: --refine, --forward-error, --accuracy. */
 tristar_refine_options tsi_accuracy_options(const tsi_session *s);
 /* Must the condition be estimated? True with --condition, unless the factorization estimated it. */
-bool tsi_accuracy_wants_condition(const tsi_session *s);
+bool tsi_accuracy_needs_condition(const tsi_session *s);
 /* Copies the condition that the factorization estimated, if it did. */
 void tsi_accuracy_take_condition(const tsi_session *s, tsi_accuracy *a);
 /* Checks the accuracy; returns false if it recorded a failure. */

@@ -17,7 +17,7 @@ void tsi_json_add_numbers(cJSON *object, const tsi_json_number *number) {
   for (; number->key != NULL; number++) cJSON_AddNumberToObject(object, number->key, number->value);
 }
 
-void tsi_json_add_known(cJSON *object, const tsi_json_number *number) {
+void tsi_json_add_present(cJSON *object, const tsi_json_number *number) {
   for (; number->key != NULL; number++)
     if (number->value > 0) cJSON_AddNumberToObject(object, number->key, number->value);
 }
@@ -220,7 +220,7 @@ void tsi_json_add_range(cJSON *object, const char *key, const tristar_range *ran
 void tsi_json_add_paths(cJSON *object, const tsi_paths *paths) {
   if (!paths->used) return;
   TSI_JSON_NUMBERS(object, {"share", paths->share}, {"rows_given", (double)paths->given_rows},
-                   {"rows_wanted", (double)paths->wanted_rows});
+                   {"rows_wanted", (double)paths->requested_rows});
 }
 
 void tsi_json_add_way(cJSON *object, const tristar_explanation *explanation) {
@@ -248,11 +248,11 @@ void tsi_json_add_stats(cJSON *object, const tristar_solve_stats *stats) {
 cJSON *tsi_json_load(const char *path) {
   const bool standard = tsi_file_is_standard(path);
   char *content = NULL;
-  size_t room = 0;
+  size_t space = 0;
   errno = 0;
   FILE *file = standard ? stdin : fopen(path, "r");
   if (file == NULL) return NULL;
-  const ssize_t length = getdelim(&content, &room, '\0', file);
+  const ssize_t length = getdelim(&content, &space, '\0', file);
   const int problem = ferror(file) ? errno : 0;
   if (!standard) fclose(file);
   cJSON *object = length > 0 ? cJSON_ParseWithLength(content, (size_t)length) : NULL;

@@ -16,11 +16,11 @@ typedef struct tsi_json_number {
 #define TSI_JSON_NUMBERS(object, ...)                                                                        \
   tsi_json_add_numbers(object, (const tsi_json_number[]){__VA_ARGS__, {NULL, 0}})
 /* Adds only those numbers that are not 0; 0 means unknown. */
-#define TSI_JSON_KNOWN(object, ...)                                                                          \
-  tsi_json_add_known(object, (const tsi_json_number[]){__VA_ARGS__, {NULL, 0}})
+#define TSI_JSON_PRESENT(object, ...)                                                                        \
+  tsi_json_add_present(object, (const tsi_json_number[]){__VA_ARGS__, {NULL, 0}})
 /* Functions of the macros above. The last number has no key. */
 void tsi_json_add_numbers(cJSON *object, const tsi_json_number *number);
-void tsi_json_add_known(cJSON *object, const tsi_json_number *number);
+void tsi_json_add_present(cJSON *object, const tsi_json_number *number);
 /* Appends an empty object to an array, and returns it. */
 cJSON *tsi_json_add_item(cJSON *array);
 /* Reads a file, or standard input ("-"). Returns NULL on failure: if errno is 0 the text is not JSON, else it

@@ -1,4 +1,4 @@
-/* Given rows and wanted rows: see paths.h. */
+/* Given rows and requested rows: see paths.h. */
 #include "drivers/report/paths.h"
 
 #include <inttypes.h>
@@ -52,17 +52,17 @@ static bool list_given(tsi_session *s, const tristar_dense *b, tsi_paths *paths)
 /* Row numbers read from a file. */
 typedef struct row_list {
   int64_t *row; /* from 0 */
-  int64_t count, room;
+  int64_t count, capacity;
   char *seen; /* 1 for each row in the list; NULL: rows may repeat */
 } row_list;
 
 static tristar_status add_row(row_list *list, int64_t row) {
-  if (list->count == list->room) {
-    const int64_t room = 2 * list->room + 16;
-    int64_t *more = realloc(list->row, (size_t)room * sizeof *more);
+  if (list->count == list->capacity) {
+    const int64_t capacity = 2 * list->capacity + 16;
+    int64_t *more = realloc(list->row, (size_t)capacity * sizeof *more);
     if (more == NULL) return TRISTAR_ERR_MEMORY;
     list->row = more;
-    list->room = room;
+    list->capacity = capacity;
   }
   list->row[list->count++] = row;
   return TRISTAR_OK;
@@ -126,15 +126,15 @@ bool tsi_rows_read(tsi_session *s, const char *path, int64_t rows, bool once, in
 
 bool tsi_paths_make(tsi_session *s, const tristar_dense *b, tsi_paths *paths) {
   memset(paths, 0, sizeof *paths);
-  paths->wanted_rows = b->rows;
+  paths->requested_rows = b->rows;
   if (!list_given(s, b, paths)) return false;
   if (s->settings->rows != NULL &&
-      !tsi_rows_read(s, s->settings->rows, b->rows, true, &paths->wanted, &paths->wanted_rows))
+      !tsi_rows_read(s, s->settings->rows, b->rows, true, &paths->requested, &paths->requested_rows))
     return false;
-  paths->used = paths->given != NULL || paths->wanted != NULL;
+  paths->used = paths->given != NULL || paths->requested != NULL;
   if (!paths->used) return true;
   if (!tsi_dense_make(s, paths->given_rows, b->cols, &paths->b) ||
-      !tsi_dense_make(s, paths->wanted_rows, b->cols, &paths->x))
+      !tsi_dense_make(s, paths->requested_rows, b->cols, &paths->x))
     return false;
   copy_rows(b, paths->given, &paths->b);
   return true;
@@ -147,18 +147,18 @@ tristar_solve_options tsi_paths_options(tristar_op op, const tsi_paths *paths) {
   if (!paths->used) return options;
   options.b_rows = paths->given_rows;
   options.b_row = paths->given;
-  options.x_rows = paths->wanted_rows;
-  options.x_row = paths->wanted;
+  options.x_rows = paths->requested_rows;
+  options.x_row = paths->requested;
   return options;
 }
 
 void tsi_paths_select(const tristar_dense *x, tsi_paths *paths) {
-  copy_rows(x, paths->wanted, &paths->x);
+  copy_rows(x, paths->requested, &paths->x);
 }
 
 void tsi_paths_free(tsi_paths *paths) {
   free(paths->given);
-  free(paths->wanted);
+  free(paths->requested);
   free(paths->b.values);
   free(paths->x.values);
   memset(paths, 0, sizeof *paths);

@@ -2,8 +2,8 @@
  *
  * Reads   B: its rows of zeros are skipped; the file of --rows, compressed or not: numbers of rows from 1 on,
  *         separated by white space. Text after % or # in a line is a comment.
- * Writes  compact arrays of the given rows and of the wanted rows; a compact X.
- * Invariant: rows ascend in `given`; `wanted` has the order of the file. No row is repeated. */
+ * Writes  compact arrays of the given rows and of the requested rows; a compact X.
+ * Invariant: rows ascend in `given`; `requested` has the order of the file. No row is repeated. */
 #pragma once
 
 #include "drivers/session/rhs.h"
@@ -11,10 +11,10 @@
 #include "tristar_solve.h"
 
 typedef struct tsi_paths {
-  bool used;               /* B has rows of zeros, or --rows is given; else all rows, b and x unused */
-  int64_t *given, *wanted; /* numbers of rows from 0; NULL: all rows */
-  int64_t given_rows, wanted_rows;
-  tristar_dense b, x; /* the given rows of B, the wanted rows of X */
+  bool used;                  /* B has rows of zeros, or --rows is given; else all rows, b and x unused */
+  int64_t *given, *requested; /* numbers of rows from 0; NULL: all rows */
+  int64_t given_rows, requested_rows;
+  tristar_dense b, x; /* the given rows of B, the requested rows of X */
   double share;       /* share of the factor's bytes that the latest solve read */
 } tsi_paths;
 
@@ -26,6 +26,6 @@ bool tsi_paths_make(tsi_session *s, const tristar_dense *b, tsi_paths *paths);
 /* Returns the options of a solve with paths->b and paths->x, or with the whole B and X if paths are not used.
  */
 tristar_solve_options tsi_paths_options(tristar_op op, const tsi_paths *paths);
-/* paths->x = the wanted rows of the whole X. */
+/* paths->x = the requested rows of the whole X. */
 void tsi_paths_select(const tristar_dense *x, tsi_paths *paths);
 void tsi_paths_free(tsi_paths *paths);

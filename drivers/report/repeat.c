@@ -41,7 +41,7 @@ const char *tsi_repeated_text(const tsi_session *s, const tsi_repeated *repeated
   return text;
 }
 
-bool tsi_asked_again(void) {
+bool tsi_is_repeated(void) {
   int c;
   if (fflush(stdout) != 0) return false;
   while ((c = getchar()) != EOF)

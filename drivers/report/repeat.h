@@ -32,4 +32,4 @@ const char *tsi_repeated_text(const tsi_session *s, const tsi_repeated *repeated
 
 /* For --on-demand: flushes standard output, and waits for the next line on standard input. Returns false at
  * its end. */
-bool tsi_asked_again(void);
+bool tsi_is_repeated(void);

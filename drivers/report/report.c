@@ -254,7 +254,8 @@ void tsi_report_paths(const tsi_paths *paths) {
   tsi_report(
       "",
       "only what is needed: %.1f %% of the factor, for %s of B that are given and %s of X that are computed",
-      100 * paths->share, tsi_text_many(paths->given_rows, "row"), tsi_text_many(paths->wanted_rows, "row"));
+      100 * paths->share, tsi_text_many(paths->given_rows, "row"),
+      tsi_text_many(paths->requested_rows, "row"));
 }
 
 void tsi_report_share(const tsi_bandwidth *bandwidth, int workers, double gbps, const char *what) {

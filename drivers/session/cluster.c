@@ -144,7 +144,7 @@ bool tsi_cluster_find(const char *name, char *path, size_t size) {
   if (strchr(name, '/') != NULL || !tsi_own_path(program, sizeof program)) return false;
   for (size_t k = 0; k < sizeof folders / sizeof *folders; k++)
     if ((size_t)snprintf(way, sizeof way, "%s/%s.json", folders[k], name) < sizeof way &&
-        tsi_beside_program(program, way, path, size) && access(path, R_OK) == 0)
+        tsi_relative_to_program(program, way, path, size) && access(path, R_OK) == 0)
       return true;
   return false;
 }

@@ -45,7 +45,7 @@ bool tsi_own_path(char *path, size_t size) {
   return (size_t)snprintf(path, size, "%s", program_invocation_name) < size;
 }
 
-bool tsi_beside_program(const char *program, const char *way, char *path, size_t size) {
+bool tsi_relative_to_program(const char *program, const char *way, char *path, size_t size) {
   const char *slash = strrchr(program, '/');
   const int length = slash != NULL ? (int)(slash - program) : 1;
   return (size_t)snprintf(path, size, "%.*s/%s", length, slash != NULL ? program : ".", way) < size;

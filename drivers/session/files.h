@@ -17,7 +17,7 @@ const char *tsi_output_name(const char *path);
 /* Writes the path of this program. Returns false if it does not fit. */
 bool tsi_own_path(char *path, size_t size);
 /* Appends the relative path `way` to the folder of a program. Returns false if the path does not fit. */
-bool tsi_beside_program(const char *program, const char *way, char *path, size_t size);
+bool tsi_relative_to_program(const char *program, const char *way, char *path, size_t size);
 
 /* Returns 0 if the file can be written, else an errno. Changes no file and leaves none behind. */
 int tsi_output_problem(const char *path);

@@ -217,7 +217,7 @@ static void complete_bench(tsi_settings *settings) {
 
 /* Is the option only for solves with factors? Rows of other subcommands with the same name and field are the
  * same option. */
-static bool wants_factors(const tsi_option_row *option) {
+static bool needs_factors(const tsi_option_row *option) {
   unsigned commands = 0;
   for (const tsi_option_row *row = tsi_option_rows; row->name != NULL; row++)
     if (strcmp(row->name, option->name) == 0 && row->offset == option->offset) commands |= row->commands;
@@ -299,7 +299,7 @@ bool tsi_options_parse(const tsi_command *command, int argc, char **argv, tsi_se
       return false;
     } else if (found >= FIRST) {
       *status = store(command, &tsi_option_rows[found - FIRST], optarg, settings);
-      settings->wants_factors |= wants_factors(&tsi_option_rows[found - FIRST]);
+      settings->needs_factors |= needs_factors(&tsi_option_rows[found - FIRST]);
     } else if (found == ':')
       *status = tsi_usage_error(command->name, "%s needs a value", argv[optind - 1]);
     else if (optopt > 0 && optopt < FIRST)

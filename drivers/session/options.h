@@ -20,7 +20,7 @@ typedef struct tsi_settings {
   const char *operand[TSI_OPERANDS_MAX]; /* the first words that are not options; NULL: not given */
   char *const *operands;                 /* all words that are not options */
   int operand_count;
-  bool wants_factors; /* an option is given that `tristar solve` has, but `tristar trisolve` has not */
+  bool needs_factors; /* an option is given that `tristar solve` has, but `tristar trisolve` has not */
   /* the system */
   const char *rhs;
   const char *rows;               /* file with the rows of x to be computed */

@@ -97,13 +97,13 @@ bool tsi_session_open(tsi_session *s, const tsi_settings *settings, const char *
          tsi_session_check(s, tristar_limit_memory(s->ts, (size_t)settings->memory_limit), "cannot start");
 }
 
-bool tsi_known_generator(tsi_session *s, const char *name, size_t length) {
-  const char *known;
+bool tsi_is_generator(tsi_session *s, const char *name, size_t length) {
+  const char *generator;
   char list[400] = "";
-  for (int i = 0; tristar_get_generator(i, &known, NULL); i++) {
+  for (int i = 0; tristar_get_generator(i, &generator, NULL); i++) {
     const size_t used = strlen(list);
-    if (strlen(known) == length && strncmp(known, name, length) == 0) return true;
-    snprintf(list + used, sizeof list - used, "%s%s", i ? ", " : "", known);
+    if (strlen(generator) == length && strncmp(generator, name, length) == 0) return true;
+    snprintf(list + used, sizeof list - used, "%s%s", i ? ", " : "", generator);
   }
   s->usage = true;
   return tsi_session_fail(s, TRISTAR_ERR_ARGUMENT, "unknown kind '%.*s'; the kinds are %s",
@@ -210,7 +210,7 @@ static bool take_precision(tsi_session *s) {
 bool tsi_session_read(tsi_session *s) {
   const double begin = tsi_now();
   const bool generated = strncmp(s->path, "gen:", 4) == 0;
-  if (generated && !tsi_known_generator(s, s->path + 4, strcspn(s->path + 4, ":"))) return false;
+  if (generated && !tsi_is_generator(s, s->path + 4, strcspn(s->path + 4, ":"))) return false;
   if (!tsi_session_check(s, tristar_matrix_read(s->ts, s->path, &s->matrix), s->name)) {
     s->usage = generated && s->status == TRISTAR_ERR_ARGUMENT;
     return false;

@@ -98,7 +98,7 @@ bool tsi_session_check(tsi_session *s, tristar_status status, const char *subjec
 bool tsi_session_check_factor(tsi_session *s, tristar_status status);
 
 /* Is there a generator of this name (length characters)? If not, records a failure that lists the names. */
-bool tsi_known_generator(tsi_session *s, const char *name, size_t length);
+bool tsi_is_generator(tsi_session *s, const char *name, size_t length);
 
 double tsi_now(void); /* seconds */
 /* Returns the number of CPU workers that StarPU will have: --workers, STARPU_NCPU or the cores of this

@@ -45,7 +45,7 @@ static bool diagonal_has_inverses(const tristar_view *v, const tsi_found_triangl
 
 /* --on-demand always factors: it serves comparisons with solvers that factor. */
 bool tsi_goes_without_factors(const tsi_session *s, tsi_found_triangle *found) {
-  if (s->settings->wants_factors || s->settings->on_demand || s->single_factors ||
+  if (s->settings->needs_factors || s->settings->on_demand || s->single_factors ||
       !find_triangle(s->ts, &s->view, found))
     return false;
   if (diagonal_has_inverses(&s->view, found)) return true;

@@ -95,7 +95,7 @@ static void end_slices(chooser *ch) {
 }
 
 /* Number of slices for panel p of top supernode s on a side; 1: no slices. */
-static tsi_index slices_wanted(const chooser *ch, int side, tsi_index s, tsi_index p) {
+static tsi_index slices_requested(const chooser *ch, int side, tsi_index s, tsi_index p) {
   const double bytes = panel_bytes(ch, side, p);
   const tsi_index height = ch->side[side].panels->height[p];
   double pieces = ROOT_SLICES * ch->subtree[s] / ch->total;
@@ -131,12 +131,12 @@ static void add_top_supernode(chooser *ch, tsi_index s, bool only_top_child) {
   for (tsi_index p = ch->panels->first[s]; p < ch->panels->first[s + 1]; p++) {
     const double bytes = mean_bytes(ch, p);
     bool sliced = apart;
-    for (int i = 0; i < ch->sides; i++) sliced |= slices_wanted(ch, i, s, p) > 1;
+    for (int i = 0; i < ch->sides; i++) sliced |= slices_requested(ch, i, s, p) > 1;
     if (!joins || sliced || ch->weight + bytes > ch->options->ceiling_bytes) start_chunk(ch, p, false);
     ch->group = false;
     ch->weight += bytes;
     for (int i = 0; i < ch->sides; i++) {
-      const tsi_index pieces = slices_wanted(ch, i, s, p);
+      const tsi_index pieces = slices_requested(ch, i, s, p);
       if (pieces > 1) slice_panel(ch, i, p, pieces);
     }
     ch->open = joins = !sliced;
@@ -278,7 +278,7 @@ static tristar_status allocate(const chooser *ch, int side) {
   tsi_chunks *chunks = ch->chunks[side];
   tsi_count slices = 0;
   for (tsi_index p = 0; p < ch->panels->count; p++)
-    slices += slices_wanted(ch, side, ch->panels->supernode[p], p);
+    slices += slices_requested(ch, side, ch->panels->supernode[p], p);
   TSI_TRY(TSI_ALLOC_IN(chunks, chunks->panel, (tsi_count)ch->panels->count + 1));
   TSI_TRY(TSI_ALLOC_IN(chunks, chunks->slice_ptr, (tsi_count)ch->panels->count + 1));
   TSI_TRY(TSI_ALLOC_IN(chunks, chunks->slice_row, slices));

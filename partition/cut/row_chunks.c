@@ -235,7 +235,7 @@ typedef struct pairs {
 } pairs;
 
 static tristar_status add_pair(tsi_env *env, pairs *p, tsi_index source, tsi_index target) {
-  TSI_TRY(tsi_make_room(env, (void **)&p->pair, sizeof *p->pair, p->count, &p->capacity));
+  TSI_TRY(tsi_reserve(env, (void **)&p->pair, sizeof *p->pair, p->count, &p->capacity));
   p->pair[p->count++] = (chunk_pair){source, target};
   return TRISTAR_OK;
 }

@@ -29,7 +29,7 @@ typedef struct placer {
   tsi_index panels;
   double *entries, *bytes;    /* supernodes: entries of the subtree; its bytes in device memory */
   double *own;                /* supernodes: entries of the supernode itself */
-  double *beside, *scratch;   /* supernodes: of the subtree, without its border */
+  double *extra, *scratch;    /* supernodes: of the subtree, without its border */
   tsi_index *columns;         /* supernodes: columns of the subtree */
   tsi_index *child, *sibling; /* First child, next sibling; TSI_NONE. */
   tsi_split_subtree *list;    /* Subtrees of the stage, unordered. */
@@ -40,7 +40,7 @@ typedef struct placer {
   tsi_device_split *trial, *best;
   double only_cores; /* Seconds of a solve without devices. */
   double runs;       /* Number of schedules that the search may still compute. */
-  double wanted;     /* Maximum bytes for devices, limited by their memory; 0: the search minimizes time. */
+  double requested;  /* Maximum bytes for devices, limited by their memory; 0: the search minimizes time. */
   double bearable;   /* Maximum seconds of a placing with more bytes on devices. */
 } placer;
 
@@ -54,16 +54,16 @@ static void describe_tree(placer *p, const tsi_panels *panels) {
       p->own[s] += (double)tsi_panel_entries(panels, k);
     p->entries[s] = p->own[s];
     p->bytes[s] = p->costs->stored[s];
-    p->beside[s] = p->costs->beside ? p->costs->beside[s] : 0;
+    p->extra[s] = p->costs->extra ? p->costs->extra[s] : 0;
     p->scratch[s] = p->costs->scratch ? p->costs->scratch[s] : 0;
-    p->total += p->bytes[s] + p->beside[s];
+    p->total += p->bytes[s] + p->extra[s];
   }
   for (tsi_index s = 0; s < symbolic->count; s++) {
     const tsi_index parent = symbolic->parent[s];
     if (parent == TSI_NONE) continue;
     p->entries[parent] += p->entries[s];
     p->bytes[parent] += p->bytes[s];
-    p->beside[parent] += p->beside[s];
+    p->extra[parent] += p->extra[s];
     p->scratch[parent] += p->scratch[s];
     p->columns[parent] += p->columns[s];
     p->sibling[s] = p->child[parent];
@@ -83,7 +83,7 @@ static void add_subtree(placer *p, tsi_index root) {
                           .border = border,
                           .entries = p->entries[root],
                           .bytes = p->bytes[root],
-                          .memory = tsi_device_split_memory(c, p->bytes[root], p->beside[root], border),
+                          .memory = tsi_device_split_memory(c, p->bytes[root], p->extra[root], border),
                           .scratch = p->scratch[root] + border * c->border_scratch};
 }
 
@@ -123,7 +123,7 @@ typedef struct deal {
   const tsi_device_split_costs *costs;
   tsi_index devices; /* Number of devices that are used, the first ones. */
   double share;      /* One of core_shares. */
-  double room;       /* Bytes of a device that may be used: its memory, or less. */
+  double space;      /* Bytes of a device that may be used: its memory, or less. */
   double cores;      /* Seconds of a solve that the cores read for their subtrees so far. */
 } deal;
 
@@ -141,17 +141,17 @@ static double busy_with(const tsi_device_split_costs *c, const tsi_device_load *
 }
 
 /* Does a device with its present load have enough memory for the subtree? */
-static bool has_room(const deal *d, const tsi_device_load *load, const tsi_split_subtree *t) {
-  return load->memory + t->memory + tsi_double_max(load->scratch, t->scratch) <= d->room;
+static bool has_space(const deal *d, const tsi_device_load *load, const tsi_split_subtree *t) {
+  return load->memory + t->memory + tsi_double_max(load->scratch, t->scratch) <= d->space;
 }
 
-/* The device that would end first, among all devices, or (room) those with enough memory for the subtree. */
+/* The device that would end first, among all devices, or (space) those with enough memory for the subtree. */
 static tsi_index first_through(const tsi_device_split *placing, const deal *d, const tsi_split_subtree *t,
-                               bool room) {
+                               bool space) {
   const tsi_device_split_costs *c = d->costs;
   tsi_index best = TSI_NONE;
   for (tsi_index k = 0; k < d->devices; k++)
-    if ((!room || has_room(d, &placing->load[k], t)) &&
+    if ((!space || has_space(d, &placing->load[k], t)) &&
         (best == TSI_NONE || busy_with(c, &placing->load[k], t) < busy_with(c, &placing->load[best], t)))
       best = k;
   return best;
@@ -166,13 +166,14 @@ static bool belongs_on(const tsi_device_split *placing, const deal *d, tsi_index
 }
 
 static void place(deal *d, tsi_split_subtree *t, tsi_device_split *placing) {
-  const tsi_index device = first_through(placing, d, t, true), wanted = first_through(placing, d, t, false);
+  const tsi_index device = first_through(placing, d, t, true),
+                  requested = first_through(placing, d, t, false);
   t->device = belongs_on(placing, d, device, t) ? device : TSI_NONE;
   if (t->device != TSI_NONE) {
     tsi_device_load_add(d->costs, t, &placing->load[device]);
     return;
   }
-  if (d->room == d->costs->device_memory && belongs_on(placing, d, wanted, t))
+  if (d->space == d->costs->device_memory && belongs_on(placing, d, requested, t))
     placing->unfit_bytes += t->bytes;
   d->cores += seconds_on_cores(d->costs, t->entries);
 }
@@ -201,8 +202,8 @@ static double device_bound(const placer *p, const tsi_split_subtree *t) {
 /* Assigns the subtrees of the stage in the trial, the heaviest first. Devices may get the `most` heaviest
  * ones, or this part of the factor. Returns a bound of its seconds. */
 static double deal_out(placer *p, tsi_index devices, double share, tsi_index most, double part) {
-  deal d = {.costs = p->costs, .devices = devices, .share = share, .room = p->costs->device_memory};
-  if (part < 1) d.room = tsi_double_min(d.room, part * p->total / devices);
+  deal d = {.costs = p->costs, .devices = devices, .share = share, .space = p->costs->device_memory};
+  if (part < 1) d.space = tsi_double_min(d.space, part * p->total / devices);
   double bound = 0;
   begin_deal(p);
   for (tsi_index k = 0; k < p->count; k++) {
@@ -215,7 +216,7 @@ static double deal_out(placer *p, tsi_index devices, double share, tsi_index mos
 
 /* The best number of heaviest subtrees for devices, by the bound. */
 static tsi_index best_most(placer *p, tsi_index devices) {
-  deal d = {.costs = p->costs, .devices = devices, .room = p->costs->device_memory};
+  deal d = {.costs = p->costs, .devices = devices, .space = p->costs->device_memory};
   tsi_index best = 0;
   double lowest = DBL_MAX, bound = 0, rest = p->above;
   begin_deal(p);
@@ -262,7 +263,7 @@ static tristar_status judge_bytes(tsi_env *env, placer *p, double bound) {
   const double bytes = tsi_device_split_bytes(p->trial), best = tsi_device_split_bytes(p->best);
   const bool uses = uses_devices(p->best), late = uses && p->best->seconds > p->bearable;
   const double less = !uses ? DBL_MAX : late || bytes == best ? p->best->seconds : p->bearable;
-  if (bytes > p->wanted || (bytes < best && !late) || bound >= less || p->runs-- <= 0) return TRISTAR_OK;
+  if (bytes > p->requested || (bytes < best && !late) || bound >= less || p->runs-- <= 0) return TRISTAR_OK;
   TSI_TRY(run_schedule(env, p->schedule, p->trial));
   if (p->trial->seconds < less) swap(p);
   return TRISTAR_OK;
@@ -273,7 +274,7 @@ static tristar_status judge(tsi_env *env, placer *p, tsi_index devices, double b
   const bool first = p->costs->devices_first, uses = uses_devices(p->best);
   if (!uses_devices(p->trial)) return TRISTAR_OK;
   if (first && devices < p->costs->devices && p->trial->unfit_bytes > 0) return TRISTAR_OK;
-  if (p->wanted > 0) return judge_bytes(env, p, bound);
+  if (p->requested > 0) return judge_bytes(env, p, bound);
   if (bound >= p->best->seconds && (!first || uses)) return TRISTAR_OK;
   if (p->runs-- <= 0) return TRISTAR_OK;
   TSI_TRY(run_schedule(env, p->schedule, p->trial));
@@ -336,7 +337,7 @@ static double move(placer *p, tsi_index k, tsi_index device) {
 /* Another resource for subtree k of the best placing: the cores, or the device that would end first. */
 static tsi_index elsewhere(const placer *p, tsi_index k) {
   const tsi_split_subtree *t = &p->best->subtree[k];
-  const deal d = {.costs = p->costs, .devices = p->costs->devices, .room = p->costs->device_memory};
+  const deal d = {.costs = p->costs, .devices = p->costs->devices, .space = p->costs->device_memory};
   return t->device == TSI_NONE ? first_through(p->best, &d, t, true) : TSI_NONE;
 }
 
@@ -384,11 +385,11 @@ static tristar_status search_devices_first(tsi_env *env, placer *p) {
   p->costs = &roomy;
   tristar_status status = search_stages(env, p);
   p->costs = costs;
-  if (status != TRISTAR_OK || tsi_device_split_has_room(costs, p->best)) return status;
-  p->wanted = tsi_device_split_bytes(p->best);
+  if (status != TRISTAR_OK || tsi_device_split_has_space(costs, p->best)) return status;
+  p->requested = tsi_device_split_bytes(p->best);
   p->bearable = tsi_double_max(p->only_cores, p->best->seconds);
   TSI_TRY(search_stages(env, p));
-  p->best->unfit_bytes = p->wanted - tsi_device_split_bytes(p->best);
+  p->best->unfit_bytes = p->requested - tsi_device_split_bytes(p->best);
   return status;
 }
 
@@ -418,7 +419,7 @@ static tristar_status allocate(tsi_env *env, const tsi_panels *panels, placer *p
   const tsi_index count = p->symbolic->count;
   TSI_TRY(TSI_ALLOC_IN(p, p->entries, count));
   TSI_TRY(TSI_ALLOC_IN(p, p->bytes, count));
-  TSI_TRY(TSI_ALLOC_IN(p, p->beside, count));
+  TSI_TRY(TSI_ALLOC_IN(p, p->extra, count));
   TSI_TRY(TSI_ALLOC_IN(p, p->scratch, count));
   TSI_TRY(TSI_ALLOC_IN(p, p->own, count));
   TSI_TRY(TSI_ALLOC_IN(p, p->columns, count));

@@ -41,11 +41,11 @@ typedef struct tsi_device_load {
   double seconds;  /* Seconds of a solve, with waits for transfers before tasks. */
 } tsi_device_load;
 
-/* Bytes that a device keeps for a subtree. bytes: of the factor; beside: kept for its supernodes besides the
+/* Bytes that a device keeps for a subtree. bytes: of the factor; extra: kept for its supernodes besides the
  * factor; border: rows of its border. */
-static inline double tsi_device_split_memory(const tsi_device_split_costs *costs, double bytes, double beside,
+static inline double tsi_device_split_memory(const tsi_device_split_costs *costs, double bytes, double extra,
                                              tsi_index border) {
-  return bytes + beside + border * costs->border_bytes + costs->subtree_bytes;
+  return bytes + extra + border * costs->border_bytes + costs->subtree_bytes;
 }
 
 /* Bytes of memory that a device needs. */
@@ -77,7 +77,7 @@ TRISTAR_CHECKED tristar_status tsi_device_split_create(tsi_env *env, const tsi_s
 /* Stored bytes of the factor on all devices. */
 double tsi_device_split_bytes(const tsi_device_split *placing);
 /* Does each device have enough memory? */
-bool tsi_device_split_has_room(const tsi_device_split_costs *costs, const tsi_device_split *placing);
+bool tsi_device_split_has_space(const tsi_device_split_costs *costs, const tsi_device_split *placing);
 TRISTAR_CHECKED tristar_status tsi_device_split_check(tsi_env *env, const tsi_device_split *placing,
                                                       const tsi_symbolic *symbolic, const tsi_panels *panels,
                                                       const tsi_device_split_costs *costs);

@@ -19,7 +19,7 @@ double tsi_device_split_bytes(const tsi_device_split *placing) {
   return bytes;
 }
 
-bool tsi_device_split_has_room(const tsi_device_split_costs *c, const tsi_device_split *placing) {
+bool tsi_device_split_has_space(const tsi_device_split_costs *c, const tsi_device_split *placing) {
   for (tsi_index d = 0; d < placing->devices; d++)
     if (tsi_device_load_memory(&placing->load[d]) > c->device_memory) return false;
   return true;

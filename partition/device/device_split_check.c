@@ -25,7 +25,7 @@ static tristar_status check_subtree(tsi_env *env, const tsi_device_split *placin
   const tsi_split_subtree *t = &placing->subtree[k];
   const double seconds = t->device == TSI_NONE ? 0 : 2 * tsi_device_split_device_seconds(costs, t);
   tsi_index columns = 0;
-  double entries = 0, bytes = 0, beside = 0, scratch = 0;
+  double entries = 0, bytes = 0, extra = 0, scratch = 0;
   for (tsi_index s = 0; s <= t->root; s++) {
     if (root[s] != t->root) continue;
     if (costs->shared && costs->shared[s])
@@ -34,12 +34,12 @@ static tristar_status check_subtree(tsi_env *env, const tsi_device_split *placin
     for (tsi_index p = panels->first[s]; p < panels->first[s + 1]; p++)
       entries += (double)tsi_panel_entries(panels, p);
     bytes += costs->stored[s];
-    beside += costs->beside ? costs->beside[s] : 0;
+    extra += costs->extra ? costs->extra[s] : 0;
     scratch += costs->scratch ? costs->scratch[s] : 0;
   }
   if (t->columns != columns || t->entries != entries || t->bytes != bytes || t->seconds != seconds ||
       t->border != tsi_device_split_border(costs, symbolic, t->root) ||
-      !is_near(t->memory, tsi_device_split_memory(costs, bytes, beside, t->border)) ||
+      !is_near(t->memory, tsi_device_split_memory(costs, bytes, extra, t->border)) ||
       !is_near(t->scratch, scratch + t->border * costs->border_scratch) ||
       (t->device != TSI_NONE && (t->device < 0 || t->device >= placing->devices)))
     TSI_FAIL(env, TRISTAR_ERR_INTERNAL, "subtree %d on device %d: %d columns, a border of %d, %g entries",

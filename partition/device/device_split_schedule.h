@@ -31,7 +31,7 @@ typedef struct tsi_device_split_costs {
   double device_bandwidth;   /* Bytes of the factor per second that a device processes. */
   double device_memory;      /* Bytes of a device's memory that may be used. */
   const double *stored;      /* supernodes: bytes of each one's factor in device memory */
-  const double *beside;      /* supernodes: bytes that a device keeps besides: tables, x; NULL: 0 */
+  const double *extra;       /* supernodes: bytes that a device keeps besides: tables, x; NULL: 0 */
   double border_bytes;       /* Bytes that it keeps besides for each row of a border. */
   double subtree_bytes;      /* Bytes that it keeps besides for each subtree. */
   const double *scratch; /* supernodes: scratch bytes in the subtree at work; the subtrees of a device use the

@@ -87,7 +87,7 @@ TRISTAR_CHECKED tristar_status tsi_layout_part_create(tsi_env *env, const tsi_la
                                                       const tsi_index *number, tsi_index panels,
                                                       tsi_layout **out);
 /* Frees all rows of the chunks: for a process that has made its share, and only uses whole chunks. */
-void tsi_layout_forget_rows(tsi_env *env, tsi_layout *layout);
+void tsi_layout_discard_rows(tsi_env *env, tsi_layout *layout);
 static inline bool tsi_layout_has_rows(const tsi_layout *layout) {
   return layout->chunks->panel_row != NULL;
 }

@@ -64,7 +64,7 @@ tristar_status tsi_layout_part_create(tsi_env *env, const tsi_layout *layout, co
   return TRISTAR_OK;
 }
 
-void tsi_layout_forget_rows(tsi_env *env, tsi_layout *layout) {
+void tsi_layout_discard_rows(tsi_env *env, tsi_layout *layout) {
   tsi_chunks *chunks = layout->chunks;
   TSI_FREE(env, chunks->off_ptr);
   TSI_FREE(env, chunks->off);

@@ -59,13 +59,13 @@ enum { STARTS, LENGTHS, PIVOTS, NEXT, HEADS, ELEMENTS, DEGREES, WORK, PARTS };
 tristar_status tsi_approximate_minimum_degree(tsi_env *env, const tsi_component *c, tsi_fill *fill) {
   const idx_t n = c->n;
   const int64_t edges = c->xadj[n];
-  int64_t room = edges + edges / 5 + n; /* a fifth more than needed, as AMD advises */
+  int64_t space = edges + edges / 5 + n; /* a fifth more than needed, as AMD advises */
   double control[AMD_CONTROL], info[AMD_INFO];
   if (edges + n > AMD_INTEGER_MAX)
     TSI_FAIL(env, TRISTAR_ERR_TOO_LARGE, "AMD cannot count %lld edges of %lld vertices with its integers",
              (long long)edges, (long long)n);
-  if (room > AMD_INTEGER_MAX) room = AMD_INTEGER_MAX;
-  TSI_SCRATCH(env, idx_t, neighbours, room);
+  if (space > AMD_INTEGER_MAX) space = AMD_INTEGER_MAX;
+  TSI_SCRATCH(env, idx_t, neighbours, space);
   TSI_SCRATCH(env, idx_t, work, (tsi_count)PARTS * n);
   memcpy(neighbours, c->adj, (size_t)edges * sizeof *neighbours);
   for (idx_t v = 0; v < n; v++) {
@@ -73,7 +73,7 @@ tristar_status tsi_approximate_minimum_degree(tsi_env *env, const tsi_component 
     work[LENGTHS * (size_t)n + (size_t)v] = c->xadj[v + 1] - c->xadj[v];
   }
   amd_defaults(control);
-  AMD_ORDER(n, work + STARTS * (size_t)n, neighbours, work + LENGTHS * (size_t)n, (idx_t)room, (idx_t)edges,
+  AMD_ORDER(n, work + STARTS * (size_t)n, neighbours, work + LENGTHS * (size_t)n, (idx_t)space, (idx_t)edges,
             work + PIVOTS * (size_t)n, work + NEXT * (size_t)n, c->perm, work + HEADS * (size_t)n,
             work + ELEMENTS * (size_t)n, work + DEGREES * (size_t)n, work + WORK * (size_t)n, control, info);
   /* a column with d entries below the diagonal: (d + 1)^2 = d (d + 1) + d + 1 */

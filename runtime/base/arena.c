@@ -122,10 +122,10 @@ static tsi_region *find_span(size_t bytes, int *found) {
   size_t least = SIZE_MAX;
   for (tsi_region *region = arena.first; region != NULL; region = region->next)
     for (int s = 0; s < region->spans; s++) {
-      const size_t room = region->span[s].end - region->span[s].begin;
-      if (room < bytes || room >= least) continue;
+      const size_t space = region->span[s].end - region->span[s].begin;
+      if (space < bytes || space >= least) continue;
       best = region;
-      least = room;
+      least = space;
       *found = s;
     }
   return best;

@@ -119,7 +119,7 @@ static inline bool tsi_failure_exists(const tsi_failure *failure) {
 }
 /* Returns the kept status when no thread can keep one any more. Its message becomes the calling thread's
  * latest message. */
-TRISTAR_CHECKED tristar_status tsi_failure_tell(const tsi_env *env, const tsi_failure *failure);
+TRISTAR_CHECKED tristar_status tsi_failure_report(const tsi_env *env, const tsi_failure *failure);
 
 /* Passes a line to the log callback if its level is enabled. */
 __attribute__((format(printf, 3, 4))) void tsi_log(tsi_env *env, tristar_log_level level, const char *format,

@@ -13,12 +13,11 @@ tristar_status tsi_grow(tsi_env *env, void **array, size_t element, tsi_count us
   return TRISTAR_OK;
 }
 
-tristar_status tsi_make_room(tsi_env *env, void **array, size_t element, tsi_count used,
-                             tsi_count *capacity) {
-  const tsi_count wanted = 2 * *capacity + 64;
+tristar_status tsi_reserve(tsi_env *env, void **array, size_t element, tsi_count used, tsi_count *capacity) {
+  const tsi_count requested = 2 * *capacity + 64;
   if (used < *capacity) return TRISTAR_OK;
-  const tristar_status status = tsi_grow(env, array, element, used, wanted);
-  if (status == TRISTAR_OK) *capacity = wanted;
+  const tristar_status status = tsi_grow(env, array, element, used, requested);
+  if (status == TRISTAR_OK) *capacity = requested;
   return status;
 }
 

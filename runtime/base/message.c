@@ -75,7 +75,7 @@ void tsi_failure_keep(const tsi_env *env, tsi_failure *failure, tristar_status s
   atomic_store_explicit(&failure->status, (int)status, memory_order_release);
 }
 
-tristar_status tsi_failure_tell(const tsi_env *env, const tsi_failure *failure) {
+tristar_status tsi_failure_report(const tsi_env *env, const tsi_failure *failure) {
   const int status = atomic_load_explicit(&failure->status, memory_order_acquire);
   if (status == TRISTAR_OK) return TRISTAR_OK;
   latest.env = env->id;

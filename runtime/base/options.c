@@ -3,9 +3,9 @@
 
 #define SIZE_MOST 4096 /* Larger sizes are uninitialized memory: no struct has so many bytes. */
 
-void tsi_options_init(void *options, size_t size, const void *defaults, size_t known) {
+void tsi_options_init(void *options, size_t size, const void *defaults, size_t full_size) {
   memset(options, 0, size);
-  memcpy(options, defaults, size < known ? size : known);
+  memcpy(options, defaults, size < full_size ? size : full_size);
   memcpy(options, &size, sizeof size);
 }
 
@@ -16,17 +16,17 @@ static tristar_status check_size(const tsi_env *env, const char *type, size_t si
 }
 
 tristar_status tsi_options_read(const tsi_env *env, const char *type, const void *given, void *full,
-                                size_t known) {
+                                size_t full_size) {
   size_t size;
   if (given == NULL) return TRISTAR_OK;
   memcpy(&size, given, sizeof size);
   TSI_TRY(check_size(env, type, size));
-  for (size_t i = known; i < size; i++)
+  for (size_t i = full_size; i < size; i++)
     if (((const char *)given)[i] != 0)
       TSI_FAIL(env, TRISTAR_ERR_UNSUPPORTED,
                "%s: byte %zu is set, but the struct has %zu bytes in version %s of the library", type, i,
-               known, tristar_version());
-  memcpy(full, given, size < known ? size : known);
-  memcpy(full, &known, sizeof known);
+               full_size, tristar_version());
+  memcpy(full, given, size < full_size ? size : full_size);
+  memcpy(full, &full_size, sizeof full_size);
   return TRISTAR_OK;
 }

@@ -7,13 +7,13 @@
 
 #include "runtime/base/env.h"
 
-/* Fills a program's struct of `size` bytes: the defaults (`known` bytes), 0 beyond them, and its size. */
-void tsi_options_init(void *options, size_t size, const void *defaults, size_t known);
+/* Fills a program's struct of `size` bytes: the defaults (`full_size` bytes), 0 beyond them, and its size. */
+void tsi_options_init(void *options, size_t size, const void *defaults, size_t full_size);
 
-/* Copies the fields of a program's struct over the defaults in `full` (`known` bytes). given may be NULL.
+/* Copies the fields of a program's struct over the defaults in `full` (`full_size` bytes). given may be NULL.
  * Errors: ARGUMENT (the struct was not initialized), UNSUPPORTED (it sets a field of a later version). */
 TRISTAR_CHECKED tristar_status tsi_options_read(const tsi_env *env, const char *type, const void *given,
-                                                void *full, size_t known);
+                                                void *full, size_t full_size);
 
 /* *full = the defaults of the type, overwritten by *given unless that is NULL. */
 #define TSI_OPTIONS(env, type, given, full)                                                                  \

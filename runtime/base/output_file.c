@@ -29,8 +29,8 @@ static bool find_target(const char *path, char target[PATH_MAX], struct stat *ol
 }
 
 /* A temporary name in the folder of the target. */
-static void name_beside(tsi_output_file *file, int attempt) {
-  snprintf(file->beside, sizeof file->beside, "%s.%x", file->target,
+static void name_temporary(tsi_output_file *file, int attempt) {
+  snprintf(file->temporary, sizeof file->temporary, "%s.%x", file->target,
            (unsigned)getpid() + 977 * (unsigned)attempt);
 }
 
@@ -48,8 +48,8 @@ static int open_unnamed(const tsi_output_file *file) {
 static int open_named(tsi_output_file *file) {
   int descriptor = -1;
   for (int k = 0; k < NAMES_MOST && descriptor < 0; k++) {
-    name_beside(file, k);
-    descriptor = open(file->beside, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    name_temporary(file, k);
+    descriptor = open(file->temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
     if (descriptor < 0 && errno != EEXIST) break;
   }
   file->named = descriptor >= 0;
@@ -77,8 +77,8 @@ static int make_name(tsi_output_file *file) {
   char self[64];
   snprintf(self, sizeof self, "/proc/self/fd/%d", file->descriptor);
   for (int k = 0; k < NAMES_MOST; k++) {
-    name_beside(file, k);
-    file->named = linkat(AT_FDCWD, self, AT_FDCWD, file->beside, AT_SYMLINK_FOLLOW) == 0;
+    name_temporary(file, k);
+    file->named = linkat(AT_FDCWD, self, AT_FDCWD, file->temporary, AT_SYMLINK_FOLLOW) == 0;
     if (file->named || errno != EEXIST) break;
   }
   return file->named ? 0 : errno;
@@ -88,8 +88,8 @@ int tsi_output_file_end(tsi_output_file *file, bool complete) {
   int code = 0;
   if (file->descriptor < 0) return 0;
   if (complete && !file->named) code = make_name(file);
-  if (complete && code == 0 && rename(file->beside, file->target) != 0) code = errno;
-  if (file->named && (!complete || code != 0)) (void)unlink(file->beside);
+  if (complete && code == 0 && rename(file->temporary, file->target) != 0) code = errno;
+  if (file->named && (!complete || code != 0)) (void)unlink(file->temporary);
   close(file->descriptor);
   file->descriptor = -1;
   return code;

@@ -14,9 +14,9 @@
 
 typedef struct tsi_output_file {
   int descriptor;        /* of the new file, apart from the caller's; -1: written directly */
-  bool named;            /* beside[] exists */
+  bool named;            /* temporary[] exists */
   char target[PATH_MAX]; /* to be replaced */
-  char beside[PATH_MAX + 16];
+  char temporary[PATH_MAX + 16];
 } tsi_output_file;
 
 /* *descriptor: the caller writes to it and closes it before tsi_output_file_end. Returns an errno; 0: it is

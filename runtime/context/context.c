@@ -28,8 +28,8 @@ void tristar_config_init_sized(tristar_config *config, size_t size) {
 
 /* Chooses the instruction set of the kernels: from the environment, or the best of this processor. */
 static tristar_status choose_isa(tristar_t *ts) {
-  const char *asked = tsi_variable(TSI_VARIABLE_ISA);
-  const tsi_kernels *kernels = tsi_kernels_select('d', TSI_INVERSE_DIAGONAL, asked),
+  const char *requested = tsi_variable(TSI_VARIABLE_ISA);
+  const tsi_kernels *kernels = tsi_kernels_select('d', TSI_INVERSE_DIAGONAL, requested),
                     *best = tsi_kernels_select('d', TSI_INVERSE_DIAGONAL, NULL);
   if (best == NULL)
     TSI_FAIL(&ts->env, TRISTAR_ERR_UNSUPPORTED,
@@ -38,7 +38,7 @@ static tristar_status choose_isa(tristar_t *ts) {
     TSI_FAIL(&ts->env, TRISTAR_ERR_ARGUMENT,
              "TRISTAR_ISA is \"%s\", not an instruction set of this processor that there are kernels for; "
              "the best is %s",
-             asked, best->isa);
+             requested, best->isa);
   ts->isa = kernels->isa;
   return TRISTAR_OK;
 }

@@ -23,7 +23,7 @@ struct tristar_s {
   tsi_helpers helpers;
   tsi_factorization_options fronts; /* how fronts are cut and shared */
   const char *isa;                  /* instruction set of the kernels; their static text */
-  atomic_bool blas_told;            /* the log has the warning that OpenBLAS is slow here */
+  atomic_bool blas_reported;        /* the log has the warning that OpenBLAS is slow here */
   atomic_bool dropped;              /* by tristar_destroy: it exists only for its objects */
 };
 _Static_assert(offsetof(struct tristar_s, env) == 0, "tsi_context_env");

@@ -85,8 +85,8 @@ static tristar_status record(tsi_crew *crew, const char *name, double bytes) {
 static bool is_worth_sharing(tristar_t *ts, tristar_engine engine, tsi_crew_runs runs, tsi_index blocks,
                              double bytes) {
   if (engine != TRISTAR_ENGINE_AUTO || !ts->workers.allowed) return engine == TRISTAR_ENGINE_TASKS;
-  const int asked = ts->workers.wishes.workers, workers = tsi_expected_cpu_workers(asked);
-  const int cores = runs == TSI_RUNS_LONG ? workers : tsi_expected_helping_cores(asked);
+  const int requested = ts->workers.wishes.workers, workers = tsi_expected_cpu_workers(requested);
+  const int cores = runs == TSI_RUNS_LONG ? workers : tsi_expected_helping_cores(requested);
   const tsi_costs costs = tsi_costs_assumed(&ts->machine, cores);
   return cores > 1 && blocks > 1 && tsi_predict_worth_tasks(&costs, bytes, bytes / cores, workers);
 }

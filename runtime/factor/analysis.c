@@ -134,7 +134,7 @@ static tristar_status take_schur(tsi_env *env, tristar_analysis_t *an,
   return TRISTAR_OK;
 }
 
-void tsi_analysis_forget_entries(tristar_analysis_t *an) {
+void tsi_analysis_discard_entries(tristar_analysis_t *an) {
   tsi_env *env = &an->ts->env;
   an->stats.nnz = tsi_pattern_entries(an->pattern);
   TSI_FREE(env, an->pattern->ptr);
@@ -194,8 +194,8 @@ static tsi_index panel_width(const tristar_analysis_t *an) {
 /* Finds supernodes in which a panel ends between the two columns of a pair. They must be cut into pieces of
  * one panel each, and each piece gets its own group. Returns whether there are any. groups: number of groups
  * in use. */
-static bool cut_beside_pairs(const tristar_analysis_t *an, const tsi_index *partner, tsi_index *groups,
-                             tsi_index *group) {
+static bool cut_between_pairs(const tristar_analysis_t *an, const tsi_index *partner, tsi_index *groups,
+                              tsi_index *group) {
   const tsi_symbolic *symbolic = an->symbolic;
   const tsi_panels *panels = an->panels;
   const tsi_index width = panel_width(an);
@@ -227,7 +227,7 @@ static tristar_status make_structure(tsi_env *env, tristar_analysis_t *an, const
     if (groups > 0) options->group = group;
     TSI_TRY(tsi_symbolic_create(env, graph, options, &an->symbolic));
     TSI_TRY(tsi_panels_create(env, an->symbolic, panel_width(an), &an->panels));
-  } while (found->keeps_pairs && cut_beside_pairs(an, found->partner, &groups, group));
+  } while (found->keeps_pairs && cut_between_pairs(an, found->partner, &groups, group));
   return TRISTAR_OK;
 }
 
@@ -258,7 +258,7 @@ static tristar_status order(tsi_env *env, tristar_analysis_t *an, const tsi_matc
     TSI_TRY(tsi_graph_create(env, n, pattern->ptr, pattern->index, row_map,
                              pattern->symmetry != TRISTAR_GENERAL, &graph));
   tsi_entries_finish(&a);
-  if (lean) tsi_analysis_forget_entries(an);
+  if (lean) tsi_analysis_discard_entries(an);
   TSI_TRY(tsi_watch_look(env, watch, "joining the pattern"));
   if (found->partner != NULL && /* METIS's separator tree takes precedence over pairs. */
       (options.leaf_parts == 1 || found->keeps_pairs)) {
@@ -552,7 +552,7 @@ tristar_analysis_t *tsi_analysis_share(tristar_analysis_t *analysis) {
   return analysis;
 }
 
-void tsi_analysis_forget_rows(tristar_analysis_t *an) {
+void tsi_analysis_discard_rows(tristar_analysis_t *an) {
   tsi_env *env = &an->ts->env;
   tsi_symbolic *symbolic = an->symbolic;
   release_map(env, an, an->in_row, an->in_place);

@@ -75,9 +75,9 @@ struct tristar_analysis_s {
 /* Frees the arrays with the positions of rows and entries. The columns of supernodes and panels stay, and so
  * do the statistics. For the only owner of an analysis, after all other processes have received their parts
  * of it. */
-void tsi_analysis_forget_rows(tristar_analysis_t *analysis);
+void tsi_analysis_discard_rows(tristar_analysis_t *analysis);
 /* Frees the entries of the pattern; its sizes stay. */
-void tsi_analysis_forget_entries(tristar_analysis_t *analysis);
+void tsi_analysis_discard_entries(tristar_analysis_t *analysis);
 /* Errors: ARGUMENT (a value that no option has). */
 TRISTAR_CHECKED tristar_status tsi_analysis_check_options(const tsi_env *env,
                                                           const tristar_analysis_options *options);

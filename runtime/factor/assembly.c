@@ -215,9 +215,9 @@ tristar_status tsi_analysis_check(tsi_env *env, const tristar_analysis_t *an) {
   if (lu) TSI_TRY(check_places(env, an->symbolic, &an->upper));
   for (tsi_index j = 0; j < pattern->n; j++)
     for (tsi_count p = pattern->ptr[j]; p < pattern->ptr[j + 1]; p++) {
-      const tsi_index wanted = lu && mirror && pattern->index[p] != j ? 2 : 1;
+      const tsi_index requested = lu && mirror && pattern->index[p] != j ? 2 : 1;
       const bool dropped = !lu && !mirror; /* LLT of a general view uses one of each symmetric pair */
-      if (uses[p] != wanted && !(dropped && uses[p] == 0))
+      if (uses[p] != requested && !(dropped && uses[p] == 0))
         TSI_FAIL(env, TRISTAR_ERR_INTERNAL, "entry %lld is assembled %d times", (long long)p, uses[p]);
     }
   return TRISTAR_OK;

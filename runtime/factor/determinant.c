@@ -276,7 +276,7 @@ static tristar_status fail_perturbed(const tristar_factor_t *factor, const char 
 /* Factors the same values with a matching and delayed pivots, without single_factors. *other: these factors;
  * NULL: none. */
 static tristar_status factor_again(const tristar_factor_t *factor, tristar_factor_t **other) {
-  tristar_status status = tsi_factor_prepare_anew(factor, true, other);
+  tristar_status status = tsi_factor_prepare_again(factor, true, other);
   if (status == TRISTAR_OK) {
     (*other)->analysis->options.pivoting = TRISTAR_PIVOTING_DELAYED; /* No other factor has this analysis. */
     status = tsi_factor_run_stable(*other);

@@ -146,7 +146,7 @@ static tristar_status run(tristar_factor_t *factor) {
   factor->low_rank_error = 0;
   factor->low_rank_growth = 1;
   if (factor->analysis->lower.ptr == NULL) TSI_TRY(tsi_assembly_create(&factor->ts->env, factor->analysis));
-  tsi_update_forget(factor->update);
+  tsi_update_discard(factor->update);
   if (factor->released) free_streams(&factor->ts->env, factor);
   TSI_TRY(tsi_factor_check_limit(factor));
   if (factor->lower == NULL) TSI_TRY(allocate_streams(&factor->ts->env, factor));
@@ -240,7 +240,7 @@ out:
   return status;
 }
 
-tristar_status tsi_factor_prepare_anew(const tristar_factor_t *factor, bool full, tristar_factor_t **out) {
+tristar_status tsi_factor_prepare_again(const tristar_factor_t *factor, bool full, tristar_factor_t **out) {
   TSI_CLEANUP(tristar_factor_destroy) tristar_factor_t *other = NULL;
   TSI_CLEANUP(tristar_analysis_destroy) tristar_analysis_t *again = NULL;
   tsi_env *env = &factor->ts->env;
@@ -255,10 +255,10 @@ tristar_status tsi_factor_prepare_anew(const tristar_factor_t *factor, bool full
   return TRISTAR_OK;
 }
 
-tristar_status tsi_factor_match_anew(const tristar_factor_t *factor, tristar_factor_t **out) {
+tristar_status tsi_factor_rematch(const tristar_factor_t *factor, tristar_factor_t **out) {
   TSI_CLEANUP(tristar_factor_destroy) tristar_factor_t *other = NULL;
   *out = NULL;
-  TSI_TRY(tsi_factor_prepare_anew(factor, false, &other));
+  TSI_TRY(tsi_factor_prepare_again(factor, false, &other));
   TSI_TRY(tsi_factor_run_stable(other));
   *out = tsi_take(&other);
   return TRISTAR_OK;

@@ -151,15 +151,15 @@ TRISTAR_CHECKED tristar_status tsi_factor_renew(tristar_factor_t *factor, const 
 /* Factors the same values with a new analysis (tsi_analysis_match_again): with a matching, whose scaling
  * is used however far units are apart, and with SINGULAR_PERTURB. Errors: as tristar_analyze and
  * tristar_factor. */
-TRISTAR_CHECKED tristar_status tsi_factor_match_anew(const tristar_factor_t *factor, tristar_factor_t **out);
-/* Does this failure of tsi_factor_match_anew end the call? Otherwise there is merely no other factor. */
+TRISTAR_CHECKED tristar_status tsi_factor_rematch(const tristar_factor_t *factor, tristar_factor_t **out);
+/* Does this failure of tsi_factor_rematch end the call? Otherwise there is merely no other factor. */
 static inline bool tsi_status_ends_call(tristar_status status) {
   return status == TRISTAR_ERR_MEMORY || status == TRISTAR_ERR_RUNTIME || status == TRISTAR_ERR_CANCELLED;
 }
-/* tsi_factor_match_anew without the factorization, for other ways to factor. full: without single_factors.
+/* tsi_factor_rematch without the factorization, for other ways to factor. full: without single_factors.
  * Errors: as tristar_analyze. */
-TRISTAR_CHECKED tristar_status tsi_factor_prepare_anew(const tristar_factor_t *factor, bool full,
-                                                       tristar_factor_t **out);
+TRISTAR_CHECKED tristar_status tsi_factor_prepare_again(const tristar_factor_t *factor, bool full,
+                                                        tristar_factor_t **out);
 /* Analyzes the values again with the same method, after the verdict STALE, for a factor without plans.
  * Errors: as tristar_analyze. */
 TRISTAR_CHECKED tristar_status tsi_factor_match_again(tristar_factor_t *factor);

@@ -158,7 +158,7 @@ static tristar_status weigh_run(tristar_factor_t *factor, bool scaled, tsi_facto
   if (f->workers > 1)
     status =
         run_all(env, numeric, &rates, f->workers, &peak[TSI_FORECAST_ALL], &f->seconds[TSI_FORECAST_ALL]);
-  if (status == TRISTAR_OK) status = tsi_failure_tell(env, &numeric->failure);
+  if (status == TRISTAR_OK) status = tsi_failure_report(env, &numeric->failure);
   run[TSI_FORECAST_ALONE] = steps + peak[TSI_FORECAST_ALONE];
   run[TSI_FORECAST_ALL] = steps + tasks + peak[TSI_FORECAST_ALL];
   tsi_numeric_destroy(&numeric); /* Before dry ends. */

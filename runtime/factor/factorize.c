@@ -294,7 +294,7 @@ static tristar_status trace_errors(const tsi_numeric *numeric, double *largest) 
 }
 
 tristar_status tsi_numeric_finish(tsi_numeric *numeric, tristar_factor_t *factor) {
-  TSI_TRY(tsi_failure_tell(numeric->env, &numeric->failure));
+  TSI_TRY(tsi_failure_report(numeric->env, &numeric->failure));
   factor->dependent = numeric->pivots != NULL && tsi_numeric_dependent(numeric) != TSI_NONE;
   factor->surely_singular = factor->misfit = false;
   TSI_TRY(tsi_numeric_check_dependent(numeric));
@@ -351,7 +351,7 @@ static tristar_status factor_once(tristar_factor_t *factor, const tsi_pivot_size
   }
   if (places.fronts > 0 && places.optional &&
       (status != TRISTAR_OK || (*out && atomic_load(&(*out)->device_failed)))) {
-    if (status == TRISTAR_OK) status = tsi_failure_tell(env, &(*out)->failure);
+    if (status == TRISTAR_OK) status = tsi_failure_report(env, &(*out)->failure);
     tsi_log(env, TRISTAR_LOG_WARNING, "factor: on the cores, as devices fail: %s", tsi_error_text(env));
     tsi_numeric_destroy(out);
     tsi_front_places_finish(env, &places);
@@ -398,7 +398,7 @@ static tristar_status try_fixed(tristar_factor_t *factor, const tsi_pivot_sizes 
   TSI_CLEANUP(tsi_numeric_destroy) tsi_numeric *fixed = NULL;
   TSI_TRY(factor_once(factor, sizes, true, &fixed));
   if (tsi_numeric_failed(fixed)) {
-    const tristar_status failed = tsi_failure_tell(fixed->env, &fixed->failure);
+    const tristar_status failed = tsi_failure_report(fixed->env, &fixed->failure);
     if (failed != TRISTAR_ERR_NOT_FINITE) TSI_TRY(failed);
     return TRISTAR_OK;
   }

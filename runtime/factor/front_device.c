@@ -249,17 +249,17 @@ out:
 
 /* ---- Life ---------------------------------------------------------------------------------------------- */
 
-static tristar_status give_room(tsi_numeric *numeric, tsi_index step, tsi_device_front *place) {
+static tristar_status give_space(tsi_numeric *numeric, tsi_index step, tsi_device_front *place) {
   const tsi_factorization *dag = numeric->dag;
   const tsi_index s = dag->part[step].first;
   const tsi_device_front_size size =
       tsi_device_front_measure(dag->symbolic, dag->method, numeric->kernels->scalar_bytes, s);
-  TSI_TRY(tsi_device_data_create(numeric->env, NULL, (size_t)size.memory, &place->room));
+  TSI_TRY(tsi_device_data_create(numeric->env, NULL, (size_t)size.memory, &place->memory));
   place->use = (tsi_task_data){.device = dag->device[s],
                                .microseconds = numeric->list->task[step].microseconds,
                                .border_bytes = size.up + size.down,
                                .count = 1,
-                               .use = {{place->room, TSI_USE_SCRATCH}}};
+                               .use = {{place->memory, TSI_USE_SCRATCH}}};
   tsi_task_list_use(numeric->list, step, &place->use, run_on_device);
   return TRISTAR_OK;
 }
@@ -270,12 +270,12 @@ tristar_status tsi_device_fronts_record(tsi_numeric *numeric) {
   TSI_TRY(TSI_ALLOC_ZERO(numeric->env, numeric->on_device, dag->tiled_count));
   for (tsi_index k = 0; k < dag->steps->count; k++)
     if (dag->steps->step[k].kind == TSI_STEP_FRONT_DEVICE)
-      TSI_TRY(give_room(numeric, k, &numeric->on_device[dag->part[k].tiled]));
+      TSI_TRY(give_space(numeric, k, &numeric->on_device[dag->part[k].tiled]));
   return TRISTAR_OK;
 }
 
 void tsi_device_fronts_release(tsi_numeric *numeric) {
   for (tsi_index k = 0; numeric->on_device && k < numeric->dag->tiled_count; k++)
-    tsi_device_data_destroy(&numeric->on_device[k].room);
+    tsi_device_data_destroy(&numeric->on_device[k].memory);
   TSI_FREE(numeric->env, numeric->on_device);
 }

@@ -25,7 +25,7 @@
 #include "runtime/exec/starpu/device_data.h"
 
 struct tsi_device_front {
-  tsi_device_data *room; /* Device memory of the front; NULL: cores factor it. */
+  tsi_device_data *memory; /* Device memory of the front; NULL: cores factor it. */
   tsi_task_data use;
 };
 

@@ -176,19 +176,19 @@ tristar_status tsi_front_places_choose(const tristar_factor_t *factor, double *s
   tristar_status status = TRISTAR_OK;
   tsi_env *env = &factor->ts->env;
   const tristar_place place = factor->analysis->options.place;
-  const bool wanted = place == TRISTAR_PLACE_GPU;
+  const bool requested = place == TRISTAR_PLACE_GPU;
   bool *tiled = NULL, any;
   *places = (tsi_front_places){.optional = place == TRISTAR_PLACE_AUTO};
   if (place == TRISTAR_PLACE_CPU || factor->update != NULL) return TRISTAR_OK;
   const char *reason = obstacle(factor);
-  if (reason && wanted)
+  if (reason && requested)
     TSI_FAIL_OUT(env, TRISTAR_ERR_UNSUPPORTED, "PLACE_GPU for the factorization: %s", reason);
   if (reason) return TRISTAR_OK;
   TSI_TRY_OUT(find_tiled(factor, &tiled, &any));
-  if (!any && !wanted) goto out;
+  if (!any && !requested) goto out;
   TSI_TRY_OUT(tsi_context_need_starpu(factor->ts, start_seconds));
   const int devices = tsi_devices_count(NULL);
-  if (devices == 0 && wanted)
+  if (devices == 0 && requested)
     TSI_FAIL_OUT(env, TRISTAR_ERR_NO_WORKER, "PLACE_GPU for the factorization: StarPU has no worker of %s",
                  tsi_devices.name);
   if (devices > 0 && any) TSI_TRY_OUT(choose(factor, tiled, places));

@@ -389,13 +389,13 @@ static void bound_products(const job *j, const double *unit, const char *x, doub
 }
 
 /* Largest difference of the two products, relative to these sizes. */
-static double compare(const job *j, const double *size, const char *wanted, const char *found) {
+static double compare(const job *j, const double *size, const char *exact, const char *found) {
   const char scalar = j->factor->analysis->factor_scalar;
   double error = 0;
   for (tsi_index k = 0; k < j->rows; k++) {
     const tsi_index row = j->row[k];
     double a[2], b[2];
-    tsi_scalar_read(scalar, wanted, (size_t)row, a);
+    tsi_scalar_read(scalar, exact, (size_t)row, a);
     tsi_scalar_read(scalar, found, (size_t)row, b);
     const double off = hypot(a[0] - b[0], a[1] - b[1]) / size[row];
     if (!(off <= error)) error = off; /* NaN stays. */
@@ -587,7 +587,7 @@ static tristar_status factor_whole(job *j, tristar_update_result *result) {
   struct tsi_progress *paused = tsi_progress_pause(&factor->ts->env);
   const tristar_status restored = tsi_factor_run(factor);
   tsi_progress_resume(&factor->ts->env, paused);
-  return restored == TRISTAR_OK ? tsi_failure_tell(&factor->ts->env, &first) : restored;
+  return restored == TRISTAR_OK ? tsi_failure_report(&factor->ts->env, &first) : restored;
 }
 
 /* Growth of the terms by the change: their sizes after it, relative to the sizes before and the expected
@@ -620,18 +620,18 @@ static tristar_status change_path(job *j, bool *fine) {
   TSI_SCRATCH(&factor->ts->env, double, unit, 4 * n);
   TSI_SCRATCH(&factor->ts->env, char, probe, 3 * all);
   double *size = unit + n, *before = size + n, *after = before + n;
-  char *wanted = probe + all, *found = wanted + all;
+  char *exact = probe + all, *found = exact + all;
   const double ratio = find_units(j, unit, size);
   for (tsi_index k = 0; k < j->rows; k++) before[j->row[k]] = after[j->row[k]] = 0;
   fill_probe(j, unit, probe);
   bound_products(j, unit, probe, size);
-  memset(wanted, 0, 2 * all);
-  multiply(j, probe, wanted, before);
-  multiply_terms(j, probe, wanted);
+  memset(exact, 0, 2 * all);
+  multiply(j, probe, exact, before);
+  multiply_terms(j, probe, exact);
   TSI_TRY(add_terms(j));
   multiply(j, probe, found, after);
   factor->low_rank_error =
-      (factor->low_rank_error + (ratio > 1 ? epsilon : 0)) * ratio + compare(j, size, wanted, found);
+      (factor->low_rank_error + (ratio > 1 ? epsilon : 0)) * ratio + compare(j, size, exact, found);
   factor->low_rank_growth = fmax(factor->low_rank_growth, 1) * measure_growth(j, size, before, after);
   *fine = is_small(factor, factor->low_rank_error / epsilon + factor->low_rank_growth);
   return TRISTAR_OK;
@@ -640,7 +640,7 @@ static tristar_status change_path(job *j, bool *fine) {
 /* Updates the statistics of the changed path, and calls the verdict. */
 static tristar_status judge_path(job *j, bool *fine) {
   tristar_factor_t *factor = j->factor;
-  tsi_update_forget(factor->update);
+  tsi_update_discard(factor->update);
   bound_sizes(j);
   note_figures(j);
   factor->stats.judged = factor->stats.singular = 0;
@@ -664,9 +664,9 @@ static tristar_status run(job *j, tristar_update_result *result) {
   keep_panels(j, false);
   const tristar_status status = change_path(j, &fine);
   /* If terms are added, a pivot fails only by overflow: a factorization returns the right status. */
-  const bool anew = status == TRISTAR_ERR_NOT_POSITIVE_DEFINITE && (factor->inverse != NULL || j->sign > 0);
+  const bool again = status == TRISTAR_ERR_NOT_POSITIVE_DEFINITE && (factor->inverse != NULL || j->sign > 0);
   if (status != TRISTAR_OK || !fine) keep_panels(j, true);
-  if (status != TRISTAR_OK && !anew) return status;
+  if (status != TRISTAR_OK && !again) return status;
   add_values(j);
   result->entries = j->kept_count;
   fine = fine && factor->stats.perturbed_pivots == 0 && is_small(factor, measure_cancelled(j));

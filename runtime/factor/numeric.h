@@ -187,7 +187,7 @@ TRISTAR_CHECKED tristar_status tsi_numeric_weigh_tasks(tsi_numeric *numeric, siz
 /* Makes StarPU tasks of the steps. StarPU must run. Errors: MEMORY. */
 TRISTAR_CHECKED tristar_status tsi_numeric_record(tsi_numeric *numeric);
 /* Frees the tasks. */
-void tsi_numeric_forget_tasks(tsi_numeric *numeric);
+void tsi_numeric_discard_tasks(tsi_numeric *numeric);
 /* Runs all steps: on StarPU if they are recorded. tsi_numeric_finish returns the failure of a step. Errors:
  * those of the port and of StarPU. */
 TRISTAR_CHECKED tristar_status tsi_numeric_run(tsi_numeric *numeric);
@@ -330,8 +330,8 @@ TRISTAR_CHECKED static inline tristar_status tsi_numeric_look(tsi_numeric *numer
 TRISTAR_CHECKED tristar_status tsi_stripes_prepare(tsi_numeric *numeric);
 void tsi_stripes_release(tsi_numeric *numeric);
 /* Allocates memory to receive stripe k except its first `skip` scalars. Errors: MEMORY. */
-TRISTAR_CHECKED tristar_status tsi_stripe_make_room(const tsi_numeric *numeric, tsi_open_front *open,
-                                                    tsi_index k, tsi_count skip);
+TRISTAR_CHECKED tristar_status tsi_stripe_make_space(const tsi_numeric *numeric, tsi_open_front *open,
+                                                     tsi_index k, tsi_count skip);
 /* A parcel that used the stripe has been sent. */
 void tsi_stripe_use_up(tsi_numeric *numeric, tsi_held_stripe *stripe);
 /* Runs a step of a shared front of any kind but ASSEMBLED. */

@@ -143,11 +143,11 @@ void tsi_numeric_departed(tsi_numeric *numeric, tsi_index sent) {
 /* ---- Receiving ---------------------------------------------------------------------------------------- */
 
 /* Allocates an incoming parcel. Until it is received, it counts as the parcel of a failed process. */
-static tristar_status make_room(tsi_numeric *numeric, const tsi_front_message *message) {
+static tristar_status make_space(tsi_numeric *numeric, const tsi_front_message *message) {
   const tsi_front_parcel *parcel = parcel_of(numeric, true, message);
   const tsi_count scalars = scalars_of(numeric, parcel) + 1;
   if (parcel->kind == TSI_PARCEL_STRIPE)
-    TSI_TRY(tsi_stripe_make_room(numeric, &numeric->tiled[parcel->tiled], parcel->tile, parcel->skip));
+    TSI_TRY(tsi_stripe_make_space(numeric, &numeric->tiled[parcel->tiled], parcel->tile, parcel->skip));
   else if (parcel->kind == TSI_PARCEL_PART)
     TSI_TRY(tsi_front_allocate(numeric, scalars, &numeric->in_part[message->parcel]));
   else
@@ -159,7 +159,7 @@ static tristar_status make_room(tsi_numeric *numeric, const tsi_front_message *m
 /* Posts the receive of a piece. After a failure without memory for it, it counts as received. */
 static void expect_piece(tsi_numeric *numeric, tsi_index received) {
   const tsi_front_message *message = &numeric->dag->receive[received];
-  if (message->piece == 0 && !tsi_numeric_failed(numeric)) fail(numeric, make_room(numeric, message));
+  if (message->piece == 0 && !tsi_numeric_failed(numeric)) fail(numeric, make_space(numeric, message));
   numeric->expected[received] = memory_of(numeric, true, message) != NULL;
   if (numeric->expected[received])
     fail(numeric,

@@ -176,7 +176,7 @@ static void run_with_others(tsi_numeric *numeric) {
 /* Once per context. */
 static void warn_of_blas(tristar_t *ts) {
   const char *took, *better;
-  if (!tsi_blas_mistaken(&took, &better) || atomic_exchange(&ts->blas_told, true)) return;
+  if (!tsi_blas_mistaken(&took, &better) || atomic_exchange(&ts->blas_reported, true)) return;
   tsi_log(&ts->env, TRISTAR_LOG_WARNING,
           "OpenBLAS does not know this processor and takes it for a %s, which factors at half the speed: set "
           "OPENBLAS_CORETYPE=%s before the program starts",
@@ -211,7 +211,7 @@ tristar_status tsi_numeric_stay(tsi_numeric *numeric) {
   return TRISTAR_OK;
 }
 
-void tsi_numeric_forget_tasks(tsi_numeric *numeric) {
+void tsi_numeric_discard_tasks(tsi_numeric *numeric) {
   tsi_tasks_destroy(&numeric->tasks);
   TSI_FREE(numeric->env, numeric->list);
 }
@@ -227,7 +227,7 @@ static void clear_shares(tsi_numeric *numeric, const bool *touched) {
 tristar_status tsi_numeric_run_again(tsi_numeric *numeric, const bool *touched, bool tasks) {
   const tsi_panels *panels = numeric->analysis->panels;
   tristar_status status = TRISTAR_OK;
-  tsi_numeric_forget_tasks(numeric);
+  tsi_numeric_discard_tasks(numeric);
   tsi_numeric_clear_figures(numeric);
   clear_shares(numeric, touched);
   atomic_store(&numeric->done, 0);
@@ -239,7 +239,7 @@ tristar_status tsi_numeric_run_again(tsi_numeric *numeric, const bool *touched, 
   for (tsi_index p = 0; p < panels->count; p++)
     if (!touched[panels->supernode[p]]) tsi_numeric_add_figures(numeric, p);
 out:
-  tsi_numeric_forget_tasks(numeric);
+  tsi_numeric_discard_tasks(numeric);
   numeric->touched = NULL;
   return status;
 }

@@ -57,8 +57,8 @@ static inline __attribute__((always_inline)) void find_in_lines(const tsi_scalin
 
 /* The same for rows, or columns, or both in one pass. */
 static void find_largest(tsi_scaling *s, bool rows, bool columns) {
-  if (s->known) {
-    s->known = false;
+  if (s->measured) {
+    s->measured = false;
     return;
   }
   if (rows && columns)
@@ -72,16 +72,16 @@ static void find_largest(tsi_scaling *s, bool rows, bool columns) {
 /* The same among the entries of all processes, for rows or columns. */
 static int *find_largest_of(tsi_scaling *s, bool rows) {
   int *largest = rows ? s->of_row : s->of_column;
-  const bool known = s->known;
+  const bool measured = s->measured;
   find_largest(s, rows, !rows);
-  if (!known) unite_largest(s, largest);
+  if (!measured) unite_largest(s, largest);
   return largest;
 }
 
 static void find_all_largest(tsi_scaling *s) {
-  const bool known = s->known;
+  const bool measured = s->measured;
   find_largest(s, true, true);
-  if (known) return;
+  if (measured) return;
   unite_largest(s, s->of_row);
   unite_largest(s, s->of_column);
 }
@@ -318,7 +318,7 @@ static tristar_status scale_lines(tsi_scaling *s) {
                                                                    : START_NONE;
   if (matched && bad)
     for (tsi_index i = 0; i < n; i++) s->row[i] = s->column[i] = 0;
-  s->known = !matched && first != START_MEANS; /* The first pass found them. */
+  s->measured = !matched && first != START_MEANS; /* The first pass found them. */
   TSI_TRY(scale_from(s, first));
   return s->lines->any_pivots ? TRISTAR_OK : strengthen_diagonal(s, first);
 }

@@ -22,7 +22,7 @@ typedef struct tsi_scaling {
   bool symmetric;          /* One scaling: column is row. */
   int *row, *column;       /* n */
   int *of_row, *of_column; /* n: exponents of the largest scaled entries; scratch. */
-  bool known;              /* They hold the result of the next search. */
+  bool measured;           /* They hold the result of the next search. */
   tristar_status united;   /* The first failure of a message between processes. */
 } tsi_scaling;
 

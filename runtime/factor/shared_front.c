@@ -99,8 +99,8 @@ static tsi_index *pivots_of(const tsi_numeric *numeric, const tsi_held_stripe *s
   return (tsi_index *)(void *)scalar_at(numeric, stripe, stripe->shape.pivot);
 }
 
-tristar_status tsi_stripe_make_room(const tsi_numeric *numeric, tsi_open_front *open, tsi_index k,
-                                    tsi_count skip) {
+tristar_status tsi_stripe_make_space(const tsi_numeric *numeric, tsi_open_front *open, tsi_index k,
+                                     tsi_count skip) {
   tsi_held_stripe *stripe = &open->stripe[k];
   const tsi_stripe *shape = &stripe->shape;
   const tsi_count diagonal = (tsi_count)shape->rows * shape->begin;
@@ -125,7 +125,7 @@ static tristar_status open_stripes(tsi_numeric *numeric, tsi_open_front *open) {
   TSI_TRY(tsi_front_begin(numeric, open));
   for (tsi_index k = 0; k < t.count; k++) {
     if (!tsi_factorization_has_tile(dag, open->s, k)) continue;
-    TSI_TRY(tsi_stripe_make_room(numeric, open, k, 0));
+    TSI_TRY(tsi_stripe_make_space(numeric, open, k, 0));
     if (k < t.inner) continue;
     const tsi_count columns = tsi_stripe_complement(&t, dag->method, k);
     TSI_TRY(tsi_front_allocate(numeric, columns * tsi_front_tile_rows(&t, k), &open->stripe[k].at.c));

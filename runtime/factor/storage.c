@@ -13,7 +13,7 @@ static tsi_format format_of(tristar_storage storage) {
                                                : TSI_FORMAT_FULL;
 }
 
-tsi_storage_options tsi_storage_wanted(const tristar_plan_options *options, const char *isa) {
+tsi_storage_options tsi_storage_requested(const tristar_plan_options *options, const char *isa) {
   return (tsi_storage_options){.format = format_of(options->storage),
                                .tolerance = options->compress,
                                .releases = options->release_factor != 0,
@@ -44,7 +44,7 @@ size_t tsi_storage_entry_bytes(const tristar_factor_t *factor, tristar_storage s
 tristar_status tsi_storage_check(const tristar_factor_t *factor, const tristar_plan_options *options) {
   tsi_env *env = &factor->ts->env;
   const char *why = NULL;
-  if (!tsi_storage_is_wanted(options)) return TRISTAR_OK;
+  if (!tsi_storage_is_requested(options)) return TRISTAR_OK;
   if (factor->rows)
     why = "of a triangle by rows";
   else if (options->kernel == TRISTAR_KERNEL_SPMV)
@@ -71,7 +71,7 @@ static void free_blocks(tsi_env *env, tsi_storage_blocks *blocks) {
 }
 
 static tristar_status add_block(tsi_env *env, tsi_storage_blocks *blocks, size_t bytes, char **out) {
-  TSI_TRY(tsi_make_room(env, (void **)&blocks->block, sizeof *blocks->block, blocks->count, &blocks->room));
+  TSI_TRY(tsi_reserve(env, (void **)&blocks->block, sizeof *blocks->block, blocks->count, &blocks->capacity));
   TSI_TRY(TSI_ALLOC_ZERO(env, *out, bytes));
   blocks->block[blocks->count++] = *out;
   return TRISTAR_OK;
@@ -99,7 +99,7 @@ typedef struct copying {
   double run_bytes; /* Bytes of the panels from there on, in the factor. */
   tsi_tile *tile;   /* Tiles of a panel, and their pieces. */
   char *pieces;
-  tsi_count tile_room, piece_room;
+  tsi_count tile_space, piece_space;
   void *work;
 } copying;
 
@@ -165,18 +165,18 @@ static tsi_tile_options tile_options(copying *c, tsi_index p) {
   };
 }
 
-static tristar_status need_room(copying *c, tsi_count tiles, tsi_count bytes) {
-  if (tiles > c->tile_room) {
+static tristar_status need_space(copying *c, tsi_count tiles, tsi_count bytes) {
+  if (tiles > c->tile_space) {
     TSI_FREE(c->env, c->tile);
-    c->tile_room = 0;
+    c->tile_space = 0;
     TSI_TRY(TSI_ALLOC(c->env, c->tile, tiles));
-    c->tile_room = tiles;
+    c->tile_space = tiles;
   }
-  if (bytes > c->piece_room) {
+  if (bytes > c->piece_space) {
     TSI_FREE(c->env, c->pieces);
-    c->piece_room = 0;
+    c->piece_space = 0;
     TSI_TRY(TSI_ALLOC(c->env, c->pieces, bytes));
-    c->piece_room = bytes;
+    c->piece_space = bytes;
   }
   return TRISTAR_OK;
 }
@@ -220,7 +220,7 @@ static tristar_status copy_panel(copying *c, tsi_index p) {
     const tsi_tile_options options = tile_options(c, p);
     const tsi_index tiles = c->tiling->count(panel->height, &options);
     size_t bytes;
-    TSI_TRY(need_room(c, tiles, (tsi_count)c->tiling->room(panel, &options)));
+    TSI_TRY(need_space(c, tiles, (tsi_count)c->tiling->packed_bytes(panel, &options)));
     if (c->tiling->compress(panel, c->from, &options, c->tile, c->pieces, &bytes, c->work)) {
       TSI_TRY(copy_run(c, p));
       return copy_tiles(c, p, tiles, bytes);

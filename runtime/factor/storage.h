@@ -32,7 +32,7 @@ typedef struct tsi_storage_options {
 /* Memory of the copy of a stream. */
 typedef struct tsi_storage_blocks {
   char **block;
-  tsi_count count, room;
+  tsi_count count, capacity;
 } tsi_storage_blocks;
 
 /* Bytes of the copies and of the factor; number of panels in each format, without those in tiles. */
@@ -60,9 +60,9 @@ typedef struct tsi_storage {
 } tsi_storage;
 
 /* Options of the copies for the options of a plan. */
-tsi_storage_options tsi_storage_wanted(const tristar_plan_options *options, const char *isa);
+tsi_storage_options tsi_storage_requested(const tristar_plan_options *options, const char *isa);
 /* Do the solves of such a plan read copies? */
-static inline bool tsi_storage_is_wanted(const tristar_plan_options *options) {
+static inline bool tsi_storage_is_requested(const tristar_plan_options *options) {
   return options->storage != TRISTAR_STORAGE_FULL || options->compress > 0;
 }
 /* Name of the storage in messages; a text of the calling thread. */

@@ -31,7 +31,7 @@ tristar_status tsi_update_create(tristar_factor_t *factor) {
   return TRISTAR_OK;
 }
 
-void tsi_update_forget(tsi_update *update) {
+void tsi_update_discard(tsi_update *update) {
   if (update == NULL) return;
   tsi_numeric_destroy(&update->numeric);
   tsi_pivot_sizes_release(&update->sizes);
@@ -40,7 +40,7 @@ void tsi_update_forget(tsi_update *update) {
 }
 
 void tsi_update_release(tsi_update **update) {
-  tsi_update_forget(*update);
+  tsi_update_discard(*update);
   tsi_release(tsi_take(update));
 }
 
@@ -50,7 +50,7 @@ void tsi_update_take(tsi_update *update, tsi_numeric **numeric, tsi_pivot_sizes 
   update->sizes = *sizes;
   *sizes = (tsi_pivot_sizes){.column = NULL};
   update->numeric->sizes = &update->sizes;
-  tsi_numeric_forget_tasks(update->numeric);
+  tsi_numeric_discard_tasks(update->numeric);
   for (tsi_index s = 0; s < kept->analysis->symbolic->count; s++)
     if (kept->complement[s])
       update->kept_bytes += (size_t)tsi_numeric_complement_size(kept, s) * kept->kernels->scalar_bytes;
@@ -243,11 +243,11 @@ tristar_status tsi_factor_update(tristar_factor_t *factor, const tsi_new_values 
   tristar_status status = visit_changes(factor, given, take_entry, &result->entries);
   result->kept_bytes = update->kept_bytes;
   if (ready && result->entries == 0) return status;
-  if (!ready) tsi_update_forget(update);
+  if (!ready) tsi_update_discard(update);
   factor->stats.start_seconds = 0;
   factor->valid = factor->dependent = false;
   if (status == TRISTAR_OK) status = factor_touched(factor, result);
-  if (status != TRISTAR_OK) tsi_update_forget(update);
+  if (status != TRISTAR_OK) tsi_update_discard(update);
   if (result->whole) tsi_update_count_fronts(factor, NULL, result);
   result->kept_bytes = update->kept_bytes;
   return tsi_factor_explain(factor, status);

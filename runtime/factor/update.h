@@ -52,7 +52,7 @@ TRISTAR_CHECKED tristar_status tsi_update_create(tristar_factor_t *factor);
 /* Does nothing if update points to NULL. */
 void tsi_update_release(tsi_update **update);
 /* Frees the complements: the next factorization factors all fronts. */
-void tsi_update_forget(tsi_update *update);
+void tsi_update_discard(tsi_update *update);
 /* Takes over a successful factorization without a second one, and its sizes. Sets *numeric to NULL and
  * empties *sizes. */
 void tsi_update_take(tsi_update *update, tsi_numeric **numeric, tsi_pivot_sizes *sizes);

@@ -66,8 +66,8 @@ static tristar_status fill_rows(tsi_env *env, tsi_permuted_triangle *t, const ts
   factor->rows->own_values = t->values;
   t->pattern = NULL;
   t->values = NULL;
-  TSI_TRY(tsi_row_factor_fill(env, letter, lower ? "L" : "U", &t->known, factor->rows));
-  TSI_FREE(env, t->known.diagonal);
+  TSI_TRY(tsi_row_factor_fill(env, letter, lower ? "L" : "U", &t->properties, factor->rows));
+  TSI_FREE(env, t->properties.diagonal);
   if (t->later) return TRISTAR_OK;
   const tsi_row_sweep *sweep; /* the sweep of solves with T itself */
   TSI_TRY(tsi_row_factor_sweep(env, factor->rows, !lower, &sweep));
@@ -194,7 +194,7 @@ tristar_status tsi_import_lines(tristar_t *ts, tsi_pattern *pattern, void *value
                                             .partition = partition};
   const tsi_row_choice choice = choose(ts, pattern, &options);
   const tsi_permuted_triangle t = {
-      .pattern = pattern, .values = values, .known = {.finite = finite}, .later = true};
+      .pattern = pattern, .values = values, .properties = {.finite = finite}, .later = true};
   return import_triangle(ts, t, &options, &choice, out);
 }
 
@@ -222,13 +222,13 @@ static tristar_status refill_panels(tristar_factor_t *factor) {
 tristar_status tsi_reimport_lines(tristar_factor_t *factor, const void *values, bool finite) {
   tsi_env *env = &factor->ts->env;
   const tsi_pattern *pattern = factor->analysis->pattern;
-  const tsi_triangle_values known = {.finite = finite};
+  const tsi_triangle_values properties = {.finite = finite};
   const bool lower = factor->lower != NULL;
   factor->valid = false;
   if (values != factor->values)
     memcpy(factor->values, values, (size_t)pattern->ptr[pattern->n] * factor->user_bytes);
   if (factor->rows)
-    TSI_TRY(tsi_row_factor_fill(env, pattern->scalar, lower ? "L" : "U", &known, factor->rows));
+    TSI_TRY(tsi_row_factor_fill(env, pattern->scalar, lower ? "L" : "U", &properties, factor->rows));
   else
     TSI_TRY(refill_panels(factor));
   factor->valid = true;
@@ -270,10 +270,10 @@ static tristar_status take_columns(tristar_t *ts, const tristar_view *view, cons
   if (ptr == NULL) return TRISTAR_OK;
   const tsi_lines lines = {n, ptr, columns.index, columns.lower};
   tsi_row_choice_look(&lines, choice);
-  if (tsi_row_choice_wants_rows(choice, &lines))
+  if (tsi_row_choice_needs_rows(choice, &lines))
     TSI_TRY(tsi_permuted_triangle_turn_columns(env, &columns, t));
   else
-    TSI_TRY(tsi_triangle_take_columns(env, view, &columns, &ptr, &t->pattern, &t->values, &t->known));
+    TSI_TRY(tsi_triangle_take_columns(env, view, &columns, &ptr, &t->pattern, &t->values, &t->properties));
   return TRISTAR_OK;
 }
 
@@ -289,7 +289,7 @@ static tristar_status take_view(tristar_t *ts, const tristar_view *view, const t
   *choice = choose(ts, t->pattern, o);
   const bool lower = o->uplo == TRISTAR_LOWER;
   const tsi_lines lines = lines_of(t->pattern, lower);
-  if (!t->pattern->by_rows && tsi_row_choice_wants_rows(choice, &lines))
+  if (!t->pattern->by_rows && tsi_row_choice_needs_rows(choice, &lines))
     TSI_TRY_OUT(tsi_permuted_triangle_turn(env, lower, t));
 out:
   if (status != TRISTAR_OK) tsi_permuted_triangle_finish(t);

@@ -11,7 +11,7 @@ void tsi_permuted_triangle_finish(tsi_permuted_triangle *t) {
   tsi_release(tsi_take(&t->values));
   tsi_release(tsi_take(&t->matrix_values));
   tsi_release(tsi_take(&t->level));
-  tsi_release(tsi_take(&t->known.diagonal));
+  tsi_release(tsi_take(&t->properties.diagonal));
 }
 
 static tristar_status take_permuted(tsi_env *env, const tristar_view *view, const tristar_triangle_options *o,
@@ -30,14 +30,14 @@ static tristar_status take_permuted(tsi_env *env, const tristar_view *view, cons
   TSI_TRY(tsi_pattern_move(env, all.matrix, all.matrix_values, row_place, column_place, &all.pattern,
                            &all.values));
   const tristar_view moved = tsi_pattern_view(all.pattern, all.values);
-  return tsi_triangle_part(env, &moved, o->uplo, o->diag, &t->pattern, &t->values, &t->known);
+  return tsi_triangle_part(env, &moved, o->uplo, o->diag, &t->pattern, &t->values, &t->properties);
 }
 
 tristar_status tsi_permuted_triangle_take(tsi_env *env, const tristar_view *view,
                                           const tristar_triangle_options *o, tsi_permuted_triangle *t) {
   *t = (tsi_permuted_triangle){.pattern = NULL};
   if (o->permuted && (o->row_order || o->column_order)) return take_permuted(env, view, o, t);
-  return tsi_triangle_part(env, view, o->uplo, o->diag, &t->pattern, &t->values, &t->known);
+  return tsi_triangle_part(env, view, o->uplo, o->diag, &t->pattern, &t->values, &t->properties);
 }
 
 tristar_status tsi_permuted_triangle_turn_columns(tsi_env *env, const tsi_column_arrays *columns,
@@ -51,9 +51,9 @@ tristar_status tsi_permuted_triangle_turn_columns(tsi_env *env, const tsi_column
   TSI_TRY_OUT(tsi_pattern_from_entries(env, &turned.rows, true, columns->scalar, &t->pattern, &t->values));
   t->level = turned.level;
   t->levels = turned.levels;
-  t->known = turned.known;
+  t->properties = turned.properties;
   turned.level = NULL;
-  turned.known.diagonal = NULL;
+  turned.properties.diagonal = NULL;
 out:
   tsi_turned_finish(&turned);
   return status;

@@ -16,8 +16,8 @@ typedef struct tsi_permuted_triangle {
   tsi_index
       *level; /* n: level sets of the rows of T, computed on the way (triangle_turn.h); NULL: not computed */
   tsi_index levels;
-  tsi_triangle_values known; /* facts about the values of T */
-  bool later;                /* the first solve that needs the streams makes them; false: made at once */
+  tsi_triangle_values properties; /* facts about the values of T */
+  bool later;                     /* the first solve that needs the streams makes them; false: made at once */
 } tsi_permuted_triangle;
 
 void tsi_permuted_triangle_finish(tsi_permuted_triangle *t);

@@ -19,9 +19,9 @@ bool tsi_short_rates(void) {
   return chosen != NULL && strcmp(chosen, "1") == 0;
 }
 
-size_t tsi_bandwidth_bytes(double wanted) {
+size_t tsi_bandwidth_bytes(double requested) {
   if (tsi_short_rates()) return (size_t)16 << 20;
-  return (size_t)fmin(fmax(wanted, 256 << 20), 1 << 30);
+  return (size_t)fmin(fmax(requested, 256 << 20), 1 << 30);
 }
 
 /* Each reader waits until `pass` is its next pass; PASSES ends all early. `idle` counts the arrivals of

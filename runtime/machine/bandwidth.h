@@ -10,9 +10,9 @@
 
 #include "runtime/base/env.h"
 
-/* Size of an array for a bandwidth: `wanted` bytes, but at least 256 MB, to exceed the caches of common
+/* Size of an array for a bandwidth: `requested` bytes, but at least 256 MB, to exceed the caches of common
  * machines, and at most 1 GB. With TRISTAR_SHORT_RATES=1 (tsi_short_rates) it is 16 MB. */
-size_t tsi_bandwidth_bytes(double wanted);
+size_t tsi_bandwidth_bytes(double requested);
 bool tsi_short_rates(void);
 
 /* Arrays for several measurements: creating their pages takes longer than reading them. All zeros: there are

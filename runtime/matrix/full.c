@@ -2,30 +2,30 @@
 #include "runtime/matrix/full.h"
 
 /* The full matrix to make. */
-typedef struct wanted {
+typedef struct requested {
   const tsi_pattern *pattern;
   bool by_rows;
   bool from_above;      /* GENERAL pattern: its upper triangle and the mirror image of this triangle. */
   const double *values; /* Items; NULL: positions, if there are items. */
-} wanted;
+} requested;
 
 #define CONSTANTS static inline __attribute__((always_inline))
 
 /* Is entry (j, i) of line j used? */
-CONSTANTS bool is_wanted(const wanted *w, tsi_index j, tsi_index i, bool some) {
+CONSTANTS bool is_requested(const requested *w, tsi_index j, tsi_index i, bool some) {
   return !some || (w->pattern->by_rows ? i >= j : i <= j);
 }
 
 /* ptr[line + 1]: entries of each line. Constants: mirror: mirror images count, too; some: not all entries are
  * used; neither: rows and columns are exchanged. */
-CONSTANTS void count(const wanted *w, tsi_entries *out, const bool mirror, const bool some) {
+CONSTANTS void count(const requested *w, tsi_entries *out, const bool mirror, const bool some) {
   const tsi_pattern *p = w->pattern;
   tsi_count *counts = out->ptr + 1;
   for (tsi_index j = 0; j < p->n; j++) {
     tsi_count own = 0;
     for (tsi_count e = p->ptr[j]; e < p->ptr[j + 1]; e++) {
       const tsi_index i = p->index[e];
-      if (!is_wanted(w, j, i, some)) continue;
+      if (!is_requested(w, j, i, some)) continue;
       own++;
       if (!mirror || i != j) counts[i]++;
     }
@@ -35,7 +35,7 @@ CONSTANTS void count(const wanted *w, tsi_entries *out, const bool mirror, const
 
 /* Entry `place` of the pattern, or, complemented, the mirror image of an entry, becomes entry `at`. valued,
  * places: constants. */
-CONSTANTS void put(const wanted *w, tsi_entries *out, tsi_count at, tsi_index index, tsi_count place,
+CONSTANTS void put(const requested *w, tsi_entries *out, tsi_count at, tsi_index index, tsi_count place,
                    const bool valued, const bool places) {
   out->index[at] = index;
   if (valued)
@@ -46,7 +46,7 @@ CONSTANTS void put(const wanted *w, tsi_entries *out, tsi_count at, tsi_index in
 
 /* Visits the lines of the pattern in order, so the entries of a new line have ascending indices, unless a
  * symmetric kind has entries in both triangles. Constants as above. */
-CONSTANTS void put_all(const wanted *w, tsi_entries *out, const bool mirror, const bool some,
+CONSTANTS void put_all(const requested *w, tsi_entries *out, const bool mirror, const bool some,
                        const bool valued, const bool places) {
   const tsi_pattern *p = w->pattern;
   const bool as_given = p->by_rows == w->by_rows;
@@ -55,7 +55,7 @@ CONSTANTS void put_all(const wanted *w, tsi_entries *out, const bool mirror, con
     tsi_count own = next[j]; /* with mirror images: position of the line's own entries */
     for (tsi_count e = p->ptr[j]; e < p->ptr[j + 1]; e++) {
       const tsi_index i = p->index[e];
-      if (!is_wanted(w, j, i, some)) continue;
+      if (!is_requested(w, j, i, some)) continue;
       if (!mirror || i != j) put(w, out, next[i]++, j, mirror && as_given ? ~e : e, valued, places);
       if (mirror) put(w, out, own++, i, as_given || i == j ? e : ~e, valued, places);
     }
@@ -64,7 +64,7 @@ CONSTANTS void put_all(const wanted *w, tsi_entries *out, const bool mirror, con
 }
 
 /* Copies the lines of a GENERAL pattern in their order. */
-static void copy_all(const wanted *w, tsi_entries *out) {
+static void copy_all(const requested *w, tsi_entries *out) {
   const tsi_pattern *p = w->pattern;
   const tsi_count entries = p->ptr[p->n];
   if (entries == 0) return;
@@ -72,7 +72,7 @@ static void copy_all(const wanted *w, tsi_entries *out) {
   if (w->values) memcpy(out->item, w->values, (size_t)entries * sizeof *w->values);
 }
 
-static tristar_status make(tsi_env *env, const wanted *w, size_t bytes, tsi_entries *out) {
+static tristar_status make(tsi_env *env, const requested *w, size_t bytes, tsi_entries *out) {
   const tsi_pattern *p = w->pattern;
   const bool mirror = w->from_above || p->symmetry != TRISTAR_GENERAL;
   TSI_TRY(tsi_entries_begin(env, p->n, bytes, out));
@@ -105,7 +105,7 @@ static tristar_status make(tsi_env *env, const wanted *w, size_t bytes, tsi_entr
 }
 
 tristar_status tsi_full_rows(tsi_env *env, const tsi_pattern *pattern, bool symmetric, tsi_entries *out) {
-  const wanted w = {pattern, true, symmetric && pattern->symmetry == TRISTAR_GENERAL, NULL};
+  const requested w = {pattern, true, symmetric && pattern->symmetry == TRISTAR_GENERAL, NULL};
   return make(env, &w, sizeof(tsi_count), out);
 }
 
@@ -144,6 +144,6 @@ tristar_status tsi_full_columns(tsi_env *env, const tsi_pattern *pattern, const 
                                 tsi_entries *out) {
   TSI_OWNED double *parts = NULL;
   if (values) TSI_TRY(tsi_pattern_part(env, pattern, values, part, &parts));
-  const wanted w = {pattern, false, false, parts};
+  const requested w = {pattern, false, false, parts};
   return make(env, &w, values ? sizeof *parts : 0, out);
 }

@@ -212,8 +212,8 @@ static void put_columns(const tsi_sliced *a, const tsi_slice *s, const tsi_entri
 }
 
 /* Allocates memory for this many more slices and listed rows; if it is too small, at least doubles it. */
-static tristar_status make_room(tsi_env *env, tsi_sliced *out, const totals *used, const totals *more,
-                                totals *capacity) {
+static tristar_status make_space(tsi_env *env, tsi_sliced *out, const totals *used, const totals *more,
+                                 totals *capacity) {
   if (used->slices + more->slices > capacity->slices) {
     capacity->slices = tsi_count_max(2 * capacity->slices, used->slices + more->slices);
     TSI_TRY(tsi_grow(env, (void **)&out->slice, sizeof *out->slice, used->slices, capacity->slices));
@@ -249,7 +249,7 @@ static tristar_status list_slices(tsi_env *env, const tsi_entries *rows, tsi_sli
   TSI_TRY(TSI_ALLOC(env, out->row, capacity.listed));
   for (tsi_index w = 0; w < out->windows; w++) {
     const arranged *own = arrange(out, rows, w, both);
-    TSI_TRY(make_room(env, out, all, &own->all, &capacity));
+    TSI_TRY(make_space(env, out, all, &own->all, &capacity));
     append(own, all, out);
     out->window[w] = (tsi_slice_window){(tsi_index)all->slices, all->groups, all->words};
     all->slices += own->all.slices;

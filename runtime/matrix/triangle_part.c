@@ -259,10 +259,10 @@ static void copy_diagonal(const taking *t, const tsi_entries *out, tsi_index fir
  * were verified before. *falls: number of indices that are not above the one before. Returns false if the
  * ends of a line are outside. */
 static bool copy_lines(const taking *t, const tsi_entries *out, ends *seen, tsi_count *falls,
-                       tsi_triangle_values *known) {
+                       tsi_triangle_values *properties) {
   const tsi_sparse_kernels *kernels = tsi_sparse_kernels_select((char)t->view->scalar);
   *falls = 0;
-  known->finite = true;
+  properties->finite = true;
   for (tsi_index first = 0, stop; first < t->n; first = stop) {
     stop = first + tsi_index_min(BLOCK, t->n - first);
     const tsi_count begin = out->ptr[first], end = out->ptr[stop];
@@ -271,14 +271,14 @@ static bool copy_lines(const taking *t, const tsi_entries *out, ends *seen, tsi_
     if (seen && !see_ends(t, out->ptr, first, stop, seen)) return false;
     *falls += (t->view->index_bits == 64 ? copy_some_64 : copy_some_32)(t, begin, end, out->index);
     if (begin < end) memcpy((char *)out->item + offset, from, (size_t)(end - begin) * out->bytes);
-    known->finite = known->finite && kernels->first_not_finite(end - begin, from) == end - begin;
-    copy_diagonal(t, out, first, stop, known->diagonal);
+    properties->finite = properties->finite && kernels->first_not_finite(end - begin, from) == end - begin;
+    copy_diagonal(t, out, first, stop, properties->diagonal);
   }
   return true;
 }
 
-/* *taken: all lines were in order, and out and `known` are filled; otherwise both are empty. */
-static tristar_status take_whole(tsi_env *env, const taking *t, bool *taken, tsi_triangle_values *known,
+/* *taken: all lines were in order, and out and `properties` are filled; otherwise both are empty. */
+static tristar_status take_whole(tsi_env *env, const taking *t, bool *taken, tsi_triangle_values *properties,
                                  tsi_entries *out) {
   tristar_status status = TRISTAR_OK;
   ends seen = begin_ends(t);
@@ -288,14 +288,14 @@ static tristar_status take_whole(tsi_env *env, const taking *t, bool *taken, tsi
   /* most other arrays fail this first test */
   if (!take_ptr(t, out->ptr) || !see_ends(t, out->ptr, 0, tsi_index_min(BLOCK, t->n), &seen)) goto out;
   TSI_TRY_OUT(tsi_entries_allocate(env, out));
-  TSI_TRY_OUT(TSI_ALLOC_SIZED(env, known->diagonal, t->n, out->bytes));
+  TSI_TRY_OUT(TSI_ALLOC_SIZED(env, properties->diagonal, t->n, out->bytes));
   seen = begin_ends(t);
-  *taken = copy_lines(t, out, &seen, &falls, known) && falls == seen.falls;
+  *taken = copy_lines(t, out, &seen, &falls, properties) && falls == seen.falls;
 out:
   if (!*taken) {
     tsi_entries_finish(out);
-    TSI_FREE(env, known->diagonal);
-    known->finite = false;
+    TSI_FREE(env, properties->diagonal);
+    properties->finite = false;
   }
   return status;
 }
@@ -351,7 +351,8 @@ tristar_status tsi_triangle_columns(tsi_env *env, const tristar_view *view, tris
 
 tristar_status tsi_triangle_take_columns(tsi_env *env, const tristar_view *view,
                                          const tsi_column_arrays *columns, tsi_count **ptr,
-                                         tsi_pattern **pattern, void **values, tsi_triangle_values *known) {
+                                         tsi_pattern **pattern, void **values,
+                                         tsi_triangle_values *properties) {
   tristar_status status = TRISTAR_OK;
   const taking t = {view, columns->n, columns->lower, false};
   tsi_entries out = {
@@ -360,15 +361,15 @@ tristar_status tsi_triangle_take_columns(tsi_env *env, const tristar_view *view,
   *ptr = NULL;
   *pattern = NULL;
   *values = NULL;
-  *known = (tsi_triangle_values){.diagonal = NULL};
+  *properties = (tsi_triangle_values){.diagonal = NULL};
   TSI_TRY_OUT(tsi_entries_allocate(env, &out));
-  TSI_TRY_OUT(TSI_ALLOC_SIZED(env, known->diagonal, t.n, out.bytes));
-  (void)copy_lines(&t, &out, NULL, &falls, known);
+  TSI_TRY_OUT(TSI_ALLOC_SIZED(env, properties->diagonal, t.n, out.bytes));
+  (void)copy_lines(&t, &out, NULL, &falls, properties);
   if (falls == columns->falls)
     TSI_TRY_OUT(tsi_pattern_from_entries(env, &out, false, columns->scalar, pattern, values));
 out:
   tsi_entries_finish(&out);
-  if (*pattern == NULL) TSI_FREE(env, known->diagonal);
+  if (*pattern == NULL) TSI_FREE(env, properties->diagonal);
   return status;
 }
 
@@ -383,9 +384,10 @@ static bool find_all(taking t, line_part *part, tsi_count *ptr) {
 
 /* *taken: the lines were in order, and out is filled. *turned: its lines are columns instead of rows, or vice
  * versa: the lines of the stored triangle of a symmetric matrix are also the lines of the other triangle.
- * known: filled if it costs nothing. */
+ * properties: filled if it costs nothing. */
 static tristar_status take_parts(tsi_env *env, const tristar_view *view, const triangle_of *which,
-                                 bool *taken, bool *turned, tsi_triangle_values *known, tsi_entries *out) {
+                                 bool *taken, bool *turned, tsi_triangle_values *properties,
+                                 tsi_entries *out) {
   *taken = *turned = false;
   if (!is_plain(view)) return TRISTAR_OK;
   const bool symmetric = view->symmetry == TRISTAR_SYMMETRIC;
@@ -396,7 +398,7 @@ static tristar_status take_parts(tsi_env *env, const tristar_view *view, const t
     t.below = first_is_below(&t);
     *turned = t.below != which->below;
   }
-  if (!t.unit) TSI_TRY(take_whole(env, &t, taken, known, out));
+  if (!t.unit) TSI_TRY(take_whole(env, &t, taken, properties, out));
   if (*taken) return TRISTAR_OK;
   TSI_SCRATCH(env, line_part, part, t.n);
   TSI_TRY(TSI_ALLOC(env, out->ptr, (tsi_count)t.n + 1));
@@ -426,7 +428,7 @@ static tristar_status filter_view(tsi_env *env, const tristar_view *view, bool l
 }
 
 tristar_status tsi_triangle_part(tsi_env *env, const tristar_view *view, tristar_uplo uplo, tristar_diag diag,
-                                 tsi_pattern **pattern, void **values, tsi_triangle_values *known) {
+                                 tsi_pattern **pattern, void **values, tsi_triangle_values *properties) {
   tristar_status status = TRISTAR_OK;
   const bool lower = uplo == TRISTAR_LOWER, unit = diag == TRISTAR_UNIT,
              by_rows = view->format == TRISTAR_CSR;
@@ -435,13 +437,13 @@ tristar_status tsi_triangle_part(tsi_env *env, const tristar_view *view, tristar
   bool taken, turned;
   *pattern = NULL;
   *values = NULL;
-  *known = (tsi_triangle_values){.diagonal = NULL};
-  TSI_TRY_OUT(take_parts(env, view, &which, &taken, &turned, known, &f));
+  *properties = (tsi_triangle_values){.diagonal = NULL};
+  TSI_TRY_OUT(take_parts(env, view, &which, &taken, &turned, properties, &f));
   turned = taken && turned;
   if (!taken) TSI_TRY_OUT(filter_view(env, view, lower, unit, &f));
   TSI_TRY_OUT(tsi_pattern_from_entries(env, &f, by_rows != turned, (char)view->scalar, pattern, values));
 out:
   tsi_entries_finish(&f);
-  if (status != TRISTAR_OK) TSI_FREE(env, known->diagonal);
+  if (status != TRISTAR_OK) TSI_FREE(env, properties->diagonal);
   return status;
 }

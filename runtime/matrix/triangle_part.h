@@ -19,7 +19,7 @@
 /* Errors: those of tsi_pattern_create; NOT_FINITE. */
 TRISTAR_CHECKED tristar_status tsi_triangle_part(tsi_env *env, const tristar_view *view, tristar_uplo uplo,
                                                  tristar_diag diag, tsi_pattern **pattern, void **values,
-                                                 tsi_triangle_values *known);
+                                                 tsi_triangle_values *properties);
 
 /* Can the columns of the triangle be read in place, by 32-bit indices from 0 on, if the arrays contain
  * nothing else? Reads almost nothing of the arrays. */
@@ -33,4 +33,4 @@ TRISTAR_CHECKED tristar_status tsi_triangle_columns(tsi_env *env, const tristar_
 TRISTAR_CHECKED tristar_status tsi_triangle_take_columns(tsi_env *env, const tristar_view *view,
                                                          const tsi_column_arrays *columns, tsi_count **ptr,
                                                          tsi_pattern **pattern, void **values,
-                                                         tsi_triangle_values *known);
+                                                         tsi_triangle_values *properties);

@@ -81,7 +81,7 @@ CONSTANTS tsi_index take_columns(const tsi_column_arrays *from, tsi_index first,
   const tsi_count *ptr = from->ptr;
   const tsi_index *index = from->index;
   tsi_index *level = to->level, highest = 0, from_before = *carried;
-  char *diagonal = to->known.diagonal;
+  char *diagonal = to->properties.diagonal;
   for (tsi_index k = first; k < end; k++) {
     const tsi_index j = lower ? k : first + (end - 1 - k), behind = lower ? j + 1 : j - 1;
     const row_state of = state[j];
@@ -134,13 +134,13 @@ static void take_all(const tsi_column_arrays *from, const tsi_sparse_kernels *ke
                      tsi_turned *to) {
   const tsi_index n = from->n;
   tsi_index highest = TSI_NONE, carried = 0;
-  to->known.finite = true;
+  to->properties.finite = true;
   for (tsi_index taken = 0, count; taken < n; taken += count) {
     count = tsi_index_min(COLUMNS, n - taken);
     const tsi_index first = from->lower ? taken : n - taken - count;
     const tsi_count begin = from->ptr[first], entries = from->ptr[first + count] - begin;
     const char *values = (const char *)from->values + (size_t)begin * to->rows.bytes;
-    to->known.finite = to->known.finite && kernels->first_not_finite(entries, values) == entries;
+    to->properties.finite = to->properties.finite && kernels->first_not_finite(entries, values) == entries;
     highest = tsi_index_max(highest, take(from, first, first + count, state, to, &carried));
   }
   to->levels = highest + 1;
@@ -149,7 +149,7 @@ static void take_all(const tsi_column_arrays *from, const tsi_sparse_kernels *ke
 void tsi_turned_finish(tsi_turned *turned) {
   tsi_entries_finish(&turned->rows);
   tsi_release(tsi_take(&turned->level));
-  tsi_release(tsi_take(&turned->known.diagonal));
+  tsi_release(tsi_take(&turned->properties.diagonal));
 }
 
 tristar_status tsi_triangle_turn(tsi_env *env, const tsi_column_arrays *columns, bool *done,
@@ -167,7 +167,7 @@ tristar_status tsi_triangle_turn(tsi_env *env, const tsi_column_arrays *columns,
   begin_rows(columns, state, out->rows.ptr);
   TSI_TRY_OUT(tsi_entries_allocate(env, &out->rows));
   TSI_TRY_OUT(TSI_ALLOC(env, out->level, n));
-  TSI_TRY_OUT(TSI_ALLOC_SIZED(env, out->known.diagonal, n, out->rows.bytes));
+  TSI_TRY_OUT(TSI_ALLOC_SIZED(env, out->properties.diagonal, n, out->rows.bytes));
   take_all(columns, kernels, state, out);
   *done = true;
 out:

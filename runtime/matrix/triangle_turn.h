@@ -35,7 +35,7 @@ typedef struct tsi_turned {
   tsi_entries rows;
   tsi_index *level; /* n */
   tsi_index levels;
-  tsi_triangle_values known;
+  tsi_triangle_values properties;
 } tsi_turned;
 
 /* *done: all columns ascend, and an index can count the entries. Otherwise `out` is empty. Errors: MEMORY. */

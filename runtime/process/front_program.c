@@ -155,10 +155,10 @@ static tsi_index round_at(const adder *a, const tsi_handed_piece *piece) {
 
 /* Adds the agreements up to this round that are not added yet; round = ranks: all that are left. */
 static void add_round_agreements(adder *a, tsi_index round, tsi_index *agreements) {
-  const tsi_index wanted = tsi_index_min(round, a->ranks - 1) / TSI_HANDED_ROUNDS + 1;
-  if (wanted > *agreements)
-    add_step(a, agreement_kind(a), a->program->agree_seconds * (wanted - *agreements), 0);
-  *agreements = wanted;
+  const tsi_index requested = tsi_index_min(round, a->ranks - 1) / TSI_HANDED_ROUNDS + 1;
+  if (requested > *agreements)
+    add_step(a, agreement_kind(a), a->program->agree_seconds * (requested - *agreements), 0);
+  *agreements = requested;
 }
 
 static void add_rounds(adder *a) {

@@ -80,7 +80,7 @@ static tristar_status add_part(tsi_env *env, const maker *m, tsi_index rank, tsi
                                   .entries = m->analysis->stats.nnz};
   tsi_rank_bytes bytes;
   double solve;
-  tsi_layout_forget_rows(env, process->layout);
+  tsi_layout_discard_rows(env, process->layout);
   const double structure = (double)(atomic_load(&env->memory.current) - before);
   TSI_TRY(tsi_rank_forecast_make(env, &source, &bytes));
   TSI_TRY(weigh_solve(env, m, process, &solve));
@@ -99,11 +99,11 @@ static tristar_status add_rank(tsi_env *env, const maker *m, tsi_index rank, tri
   TSI_CLEANUP(tsi_process_destroy) tsi_process *process = NULL;
   tsi_front_part part;
   TSI_TRY(make_process(env, m, rank, &process));
-  TSI_SCRATCH_ZERO(env, bool, wanted, m->fronts.symbolic->count);
+  TSI_SCRATCH_ZERO(env, bool, requested, m->fronts.symbolic->count);
   for (tsi_index j = 0; j < process->share->panels->count; j++)
-    wanted[m->fronts.panels->supernode[process->share->panel[j]]] = true;
-  TSI_TRY(tsi_front_part_create(env, &whole, rank, wanted, &part));
-  const size_t scratch = (size_t)m->fronts.symbolic->count * sizeof *wanted;
+    requested[m->fronts.panels->supernode[process->share->panel[j]]] = true;
+  TSI_TRY(tsi_front_part_create(env, &whole, rank, requested, &part));
+  const size_t scratch = (size_t)m->fronts.symbolic->count * sizeof *requested;
   const tristar_status status = add_part(env, m, rank, process, &part, before + scratch, out);
   tsi_front_part_destroy(env, &part);
   return status;

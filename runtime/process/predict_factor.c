@@ -43,8 +43,8 @@ static tristar_status add_part(tsi_env *env, const maker *m, tsi_index rank, con
 static tristar_status add_rank(tsi_env *env, const maker *m, tsi_index rank, tsi_world *world) {
   const tsi_front_whole whole = {&m->fronts, m->owner, m->teams, &m->weights};
   tsi_front_part part;
-  TSI_SCRATCH_ZERO(env, bool, wanted, m->fronts.symbolic->count);
-  TSI_TRY(tsi_front_part_create(env, &whole, rank, wanted, &part));
+  TSI_SCRATCH_ZERO(env, bool, requested, m->fronts.symbolic->count);
+  TSI_TRY(tsi_front_part_create(env, &whole, rank, requested, &part));
   const tristar_status status = add_part(env, m, rank, &part, world);
   tsi_front_part_destroy(env, &part);
   return status;

@@ -204,7 +204,7 @@ tristar_status tsi_process_solve(tsi_process_run *run, const tsi_process_call *c
     run_sweeps_elsewhere(run);
   else
     run_sweeps(run);
-  const tristar_status status = tsi_failure_tell(exchange->env, &exchange->failure);
+  const tristar_status status = tsi_failure_report(exchange->env, &exchange->failure);
   if (times) tsi_exchange_times(exchange, run->process->workers > 0 ? run->process->workers : 1, times);
   return status;
 }

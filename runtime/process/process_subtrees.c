@@ -91,7 +91,7 @@ static tristar_status take_over(tsi_env *env, const tsi_symbolic *symbolic, cons
 }
 
 /* device_bytes as an option of a plan. on_starpu: StarPU runs. */
-static int64_t bytes_wanted(const tsi_process_wishes *wishes, bool on_starpu) {
+static int64_t bytes_requested(const tsi_process_wishes *wishes, bool on_starpu) {
   if (wishes->device_bytes > 0) return (int64_t)wishes->device_bytes;
   if (wishes->sharers < 2 || !on_starpu || tsi_devices_count(NULL) == 0) return 0;
   return (int64_t)(TSI_DEVICE_MEMORY_SHARE * tsi_device_describe(0).memory / wishes->sharers);
@@ -109,7 +109,7 @@ tristar_status tsi_process_places(tristar_t *ts, const tsi_factor_kind *kind, co
   plan.engine = options->workers > 0 ? TRISTAR_ENGINE_TASKS : TRISTAR_ENGINE_SERIAL;
   plan.nrhs = wishes->columns;
   plan.place = wishes->place;
-  plan.device_bytes = bytes_wanted(wishes, options->workers > 0);
+  plan.device_bytes = bytes_requested(wishes, options->workers > 0);
   plan.chunk_bytes_max = (int64_t)options->layout.ceiling_bytes;
   TSI_OWNED tsi_layout *layout = NULL;
   TSI_TRY(tsi_layout_create(env, symbolic, panels, &options->layout, &layout));

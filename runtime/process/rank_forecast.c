@@ -140,7 +140,7 @@ static tristar_status run_dry(tsi_env *env, tsi_env *dry, tsi_numeric *numeric, 
     passed += pass_panels(numeric, k, passing); /* panels are packed after the children are released */
     *peak = tsi_double_max(*peak, passed + (double)atomic_load(&dry->memory.current));
   }
-  return tsi_failure_tell(env, &numeric->failure);
+  return tsi_failure_report(env, &numeric->failure);
 }
 
 /* Measures the steps, tasks and messages of the rank's fronts, and their allocations. Errors: MEMORY,

@@ -53,10 +53,10 @@ bool tsi_has_supernodes(const tsi_line_parts *lines) {
 
 static int choose_lanes(tristar_t *ts, double bytes, bool any) {
   if (!ts->workers.allowed || (any && bytes <= SHARED_BYTES)) return 1;
-  const int asked = ts->workers.wishes.workers, workers = tsi_expected_cpu_workers(asked);
+  const int requested = ts->workers.wishes.workers, workers = tsi_expected_cpu_workers(requested);
   const double filled = bytes / LANE_BYTES;
   if (filled <= workers) return tsi_index_min(workers, TSI_ROW_LANES);
-  const int most = tsi_index_min(tsi_expected_helping_cores(asked), TSI_ROW_LANES);
+  const int most = tsi_index_min(tsi_expected_helping_cores(requested), TSI_ROW_LANES);
   return filled < most ? (int)filled : most;
 }
 
@@ -121,7 +121,7 @@ static bool are_scattered(const tsi_lines *lines, size_t scalar_bytes) {
   return far > seen / 2;
 }
 
-bool tsi_row_choice_wants_rows(const tsi_row_choice *choice, const tsi_lines *lines) {
+bool tsi_row_choice_needs_rows(const tsi_row_choice *choice, const tsi_lines *lines) {
   return !choice->supernodes && choice->lanes > 1 &&
          (choice->way == TSI_ROWS_LEVELS || choice->way == TSI_ROWS_SUPERSTEPS) &&
          !are_scattered(lines, choice->scalar_bytes);

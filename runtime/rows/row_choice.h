@@ -46,7 +46,7 @@ bool tsi_has_supernodes(const tsi_line_parts *lines);
 void tsi_row_choice_look(const tsi_lines *lines, tsi_row_choice *choice);
 /* Whether it is faster to turn the lines, which are columns, into rows of the sweep with T, and to cut these
  * rows. */
-bool tsi_row_choice_wants_rows(const tsi_row_choice *choice, const tsi_lines *lines);
+bool tsi_row_choice_needs_rows(const tsi_row_choice *choice, const tsi_lines *lines);
 /* Cuts rows for the sweep of solves with T; the lines are its rows or columns. No supernodes. With
  * PARTITION_AUTO cuts for one core if several cores would wait for each other too often. The sweep with the
  * transpose uses the reversed order, in which rows of similar length are no longer contiguous. lower: T is

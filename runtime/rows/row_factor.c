@@ -205,16 +205,16 @@ static tristar_status make_stream(tsi_env *env, tsi_row_factor *rows, bool backw
   tristar_status status = TRISTAR_OK;
   const int number = backward + 2 * plain;
   tsi_row_arrays *a = &rows->array[number];
-  const bool anew = a->run_ptr == NULL;
+  const bool fresh = a->run_ptr == NULL;
   TSI_TRY_OUT(need_place(env, rows));
   if (plain) TSI_TRY_OUT(need_alone(env, rows));
   const tsi_row_form f = form_of(rows, backward, plain);
   /* row_fill finds whether copied columns are near */
-  if (anew) TSI_TRY_OUT(allocate_sweep(env, &f, f.place || are_near(&rows->lines), a));
+  if (fresh) TSI_TRY_OUT(allocate_sweep(env, &f, f.place || are_near(&rows->lines), a));
   TSI_TRY_OUT(tsi_row_fill(env, &f, rows->cut->entries, a));
   if (rows->lines.columns != backward) TSI_FREE(env, rows->cut->entries); /* no longer needed */
   if (a->index) memset(a->index + a->ptr[rows->lines.n], 0, TSI_ENTRIES_AHEAD * sizeof *a->index);
-  if (anew) {
+  if (fresh) {
     TSI_TRY_OUT(list_runs(env, &f, a));
     TSI_TRY_OUT(list_lengths(env, &f, a));
   }
@@ -297,7 +297,7 @@ static tristar_status take_diagonal(tsi_env *env, const tsi_row_factor *rows, vo
 }
 
 tristar_status tsi_row_factor_fill(tsi_env *env, char scalar, const char *name,
-                                   const tsi_triangle_values *known, tsi_row_factor *rows) {
+                                   const tsi_triangle_values *properties, tsi_row_factor *rows) {
   const tsi_lines *lines = &rows->lines;
   const tsi_index n = lines->n;
   const tsi_sparse_kernels *sparse = tsi_sparse_kernels_select(scalar);
@@ -308,15 +308,16 @@ tristar_status tsi_row_factor_fill(tsi_env *env, char scalar, const char *name,
     atomic_store(&rows->there[k], false);
   }
   for (int k = 0; k < 2; k++) rows->matrix[k].rows = (tsi_triangle_rows){NULL, NULL, NULL, NULL};
-  const tsi_count bad =
-      known && known->finite ? lines->ptr[n] : sparse->first_not_finite(lines->ptr[n], rows->values);
+  const tsi_count bad = properties && properties->finite
+                            ? lines->ptr[n]
+                            : sparse->first_not_finite(lines->ptr[n], rows->values);
   if (bad < lines->ptr[n]) {
     tsi_index line = 0;
     while (lines->ptr[line + 1] <= bad) line++;
     TSI_FAIL(env, TRISTAR_ERR_NOT_FINITE, "%s: NaN or infinity in entry (%d, %d)", name, line,
              lines->index[bad]);
   }
-  const void *diagonal = known ? known->diagonal : NULL;
+  const void *diagonal = properties ? properties->diagonal : NULL;
   if (diagonal == NULL) {
     TSI_TRY(take_diagonal(env, rows, &own));
     diagonal = own;

@@ -78,10 +78,11 @@ TRISTAR_CHECKED tristar_status tsi_row_factor_create(tsi_env *env, tsi_row_cut *
 void tsi_row_factor_destroy(tsi_env *env, tsi_row_factor **rows);
 
 /* Takes new values: sweeps are filled again when they are needed, in the existing arrays. name: "L" or "U";
- * known: properties of the values; NULL: none. Errors: SINGULAR (a zero on the diagonal), NOT_FINITE (also an
+ * properties: of the values; NULL: none. Errors: SINGULAR (a zero on the diagonal), NOT_FINITE (also an
  * inverse out of range), MEMORY. */
 TRISTAR_CHECKED tristar_status tsi_row_factor_fill(tsi_env *env, char scalar, const char *name,
-                                                   const tsi_triangle_values *known, tsi_row_factor *rows);
+                                                   const tsi_triangle_values *properties,
+                                                   tsi_row_factor *rows);
 
 /* Number of pieces in which b and x are copied for a stream (tsi_row_sweep); 0: they are not copied. */
 tsi_index tsi_row_factor_pieces(const tsi_row_factor *rows);

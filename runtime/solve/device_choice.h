@@ -45,10 +45,10 @@ TRISTAR_CHECKED tristar_status tsi_device_choose(tsi_env *env, const tristar_fac
 /* Share of a device's memory for subtrees: assumed. */
 #define TSI_DEVICE_MEMORY_SHARE 0.9
 
-/* Returns the bytes of a device that may be used: `wanted`, an option, or, if it is 0, a share of the
+/* Returns the bytes of a device that may be used: `requested`, an option, or, if it is 0, a share of the
  * device's memory. 0: unknown. */
-static inline double tsi_device_room(int64_t wanted, const tsi_device_facts *facts) {
-  return wanted > 0 ? (double)wanted : TSI_DEVICE_MEMORY_SHARE * facts->memory;
+static inline double tsi_device_space(int64_t requested, const tsi_device_facts *facts) {
+  return requested > 0 ? (double)requested : TSI_DEVICE_MEMORY_SHARE * facts->memory;
 }
 
 /* Finds the devices that an object with this `place` may use. *devices is their number; 0: the object stays

@@ -13,7 +13,7 @@
 
 void tsi_device_memory_finish(tsi_device_memory *memory) {
   tsi_release(tsi_take(&memory->stored));
-  tsi_release(tsi_take(&memory->beside));
+  tsi_release(tsi_take(&memory->extra));
   tsi_release(tsi_take(&memory->scratch));
   tsi_release(tsi_take(&memory->border));
 }
@@ -21,7 +21,7 @@ void tsi_device_memory_finish(tsi_device_memory *memory) {
 static tristar_status allocate(tsi_env *env, tsi_index count, tsi_device_memory *memory) {
   *memory = (tsi_device_memory){NULL, NULL, NULL, NULL};
   TSI_TRY(TSI_ALLOC_ZERO(env, memory->stored, count));
-  TSI_TRY(TSI_ALLOC_ZERO(env, memory->beside, count));
+  TSI_TRY(TSI_ALLOC_ZERO(env, memory->extra, count));
   TSI_TRY(TSI_ALLOC_ZERO(env, memory->scratch, count));
   return TSI_ALLOC_ZERO(env, memory->border, count);
 }
@@ -100,14 +100,14 @@ tristar_status tsi_device_memory_estimate(tsi_env *env, const tristar_factor_t *
   TSI_TRY_OUT(allocate(env, symbolic->count, memory));
   find_stored(factor, memory->stored, costs);
   TSI_TRY_OUT(find_borders(env, an, memory->border));
-  for (int i = 0; i < sides; i++) add_tables(an->panels, &plan->side[i].tables, memory->beside);
+  for (int i = 0; i < sides; i++) add_tables(an->panels, &plan->side[i].tables, memory->extra);
   for (tsi_index s = 0; s < symbolic->count; s++)
-    memory->beside[s] += rows * (symbolic->start[s + 1] - symbolic->start[s]);
+    memory->extra[s] += rows * (symbolic->start[s + 1] - symbolic->start[s]);
   const tsi_device_tables *t = &plan->side[0].tables;
   for (tsi_index c = 0; c < t->chunks; c++)
     memory->scratch[an->panels->supernode[t->node[c].panel]] += rows * workspace_rows(&t->node[c]);
   costs->stored = memory->stored;
-  costs->beside = memory->beside;
+  costs->extra = memory->extra;
   costs->scratch = memory->scratch;
   costs->border = memory->border;
   costs->border_bytes = sides * (BORDER_TABLE_BYTES + rows);

@@ -16,7 +16,7 @@
 
 /* Arrays that the costs point to; an entry per supernode. */
 typedef struct tsi_device_memory {
-  double *stored, *beside, *scratch;
+  double *stored, *extra, *scratch;
   tsi_index *border;
 } tsi_device_memory;
 

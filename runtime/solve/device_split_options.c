@@ -61,7 +61,7 @@ static tristar_status place_triangle(const tristar_factor_t *factor, const trist
                                                .task_seconds = TSI_DEVICE_TASK_SECONDS,
                                                .phase_seconds = costs.node_seconds,
                                                .bandwidth = costs.bandwidth,
-                                               .memory = tsi_device_room(o->device_bytes, facts),
+                                               .memory = tsi_device_space(o->device_bytes, facts),
                                                .rhs = tsi_plan_columns(o),
                                                .solves = tsi_plan_device_solves(o)};
   if (factor->analysis->symbolic->n == 0) return TRISTAR_OK;
@@ -86,8 +86,8 @@ static tristar_status place(const tristar_factor_t *factor, const tristar_plan_o
   TSI_TRY(tsi_device_choose(env, factor, &node, &forecast));
   tsi_device_split_costs costs = tsi_device_split_costs_assumed(factor, device);
   costs.devices = devices;
-  const double room = tsi_device_room(o->device_bytes, facts);
-  costs.device_memory = room > 0 ? room : DBL_MAX;
+  const double space = tsi_device_space(o->device_bytes, facts);
+  costs.device_memory = space > 0 ? space : DBL_MAX;
   costs.cores = tsi_starpu_cpu_workers();
   const tsi_costs cores = tsi_costs_assumed(&factor->ts->machine, costs.cores);
   costs.core_bandwidth = cores.one;
@@ -124,18 +124,19 @@ tristar_status tsi_device_split_options_choose_shared(const tristar_factor_t *fa
                                                       const tristar_plan_options *o, const bool *shared,
                                                       double *start_seconds,
                                                       tsi_device_split_options *places) {
-  const bool wanted = o->place == TRISTAR_PLACE_GPU;
+  const bool requested = o->place == TRISTAR_PLACE_GPU;
   const char *obstacle = tsi_device_split_options_obstacle(factor, o);
   int devices;
   *places = (tsi_device_split_options){.device = NULL};
-  if (!wanted && (obstacle || !may_be_worth(factor, o))) return TRISTAR_OK;
+  if (!requested && (obstacle || !may_be_worth(factor, o))) return TRISTAR_OK;
   TSI_TRY(tsi_devices_for(factor->ts, o->place, obstacle, start_seconds, &devices));
   if (devices == 0) return TRISTAR_OK;
   const tsi_device_facts facts = tsi_device_describe(0);
   tristar_status status = factor->rows ? place_triangle(factor, o, &facts, places)
                                        : place(factor, o, shared, devices, &facts, places);
   if (status != TRISTAR_OK) *places = (tsi_device_split_options){.device = NULL}; /* `device` is made last */
-  places->optional = !wanted && (status != TRISTAR_OK || places->device != NULL || places->triangle != NULL);
+  places->optional =
+      !requested && (status != TRISTAR_OK || places->device != NULL || places->triangle != NULL);
   return status;
 }
 

@@ -183,13 +183,13 @@ typedef struct placed {
   int32_t *flags;
 } placed;
 
-static placed place(const tsi_resident *b, int side, const void *const stream[2], const void *wanted,
+static placed place(const tsi_resident *b, int side, const void *const stream[2], const void *requested,
                     size_t row, void *const memory[]) {
   placed p = {.border = NULL};
   int k = 0;
   for (int v = 0; v < 2; v++) {
     if (!reads_values(b, v, side)) continue;
-    if (stream[v] == wanted) p.memory.values = memory[k];
+    if (stream[v] == requested) p.memory.values = memory[k];
     k++;
   }
   if (b->from) p.memory.from = memory[k++];
@@ -207,15 +207,15 @@ static int start_sweep(void *context, const tsi_execution *e, const tsi_step *st
   const tsi_plan_subtrees *of = all->of;
   const tsi_resident *b = of->subtree[of->of_chunk[step->argument]].resident;
   const bool backward = step->kind == TSI_STEP_BACKWARD_CHUNK;
-  const void *wanted = backward ? e->call.backward_values : e->call.forward_values;
-  const int side = tsi_resident_side(b, wanted == of->stream[1]);
+  const void *requested = backward ? e->call.backward_values : e->call.forward_values;
+  const int side = tsi_resident_side(b, requested == of->stream[1]);
   const tsi_subtree_tables *cut = b->cut[side];
   const size_t row = (size_t)e->call.stride * of->scalar_bytes,
                border_bytes = (size_t)cut->subtree->border * row,
                flag_bytes =
                    tsi_device_scratch_bytes(&cut->tables, row) - tsi_device_scratch_flags(&cut->tables, row);
   const int type = (int)(strchr("sdcz", of->scalar) - "sdcz");
-  const placed p = place(b, side, of->stream, wanted, row, memory);
+  const placed p = place(b, side, of->stream, requested, row, memory);
   const tsi_gpu_sweep sweep = {.tables = tsi_device_tables_move(&cut->tables, p.tables),
                                .call = tsi_subtree_tables_call(&e->call, backward, &p.memory),
                                .backward = backward,
@@ -271,20 +271,20 @@ void tsi_device_subtree_data_destroy(tsi_execution *e, tsi_replay_subtrees **dat
   e->devices = NULL;
 }
 
-tristar_status tsi_device_subtrees_prepare(tsi_replay *replay, bool *anew) {
+tristar_status tsi_device_subtrees_prepare(tsi_replay *replay, bool *changed) {
   const tsi_replay_subtrees *all = replay->subtrees;
   TSI_TRY(tsi_residents_follow(replay->plan->factor));
-  *anew = all == NULL || all->workspace != replay->execution.call.workspace ||
-          all->stride != replay->execution.call.stride;
-  if (*anew && all) TSI_TRY(tsi_tasks_check_waiting(&replay->plan->ts->env));
+  *changed = all == NULL || all->workspace != replay->execution.call.workspace ||
+             all->stride != replay->execution.call.stride;
+  if (*changed && all) TSI_TRY(tsi_tasks_check_waiting(&replay->plan->ts->env));
   return TRISTAR_OK;
 }
 
 tristar_status tsi_device_subtrees_renew(tsi_replay *replay) {
-  tsi_device_subtrees_forget(replay);
+  tsi_device_subtrees_discard(replay);
   return tsi_device_subtree_data_create(replay->plan->subtrees, &replay->execution, &replay->subtrees);
 }
 
-void tsi_device_subtrees_forget(tsi_replay *replay) {
+void tsi_device_subtrees_discard(tsi_replay *replay) {
   tsi_device_subtree_data_destroy(&replay->execution, &replay->subtrees);
 }

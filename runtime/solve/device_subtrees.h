@@ -81,10 +81,10 @@ TRISTAR_CHECKED tristar_status tsi_device_subtree_data_create(const tsi_plan_sub
 void tsi_device_subtree_data_destroy(tsi_execution *execution, tsi_replay_subtrees **data);
 
 /* Brings the factor's current values to the devices before a solve; no task of the replay is in flight.
- * *anew: the replay has no data for its workspace, so its recorded tasks cannot run. Errors: RUNTIME,
+ * *changed: the replay has no data for its workspace, so its recorded tasks cannot run. Errors: RUNTIME,
  * UNSUPPORTED (from inside a StarPU task, which cannot wait for transfers). */
-TRISTAR_CHECKED tristar_status tsi_device_subtrees_prepare(tsi_replay *replay, bool *anew);
+TRISTAR_CHECKED tristar_status tsi_device_subtrees_prepare(tsi_replay *replay, bool *changed);
 /* Makes the data of a replay without tasks. Errors: MEMORY. */
 TRISTAR_CHECKED tristar_status tsi_device_subtrees_renew(tsi_replay *replay);
 /* Destroys the data of a replay. Call it after the tasks were destroyed. */
-void tsi_device_subtrees_forget(tsi_replay *replay);
+void tsi_device_subtrees_discard(tsi_replay *replay);

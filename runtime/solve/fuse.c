@@ -134,7 +134,7 @@ static void share_failure(tristar_request_t *pass) {
   TSI_FREE(env, pass->columns);
   for (tristar_request_t *r = pass->follower; r != NULL; r = r->follower) {
     own -= r->nrhs;
-    tsi_request_fail(r, tsi_failure_tell(env, &pass->failure));
+    tsi_request_fail(r, tsi_failure_report(env, &pass->failure));
     if (check && r->checks) tsi_request_fail(r, tsi_request_check(r, r->nrhs));
     tsi_request_cancel(r); /* it did not run itself */
   }
@@ -216,13 +216,13 @@ static void linger(tristar_plan_t *plan, int64_t columns) {
   unlock(plan);
 }
 
-static void tell(tristar_request_t *r) {
+static void report(tristar_request_t *r) {
   tristar_plan_t *plan = r->plan;
   if (r->end == NULL) {
     tsi_in_flight_finish(plan, &r->done);
     return;
   }
-  r->end(r->end_arg, tsi_failure_tell(&plan->ts->env, &r->failure));
+  r->end(r->end_arg, tsi_failure_report(&plan->ts->env, &r->failure));
   tsi_in_flight_finish_started(plan, &r->done);
 }
 
@@ -236,14 +236,14 @@ static void end_pass(tristar_request_t *pass) {
   const bool shared = pass->follower != NULL;
   for (; pass->follower != NULL; pass = next) {
     next = pass->follower;
-    tell(pass);
+    report(pass);
   }
   if (shared) linger(plan, columns - pass->nrhs);
   lock(plan);
   plan->fuse.running--;
   unlock(plan);
   start_passes(plan);
-  tell(pass);
+  report(pass);
 }
 
 void tsi_fuse_start(tristar_request_t *r) {

@@ -126,7 +126,7 @@ tristar_status tristar_plan_wait(tristar_plan_t *plan) {
   if (plan->unfinished > 0 && !tsi_tasks_may_wait())
     TSI_FAIL_OUT(&ts->env, TRISTAR_ERR_UNSUPPORTED, "a StarPU task cannot wait for tasks that run on StarPU");
   while (plan->unfinished > 0) pthread_cond_wait(&ts->solves.changed, &ts->solves.lock);
-  status = tsi_failure_tell(&ts->env, &plan->failure);
+  status = tsi_failure_report(&ts->env, &plan->failure);
   tsi_failure_clear(&plan->failure);
 out:
   unlock(ts);

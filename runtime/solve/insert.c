@@ -16,7 +16,7 @@ static void end_inserted(tristar_request_t *r) {
   inserted_solve *solve = (inserted_solve *)r;
   tristar_plan_t *plan = r->plan;
   tsi_env *env = &plan->ts->env;
-  const tristar_status status = tsi_answer(env, tsi_failure_tell(env, &r->failure));
+  const tristar_status status = tsi_answer(env, tsi_failure_report(env, &r->failure));
   solve->order.finish(solve->order.insertion, status);
   tsi_in_flight_free_place(plan);
   if (r->end) r->end(r->end_arg, status);

@@ -27,7 +27,7 @@ void tsi_numa_init(tristar_plan_t *plan) {
   atomic_init(&plan->placement, TSI_PLACEMENT_NONE);
   if (!tsi_way_has_tasks(&plan->way) || plan->options.placement == TRISTAR_PLACEMENT_OFF ||
       plan->options.kernel == TRISTAR_KERNEL_SPMV || plan->factor->rows ||
-      tsi_storage_is_wanted(&plan->options))
+      tsi_storage_is_requested(&plan->options))
     return;
   if (plan->options.placement == TRISTAR_PLACEMENT_AUTO && tsi_topology_one_node()) return;
   if (tsi_topology_need(&plan->ts->machine) != TRISTAR_OK) {
@@ -36,7 +36,7 @@ void tsi_numa_init(tristar_plan_t *plan) {
   }
   tsi_topology_describe(&plan->ts->machine, &machine);
   if (machine.numa_nodes > 1 || plan->options.placement == TRISTAR_PLACEMENT_ON)
-    atomic_store(&plan->placement, TSI_PLACEMENT_WANTED);
+    atomic_store(&plan->placement, TSI_PLACEMENT_REQUESTED);
 }
 
 /* Returns the side of the plan that a sweep uses; NULL: there is no such sweep. */
@@ -49,12 +49,12 @@ static const tsi_plan_side *side_of(const tristar_plan_t *plan, const tsi_solve_
 tristar_status tsi_numa_begin(tsi_replay *replay, bool whole) {
   tristar_status status = TRISTAR_OK;
   tristar_plan_t *plan = replay->plan;
-  int wanted = TSI_PLACEMENT_WANTED;
-  if (!whole || atomic_load(&plan->placement) != wanted) return TRISTAR_OK;
+  int requested = TSI_PLACEMENT_REQUESTED;
+  if (!whole || atomic_load(&plan->placement) != requested) return TRISTAR_OK;
   const tsi_plan_side *forward = side_of(plan, replay->execution.forward),
                       *backward = side_of(plan, replay->execution.backward);
   if ((forward == NULL && backward == NULL) ||
-      !atomic_compare_exchange_strong(&plan->placement, &wanted, TSI_PLACEMENT_NOTING))
+      !atomic_compare_exchange_strong(&plan->placement, &requested, TSI_PLACEMENT_NOTING))
     return TRISTAR_OK;
   replay->execution.forward_nodes = forward ? forward->sweep->nodes : 0;
   const tsi_index nodes = replay->execution.forward_nodes + (backward ? backward->sweep->nodes : 0);
@@ -64,7 +64,7 @@ tristar_status tsi_numa_begin(tsi_replay *replay, bool whole) {
 out:
   if (status != TRISTAR_OK) {
     TSI_FREE(&plan->ts->env, replay->execution.processor);
-    atomic_store(&plan->placement, TSI_PLACEMENT_WANTED);
+    atomic_store(&plan->placement, TSI_PLACEMENT_REQUESTED);
   }
   return status;
 }
@@ -132,5 +132,5 @@ void tsi_numa_end(tsi_replay *replay) {
           replay->execution.processor + replay->execution.forward_nodes, replay->processed);
   TSI_FREE(&plan->ts->env, replay->processed);
   TSI_FREE(&plan->ts->env, replay->execution.processor);
-  atomic_store(&plan->placement, ran ? TSI_PLACEMENT_DONE : TSI_PLACEMENT_WANTED);
+  atomic_store(&plan->placement, ran ? TSI_PLACEMENT_DONE : TSI_PLACEMENT_REQUESTED);
 }

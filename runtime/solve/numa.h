@@ -15,7 +15,7 @@
 #include "runtime/solve/plan.h"
 
 /* plan->placement */
-enum { TSI_PLACEMENT_NONE, TSI_PLACEMENT_WANTED, TSI_PLACEMENT_NOTING, TSI_PLACEMENT_DONE };
+enum { TSI_PLACEMENT_NONE, TSI_PLACEMENT_REQUESTED, TSI_PLACEMENT_NOTING, TSI_PLACEMENT_DONE };
 
 /* Bytes begin .. end-1 and their new node; node -1: they are not moved. */
 typedef struct tsi_numa_range {

@@ -251,7 +251,7 @@ tristar_status tsi_plan_check_options(const tsi_env *env, const tristar_plan_opt
     TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "storage is %d", (int)options->storage);
   if (!(options->compress >= 0 && options->compress < 1))
     TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "compress is %g, not 0 .. 1", options->compress);
-  if (options->release_factor && !tsi_storage_is_wanted(options))
+  if (options->release_factor && !tsi_storage_is_requested(options))
     TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "%s",
              "release_factor needs compress or a narrower storage: solves read the factor itself");
   if (!(options->accuracy >= 0 && options->accuracy < 1))
@@ -310,10 +310,10 @@ tristar_status tsi_plan_create(tristar_factor_t *factor, const tristar_plan_opti
   }
   TSI_TRY_OUT(note_chunks(env, plan));
   for (int i = 0; i < plan->sides; i++) TSI_TRY_OUT(fill_tables(plan, i));
-  if (tsi_storage_is_wanted(options)) {
+  if (tsi_storage_is_requested(options)) {
     const tsi_plan_side *lower = &plan->side[0], *upper = &plan->side[plan->sides - 1];
-    const tsi_storage_options wanted = tsi_storage_wanted(options, plan->ts->isa);
-    TSI_TRY_OUT(tsi_storage_create(factor, &wanted,
+    const tsi_storage_options requested = tsi_storage_requested(options, plan->ts->isa);
+    TSI_TRY_OUT(tsi_storage_create(factor, &requested,
                                    (const tsi_panel *[]){lower->tables.panel, upper->tables.panel},
                                    (const tsi_chunks *[]){lower->chunks, upper->chunks}, &plan->storage));
   }

@@ -70,11 +70,11 @@ static void spread(const tsi_sweep *sweep, const tsi_index *ptr, unsigned char *
       part[sweep->pair[q].target] = 1;
 }
 
-/* Drops chunks whose updates reach no wanted chunk. */
-static void drop_useless(const tsi_sweep *sweep, const unsigned char *wanted, unsigned char *part,
+/* Drops chunks whose updates reach no requested chunk. */
+static void drop_useless(const tsi_sweep *sweep, const unsigned char *requested, unsigned char *part,
                          unsigned char *useful) {
   for (tsi_index c = sweep->chunks; c-- > 0;) {
-    useful[c] = wanted[c];
+    useful[c] = requested[c];
     for (tsi_count q = sweep->source_ptr[c]; !useful[c] && q < sweep->source_ptr[c + 1]; q++)
       useful[c] = useful[sweep->pair[q].target];
     part[c] = part[c] && useful[c];
@@ -97,7 +97,7 @@ tristar_status tsi_reach_create(tsi_env *env, const tsi_reach_source *source, ts
   TSI_TRY_OUT(
       sort_rows(env, chunks, &source->given, n, &reach->lists[0], &reach->lists[1], &reach->lists[2]));
   TSI_TRY_OUT(
-      sort_rows(env, chunks, &source->wanted, n, &reach->lists[3], &reach->lists[4], &reach->lists[5]));
+      sort_rows(env, chunks, &source->requested, n, &reach->lists[3], &reach->lists[4], &reach->lists[5]));
   TSI_TRY_OUT(TSI_ALLOC_ZERO(env, reach->forward, count));
   TSI_TRY_OUT(TSI_ALLOC_ZERO(env, reach->backward, count));
   TSI_TRY_OUT(TSI_ALLOC(env, useful, count));
@@ -108,7 +108,7 @@ tristar_status tsi_reach_create(tsi_env *env, const tsi_reach_source *source, ts
   if (source->forward) {
     spread(source->forward, reach->lists[0], reach->forward);
     drop_useless(source->forward, reach->backward, reach->forward, useful);
-    if (!source->backward) /* the forward sweep must also write the zeros in wanted rows */
+    if (!source->backward) /* the forward sweep must also write the zeros in requested rows */
       for (tsi_index c = 0; c < count; c++) reach->forward[c] |= reach->backward[c];
     count_bytes(source->forward, reach->forward, reach);
   }

@@ -4,12 +4,12 @@
  * of b (Gilbert 1994). A row of F' x = y needs only x of the rows on paths from it. Here nodes are chunks.
  *
  *   forward    chunks with given rows, and all chunks that their updates reach, except chunks whose
- *              updates reach no wanted row
- *   backward   chunks with wanted rows, and all chunks whose x they read
+ *              updates reach no requested row
+ *   backward   chunks with requested rows, and all chunks whose x they read
  *
  * Reads   the DAGs of both sweeps, the lists of rows.   Writes  a tsi_reach that owns its arrays.
  * Invariants: every list entry belongs to exactly one chunk. If a chunk takes part forward, all its targets
- * do, except targets that no wanted row needs. If a chunk takes part backward, all its targets do. */
+ * do, except targets that no requested row needs. If a chunk takes part backward, all its targets do. */
 #pragma once
 
 #include "codelets/cpu/node.h"
@@ -27,7 +27,7 @@ typedef struct tsi_row_list {
 typedef struct tsi_reach_source {
   const tsi_chunks *chunks;            /* of both sweeps */
   const tsi_sweep *forward, *backward; /* NULL: there is no such sweep */
-  tsi_row_list given, wanted;          /* rows of b, of x */
+  tsi_row_list given, requested;       /* rows of b, of x */
 } tsi_reach_source;
 
 typedef struct tsi_reach {

@@ -133,9 +133,9 @@ static void release_executors(tsi_replay *replay) {
 
 /* Recorded tasks on devices contain the address of the workspace. If it changed, they are recorded again. */
 static tristar_status prepare_subtrees(tsi_replay *replay) {
-  bool anew;
-  TSI_TRY(tsi_device_subtrees_prepare(replay, &anew));
-  if (!anew) return TRISTAR_OK;
+  bool changed;
+  TSI_TRY(tsi_device_subtrees_prepare(replay, &changed));
+  if (!changed) return TRISTAR_OK;
   release_executors(replay);
   return tsi_device_subtrees_renew(replay);
 }
@@ -182,7 +182,7 @@ void tsi_replay_destroy(tsi_replay **replay) {
   if (*replay == NULL) return;
   tsi_env *env = &(*replay)->plan->ts->env;
   release_executors(*replay);
-  tsi_device_subtrees_forget(*replay);
+  tsi_device_subtrees_discard(*replay);
   tsi_triangle_data_destroy(&(*replay)->execution, &(*replay)->triangle);
   TSI_FREE(env, (*replay)->execution.call.workspace);
   TSI_FREE(env, *replay);

@@ -67,7 +67,7 @@ static const tsi_executor *executor_of(const tristar_request_t *r, const tsi_req
 }
 
 static void release_block(tristar_request_t *r, tsi_request_block *block) {
-  if (r->trace && block->tasks) tsi_trace_forget(executor_of(r, block));
+  if (r->trace && block->tasks) tsi_trace_discard(executor_of(r, block));
   if (block->replay) tsi_replay_give_back(block->replay);
   TSI_FREE(env_of(r), block->copy);
   *block = (tsi_request_block){0};
@@ -243,7 +243,7 @@ tristar_status tsi_solution_check(const tristar_plan_t *plan, int64_t nrhs, tsi_
 tristar_status tsi_request_check(const tristar_request_t *r, int64_t nrhs) {
   const tsi_solve_call *call = &r->call;
   return tsi_solution_check(r->plan, nrhs, (tsi_numbers){call->b, r->given, call->b_row, call->b_column},
-                            (tsi_numbers){call->x, r->wanted, call->x_row, call->x_column},
+                            (tsi_numbers){call->x, r->requested, call->x_row, call->x_column},
                             call->beta[0] != 0 || call->beta[1] != 0);
 }
 
@@ -336,7 +336,7 @@ static void end_block(void *arg, tristar_status status) {
 void tsi_request_launch(tristar_request_t *r) {
   atomic_store(&r->left, r->blocks + 1);
   for (int64_t k = 0; k < r->blocks; k++) {
-    tristar_status status = tsi_failure_tell(env_of(r), &r->failure);
+    tristar_status status = tsi_failure_report(env_of(r), &r->failure);
     tsi_request_block *block = &r->block[k];
     tsi_solve_call *call = &block->replay->execution.call;
     fill_call(r, k * r->plan->block, call->nrhs, block->replay);
@@ -376,7 +376,7 @@ tristar_status tristar_wait(tristar_request_t **request, tristar_solve_result *r
   if (!tsi_request_advance(r, false) && !tsi_tasks_may_wait())
     TSI_FAIL_OUT(env, TRISTAR_ERR_UNSUPPORTED, "a StarPU task cannot wait for tasks that run on StarPU");
   (void)tsi_request_advance(r, true);
-  status = tsi_failure_tell(env, &r->failure);
+  status = tsi_failure_report(env, &r->failure);
   if (status == TRISTAR_OK && result) *result = tsi_request_result(r);
   tristar_plan_destroy(&r->plan); /* drops the request's share */
   TSI_FREE(env, *request);

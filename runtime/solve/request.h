@@ -46,9 +46,9 @@ struct tristar_request_s {
   bool plain;                              /* a single core may use the plain stream instead */
   bool inside_task;                        /* the request shall run inside one StarPU task */
   int64_t nrhs;
-  int64_t given, wanted; /* rows of b, of x */
-  bool checks;           /* fails if x has numbers that are not finite */
-  tsi_range_watch watch; /* call.watch, if tasks watch x */
+  int64_t given, requested; /* rows of b, of x */
+  bool checks;              /* fails if x has numbers that are not finite */
+  tsi_range_watch watch;    /* call.watch, if tasks watch x */
   tsi_reach reach;
   double share;            /* share of the factor's bytes that the solve reads */
   double begin;            /* tsi_clock() at the start */

@@ -169,13 +169,13 @@ tristar_solve_options tsi_solve_options_fill(const tristar_solve_options *given,
   return o;
 }
 
-/* Chooses the chunks that take part, by the given and the wanted rows. */
+/* Chooses the chunks that take part, by the given and the requested rows. */
 static tristar_status choose_chunks(tristar_request_t *r, const tristar_solve_options *o) {
   const tsi_reach_source source = {.chunks = r->plan->side[0].chunks,
                                    .forward = r->forward ? r->forward->sweep : NULL,
                                    .backward = r->backward ? r->backward->sweep : NULL,
                                    .given = {o->b_rows, o->b_row, r->call.in_place, "b_row", NULL},
-                                   .wanted = {o->x_rows, o->x_row, r->call.out_place, "x_row", NULL}};
+                                   .requested = {o->x_rows, o->x_row, r->call.out_place, "x_row", NULL}};
   if (!o->b_row && !o->x_row) return TRISTAR_OK;
   TSI_TRY(tsi_reach_create(&r->plan->ts->env, &source, &r->reach));
   r->call.sparse = &r->reach.sparse;
@@ -249,7 +249,7 @@ tristar_status tsi_request_prepare(tristar_request_t *r, tristar_plan_t *plan,
   if (plan->factor->rows && !operation.diagonal) TSI_TRY_OUT(choose_rows(r, &operation));
   TSI_TRY_OUT(choose_lists(r, &operation));
   r->given = o.b_row ? o.b_rows : plan->factor->analysis->pattern->n;
-  r->wanted = o.x_row ? o.x_rows : plan->factor->analysis->pattern->n;
+  r->requested = o.x_row ? o.x_rows : plan->factor->analysis->pattern->n;
   TSI_TRY_OUT(tsi_sums_begin(&plan->ts->env, &plan->solved, &r->sums));
 out:
   if (status != TRISTAR_OK) tsi_reach_finish(&r->reach);
@@ -282,7 +282,7 @@ tristar_status tristar_solve_with(tristar_plan_t *plan, const tristar_solve_opti
   TSI_TRY_OUT(prepare(&r, plan, &full, nrhs, b, x));
   tsi_request_check_range(&r);
   run(&r);
-  TSI_TRY_OUT(tsi_failure_tell(&plan->ts->env, &r.failure));
+  TSI_TRY_OUT(tsi_failure_report(&plan->ts->env, &r.failure));
   if (result) *result = tsi_request_result(&r);
 out:
   return tsi_answer(&plan->ts->env, status);
@@ -290,7 +290,7 @@ out:
 
 /* The last block of a request with `end` has ended. */
 static void end_started(tristar_request_t *r) {
-  r->end(r->end_arg, tsi_failure_tell(&r->plan->ts->env, &r->failure));
+  r->end(r->end_arg, tsi_failure_report(&r->plan->ts->env, &r->failure));
   tsi_in_flight_finish_started(r->plan, &r->done);
 }
 
@@ -310,7 +310,7 @@ static tristar_status start(tristar_request_t *r) {
   }
   if (!tsi_request_advance(r, false) && tsi_failure_exists(&r->failure))
     (void)tsi_request_advance(r, true); /* waits for blocks that did start */
-  TSI_TRY(tsi_failure_tell(&r->plan->ts->env, &r->failure));
+  TSI_TRY(tsi_failure_report(&r->plan->ts->env, &r->failure));
   if (r->end) r->end(r->end_arg, TRISTAR_OK);
   return TRISTAR_OK;
 }
@@ -375,7 +375,7 @@ static tristar_status solve_columns(purpose why, tristar_plan_t *plan, tristar_o
   if (why == CHECKED) tsi_request_check_range(&r);
   if (why == TRIAL) r.solves = 0;
   run(&r);
-  return tsi_failure_tell(&plan->ts->env, &r.failure);
+  return tsi_failure_report(&plan->ts->env, &r.failure);
 }
 
 tristar_status tsi_solve_checked(tristar_plan_t *plan, tristar_op op, int64_t nrhs, const void *b,

@@ -127,7 +127,7 @@ tristar_status tsi_trace_open(tristar_t *ts, tsi_trace *trace) {
 }
 
 /* Allocates the trace before the first block. */
-static tristar_status make_room(tsi_env *env, const tsi_recording *recording, tsi_trace *trace) {
+static tristar_status make_space(tsi_env *env, const tsi_recording *recording, tsi_trace *trace) {
   const tsi_task_list *list = recording->list;
   TSI_TRY(list_places(env, recording, trace));
   TSI_TRY(list_step_edges(env, recording->steps, trace));
@@ -141,7 +141,7 @@ static tristar_status make_room(tsi_env *env, const tsi_recording *recording, ts
 
 tristar_status tsi_trace_begin(tsi_trace *trace, const tsi_executor *executor) {
   const tsi_recording *recording = &executor->recording;
-  if (trace->start == NULL) TSI_TRY(make_room(tsi_context_env(trace->out->owner), recording, trace));
+  if (trace->start == NULL) TSI_TRY(make_space(tsi_context_env(trace->out->owner), recording, trace));
   recording->execution->step_start = trace->start + trace->begun * recording->steps->count;
   trace->begun++;
   recording->list->note_here = true;
@@ -258,7 +258,7 @@ void tsi_trace_note(tsi_trace *trace, const tsi_executor *executor) {
   trace->noted++;
 }
 
-void tsi_trace_forget(const tsi_executor *executor) {
+void tsi_trace_discard(const tsi_executor *executor) {
   executor->recording.execution->step_start = NULL;
   executor->recording.list->note_here = false;
 }
@@ -297,7 +297,7 @@ static tristar_status solve(tristar_plan_t *plan, tristar_op op, int64_t nrhs, c
   trace->forward = r.forward ? r.forward->sweep : NULL;
   trace->backward = r.backward ? r.backward->sweep : NULL;
   (void)tsi_request_advance(&r, true);
-  TSI_TRY(tsi_failure_tell(&plan->ts->env, &r.failure));
+  TSI_TRY(tsi_failure_report(&plan->ts->env, &r.failure));
   trace->out->seconds = tsi_clock() - r.begin;
   trace->out->workers = r.sums.here ? 1 : plan->solved.workers;
   trace->out->scheduler = r.sums.here ? "serial" : plan->stats.scheduler;

@@ -4,7 +4,7 @@
  * This allocates memory and makes the tasks record their times. It calls tsi_trace_note when they have ended.
  *
  * Reads   the recording of each block, the spans that its tasks recorded.
- * Writes  a tristar_trace_t; step_start of the execution, which points into the trace until tsi_trace_forget.
+ * Writes  a tristar_trace_t; step_start of the execution, which points into it until tsi_trace_discard.
  * Invariants
  *   - the recordings of all blocks have the same steps in the same groups: block k has items k * count ..
  *     (k + 1) * count - 1 of each list
@@ -47,7 +47,7 @@ TRISTAR_CHECKED tristar_status tsi_trace_begin(tsi_trace *trace, const tsi_execu
 /* Call it after the block has run. */
 void tsi_trace_note(tsi_trace *trace, const tsi_executor *executor);
 /* Stops recording the executor's tasks. */
-void tsi_trace_forget(const tsi_executor *executor);
+void tsi_trace_discard(const tsi_executor *executor);
 
 /* Marks the chains that bound the time. Call it once, after everything else is filled in. Errors: MEMORY. */
 TRISTAR_CHECKED tristar_status tsi_trace_mark_chains(tsi_env *env, tristar_trace_t *trace);

@@ -161,7 +161,7 @@ static void check_auto(tristar_t *ts, const typed *t, tristar_format format, boo
 }
 
 /* A method that the user requested refuses values that do not suit, in the analysis and later. */
-static void check_asked(tristar_t *ts, const typed *t, tristar_format format, bool reversed) {
+static void check_query(tristar_t *ts, const typed *t, tristar_format format, bool reversed) {
   OWNED matrix *m = xmalloc(sizeof *m);
   tristar_analysis_t *an;
   tristar_factor_t *factor;
@@ -388,7 +388,7 @@ static void check_all(tristar_t *ts) {
   for (int k = 0; k < 4; k++) {
     for (int way = 0; way < 4; way++) {
       check_auto(ts, types[k], way & 1 ? TRISTAR_CSR : TRISTAR_CSC, way & 2);
-      check_asked(ts, types[k], way & 1 ? TRISTAR_CSR : TRISTAR_CSC, way & 2);
+      check_query(ts, types[k], way & 1 ? TRISTAR_CSR : TRISTAR_CSC, way & 2);
       check_figures(ts, types[k], way & 1 ? TRISTAR_CSR : TRISTAR_CSC, way & 2);
     }
     check_repeated(ts, types[k]);

@@ -118,10 +118,10 @@ static void begin(const uint8_t *data, size_t size) {
   account_begin();
   g->in = (bytes){data, data + size};
   const unsigned kind = take(&g->in);
-  const bool tasks_wanted = kind > 223;
+  const bool tasks_requested = kind > 223;
   g->solvers = (kind > 128 && kind < 136) || (kind > 232 && kind < 238);
-  g->ts = tasks_wanted ? context_with_tasks() : serial;
-  note("%s\n", tasks_wanted ? "with StarPU" : "serial");
+  g->ts = tasks_requested ? context_with_tasks() : serial;
+  note("%s\n", tasks_requested ? "with StarPU" : "serial");
   for (int k = 0; k < PATTERNS; k++) {
     pattern_make(&g->in, &g->pattern[k]);
     g->current[k] = keep(sizeof *g->current[k]);

@@ -167,9 +167,10 @@ static void read_rows(void) {
          "--rows gives %s", tristar_status_name(session.status));
     MUST(strstr(session.message, input_path) != NULL, "the message of --rows does not name the file");
   } else {
-    MUST(paths.wanted_rows >= 1 && paths.wanted_rows <= ROWS, "%lld rows", (long long)paths.wanted_rows);
-    for (int64_t k = 0; k < paths.wanted_rows; k++) {
-      const int64_t row = paths.wanted[k];
+    MUST(paths.requested_rows >= 1 && paths.requested_rows <= ROWS, "%lld rows",
+         (long long)paths.requested_rows);
+    for (int64_t k = 0; k < paths.requested_rows; k++) {
+      const int64_t row = paths.requested[k];
       MUST(row >= 0 && row < ROWS && !seen[row], "row %lld", (long long)row);
       seen[row] = true;
     }

@@ -247,7 +247,7 @@ static void check_refusals(void) {
 
 /* Only the devices of the last rank have no memory. devices: number of this rank's devices with subtrees
  * otherwise. */
-static void check_room(int devices) {
+static void check_space(int devices) {
   tristar_distributed_options options = placed(TRISTAR_PLACE_GPU);
   CLEANUP(tristar_distributed_destroy) tristar_distributed_t *d;
   tristar_distributed_stats stats;
@@ -336,7 +336,7 @@ int main(int argc, char **argv) {
       RUN(check_factored());
       RUN(check_rows());
       RUN(check_refusals());
-      RUN(check_room(devices));
+      RUN(check_space(devices));
     }
     close_world();
   }

@@ -193,7 +193,7 @@ static void check_breakdowns(tristar_t *ts, const typed *t) {
 
 /* Less memory than all rows need. Rows that fit are the same; the others are reported, and can be computed
  * separately with more memory. */
-static void check_room(void) {
+static void check_space(void) {
   const tristar_precond_options options = options_of(3, 2, 0);
   CLEANUP(hermitian_free)
   hermitian a = hermitian_create(triangle_create(TRIANGLE_POWER_LAW, 64, 3), &typed_double, 0.9, 5);
@@ -246,7 +246,7 @@ static void check_spaces(void) {
   s.most = tsi_gpu_fsai_most(1000000, 0, &many);
   s.slots = tsi_gpu_fsai_slots(1000000, 7, s.most, &many);
   tsi_gpu_fsai_lay_out(&s, 8, 8);
-  CHECK(s.beside == 20 && s.space.bytes > (size_t)8 * 2000 * 1999 / 2);
+  CHECK(s.at_once == 20 && s.space.bytes > (size_t)8 * 2000 * 1999 / 2);
   CHECK(tsi_gpu_fsai_shared(&s, 32, 256) == 0);
 }
 
@@ -290,7 +290,7 @@ int main(int argc, char **argv) {
   RUN(check_ties(ts));
   for (int k = 0; k < 4; k++) RUN(check_breakdowns(ts, types[k]));
   RUN(check_adjoints());
-  RUN(check_room());
+  RUN(check_space());
   RUN(check_spaces());
   if (run_has_faults()) RUN(check_faults());
   return 0;

@@ -160,7 +160,7 @@ static void check_fallback(void) {
 }
 
 /* Memory for the whole factor, for a quarter, for a tenth, and for nothing. */
-static void check_room(void) {
+static void check_space(void) {
   CLEANUP(tristar_destroy) tristar_t *ts = create("off", 1);
   CLEANUP(flow_destroy) flow f;
   flow_create(ts, "s2d9pt", 14, TRISTAR_ENGINE_AUTO, 0, &f);
@@ -359,7 +359,7 @@ int main(int argc, char **argv) {
   RUN(check_auto(true));
   RUN(check_auto(false));
   RUN(check_fallback());
-  RUN(check_room());
+  RUN(check_space());
   RUN(check_refusals());
   RUN(check_residents());
   RUN(check_insertion());

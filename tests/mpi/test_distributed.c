@@ -152,7 +152,7 @@ static void check_layouts(const world *w, const problem *q, int every) {
     }
 }
 
-static bool is_wanted(const world *w, const char *kind) {
+static bool is_requested(const world *w, const char *kind) {
   return w->matrix == NULL || strcmp(w->matrix, kind) == 0;
 }
 
@@ -161,7 +161,7 @@ static void check_matrix(const world *w, const char *kind, int64_t k, const type
   tristar_analysis_t *an = NULL;
   tristar_analysis_options options = DEFAULTS(tristar_analysis_options);
   problem q = {.kind = kind, .type = t};
-  if (!is_wanted(w, kind)) return;
+  if (!is_requested(w, kind)) return;
   void *values = typed_matrix(w->ts, kind, k, t, TRISTAR_HERMITIAN, &matrix, &q.view);
   q.n = q.view.rows;
   q.b = make_rhs(t, q.n);
@@ -190,7 +190,7 @@ static void check_matched(const world *w) {
   double values[6 * N];
   uint64_t state = 9;
   problem q = {.kind = "matched", .type = &typed_double, .n = N};
-  if (w->grids > 1 || !is_wanted(w, q.kind)) return;
+  if (w->grids > 1 || !is_requested(w, q.kind)) return;
   for (int32_t j = 0; j < N; j++) {
     int32_t row[6] = {(j + 41) % N}; /* the large entry */
     for (int32_t e = 1, used = 1; used < 6; e++) {

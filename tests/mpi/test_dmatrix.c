@@ -71,12 +71,13 @@ static char *find_needs(const world *w, const shared_matrix *s) {
   return needs;
 }
 
-/* Number of entries of rank `owner` that `asker` needs. */
-static int64_t count_needs(const world *w, const shared_matrix *s, const char *needs, int asker, int owner) {
+/* Number of entries of rank `owner` that `requester` needs. */
+static int64_t count_needs(const world *w, const shared_matrix *s, const char *needs, int requester,
+                           int owner) {
   int64_t count = 0;
   for (int64_t j = first_row(w, s->n, owner); j < first_row(w, s->n, owner + 1); j++)
-    count += needs[asker * s->n + j];
-  return asker == owner ? 0 : count;
+    count += needs[requester * s->n + j];
+  return requester == owner ? 0 : count;
 }
 
 static tristar_message_count predict(const world *w, const shared_matrix *s, bool transposed) {

@@ -110,20 +110,20 @@ static void check_directory(const world *w, int64_t n) {
   tsi_directory *directory;
   const tsi_count count = 2 * n + 3 + w->rank;
   OWNED tsi_index *all = xmalloc((size_t)(n + 1) * sizeof *all),
-                  *asked = xmalloc((size_t)count * sizeof *asked),
+                  *requested = xmalloc((size_t)count * sizeof *requested),
                   *answer = xmalloc((size_t)count * sizeof *answer);
   for (int64_t i = 0; i < n; i++) all[i] = (tsi_index)(n - 1 - i);
-  for (tsi_count i = 0; i < count; i++) asked[i] = (tsi_index)((i * 7 + w->rank) % (n + 3) - 1);
+  for (tsi_count i = 0; i < count; i++) requested[i] = (tsi_index)((i * 7 + w->rank) % (n + 3) - 1);
   CHECK_OK(tsi_transport_create(env, MPI_COMM_WORLD, TSI_TRANSPORT_DIRECT, false, TRISTAR_OK, &transport));
   CHECK_OK(tsi_directory_create(env, transport, n, w->rank == 0 ? all : NULL, &directory));
-  CHECK_OK(tsi_directory_ask(env, transport, directory, TRISTAR_OK, count, asked, answer));
+  CHECK_OK(tsi_directory_query(env, transport, directory, TRISTAR_OK, count, requested, answer));
   for (tsi_count i = 0; i < count; i++)
-    CHECK(answer[i] == (asked[i] >= 0 && asked[i] < n ? n - 1 - asked[i] : TSI_NONE));
-  CHECK_OK(tsi_directory_ask(env, transport, NULL, TRISTAR_OK, count, asked, answer));
-  for (tsi_count i = 0; i < count; i++) CHECK(answer[i] == asked[i]);
+    CHECK(answer[i] == (requested[i] >= 0 && requested[i] < n ? n - 1 - requested[i] : TSI_NONE));
+  CHECK_OK(tsi_directory_query(env, transport, NULL, TRISTAR_OK, count, requested, answer));
+  for (tsi_count i = 0; i < count; i++) CHECK(answer[i] == requested[i]);
   /* An error of one rank before the common call. */
   const tristar_status mine = w->rank == w->ranks - 1 ? TRISTAR_ERR_MEMORY : TRISTAR_OK;
-  CHECK(tsi_directory_ask(env, transport, directory, mine, count, asked, answer) == TRISTAR_ERR_MEMORY);
+  CHECK(tsi_directory_query(env, transport, directory, mine, count, requested, answer) == TRISTAR_ERR_MEMORY);
   TSI_FREE(env, directory);
   tsi_transport_destroy(&transport);
 }

@@ -275,13 +275,13 @@ int main(int argc, char **argv) {
   need(&p, tristar_create(&config, &p.ts), "TriStar");
   read_matrix(&p, argv[k], precision);
   choose_questions(&p);
-  truth_ask_tristar(&p, tristar);
-  truth_ask_lapack(&p, lapack);
-  truth_ask_cholmod(&p, cholmod);
-  (p.view.scalar == TRISTAR_SINGLE           ? truth_ask_mumps_s
-   : p.view.scalar == TRISTAR_DOUBLE         ? truth_ask_mumps_d
-   : p.view.scalar == TRISTAR_COMPLEX_SINGLE ? truth_ask_mumps_c
-                                             : truth_ask_mumps_z)(&p, mumps);
+  truth_query_tristar(&p, tristar);
+  truth_query_lapack(&p, lapack);
+  truth_query_cholmod(&p, cholmod);
+  (p.view.scalar == TRISTAR_SINGLE           ? truth_query_mumps_s
+   : p.view.scalar == TRISTAR_DOUBLE         ? truth_query_mumps_d
+   : p.view.scalar == TRISTAR_COMPLEX_SINGLE ? truth_query_mumps_c
+                                             : truth_query_mumps_z)(&p, mumps);
   printf("{\"rows\": %d, \"scalar\": \"%c\", \"kind\": \"%s\", \"laplacian\": %s", p.n, (char)p.view.scalar,
          kind(&p), p.laplacian ? "true" : "false");
   print_answers("tristar", tristar);

@@ -71,13 +71,13 @@ typedef struct truth_answers {
   char why[1024];
 } truth_answers;
 
-void truth_ask_tristar(const truth_problem *p, truth_answers *a);
-void truth_ask_lapack(const truth_problem *p, truth_answers *a);
-void truth_ask_cholmod(const truth_problem *p, truth_answers *a);
-void truth_ask_mumps_s(const truth_problem *p, truth_answers *a);
-void truth_ask_mumps_d(const truth_problem *p, truth_answers *a);
-void truth_ask_mumps_c(const truth_problem *p, truth_answers *a);
-void truth_ask_mumps_z(const truth_problem *p, truth_answers *a);
+void truth_query_tristar(const truth_problem *p, truth_answers *a);
+void truth_query_lapack(const truth_problem *p, truth_answers *a);
+void truth_query_cholmod(const truth_problem *p, truth_answers *a);
+void truth_query_mumps_s(const truth_problem *p, truth_answers *a);
+void truth_query_mumps_d(const truth_problem *p, truth_answers *a);
+void truth_query_mumps_c(const truth_problem *p, truth_answers *a);
+void truth_query_mumps_z(const truth_problem *p, truth_answers *a);
 
 /* calloc that ends the program on failure. */
 void *truth_allocate(int64_t count, size_t size);

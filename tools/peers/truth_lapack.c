@@ -127,7 +127,7 @@ static truth_determinant determinant(const dense *d) {
   return (truth_determinant){(entry)sign, (double)log_abs};
 }
 
-static void ask_eigenvalues(const truth_problem *p, const dense *d, truth_answers *a) {
+static void query_eigenvalues(const truth_problem *p, const dense *d, truth_answers *a) {
   const int n = d->n, most = 66 * n;
   int info;
   double largest = 0, *values = truth_allocate(n, sizeof *values),
@@ -155,7 +155,7 @@ static void ask_eigenvalues(const truth_problem *p, const dense *d, truth_answer
   free(work);
 }
 
-static void ask_inverse(const truth_problem *p, const dense *d, truth_answers *a) {
+static void query_inverse(const truth_problem *p, const dense *d, truth_answers *a) {
   entry *x = truth_allocate((int64_t)p->entries * p->n, sizeof *x);
   for (int k = 0; k < p->entries; k++) x[p->entry_column[k] + (int64_t)k * p->n] = 1;
   solve(d, x, p->entries);
@@ -164,7 +164,7 @@ static void ask_inverse(const truth_problem *p, const dense *d, truth_answers *a
   free(x);
 }
 
-static void ask_update(const truth_problem *p, const int *all, truth_answers *a) {
+static void query_update(const truth_problem *p, const int *all, truth_answers *a) {
   dense d = make_dense(p, all, p->n, true);
   factor(&d);
   a->has_update = !d.singular;
@@ -177,7 +177,7 @@ static void ask_update(const truth_problem *p, const int *all, truth_answers *a)
   free_dense(&d);
 }
 
-static void ask_schur(const truth_problem *p, truth_answers *a) {
+static void query_schur(const truth_problem *p, truth_answers *a) {
   const int s = p->schur_count, m = p->n - s;
   int *inner = truth_allocate(2 * p->n, sizeof *inner), *outer = inner + p->n;
   entry *x = truth_allocate((int64_t)m * s, sizeof *x);
@@ -205,22 +205,22 @@ static void ask_schur(const truth_problem *p, truth_answers *a) {
   free_dense(&d);
 }
 
-void truth_ask_lapack(const truth_problem *p, truth_answers *a) {
+void truth_query_lapack(const truth_problem *p, truth_answers *a) {
   if (p->n > p->most_dense) return;
   int *all = truth_allocate(p->n, sizeof *all);
   for (int i = 0; i < p->n; i++) all[i] = i;
   dense d = make_dense(p, all, p->n, false);
-  ask_eigenvalues(p, &d, a);
+  query_eigenvalues(p, &d, a);
   factor(&d);
   a->reciprocal = d.reciprocal;
   a->has_determinant = true;
   if (!d.singular) {
     a->determinant = determinant(&d);
-    ask_inverse(p, &d, a);
+    query_inverse(p, &d, a);
   }
   free_dense(&d);
-  if (p->schur_count > 0) ask_schur(p, a);
-  if (p->terms > 0) ask_update(p, all, a);
+  if (p->schur_count > 0) query_schur(p, a);
+  if (p->terms > 0) query_update(p, all, a);
   free(all);
 }
 
@@ -281,7 +281,7 @@ static bool positive(const truth_problem *p) {
   return true;
 }
 
-void truth_ask_cholmod(const truth_problem *p, truth_answers *a) {
+void truth_query_cholmod(const truth_problem *p, truth_answers *a) {
   if (p->terms == 0 || p->view.scalar != TRISTAR_DOUBLE) return;
   cholmod_common common;
   cholmod_start(&common);

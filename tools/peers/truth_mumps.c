@@ -12,28 +12,28 @@ typedef SMUMPS_STRUC_C mumps;
 typedef SMUMPS_COMPLEX scalar;
 #define SCALAR TRISTAR_SINGLE
 #define call_mumps smumps_c
-#define ask truth_ask_mumps_s
+#define query truth_query_mumps_s
 #elif defined TRUTH_d
 #include <dmumps_c.h>
 typedef DMUMPS_STRUC_C mumps;
 typedef DMUMPS_COMPLEX scalar;
 #define SCALAR TRISTAR_DOUBLE
 #define call_mumps dmumps_c
-#define ask truth_ask_mumps_d
+#define query truth_query_mumps_d
 #elif defined TRUTH_c
 #include <cmumps_c.h>
 typedef CMUMPS_STRUC_C mumps;
 typedef CMUMPS_COMPLEX scalar;
 #define SCALAR TRISTAR_COMPLEX_SINGLE
 #define call_mumps cmumps_c
-#define ask truth_ask_mumps_c
+#define query truth_query_mumps_c
 #else
 #include <zmumps_c.h>
 typedef ZMUMPS_STRUC_C mumps;
 typedef ZMUMPS_COMPLEX scalar;
 #define SCALAR TRISTAR_COMPLEX_DOUBLE
 #define call_mumps zmumps_c
-#define ask truth_ask_mumps_z
+#define query truth_query_mumps_z
 #endif
 
 /* As the manual numbers them. */
@@ -125,7 +125,7 @@ static void complement(const truth_problem *p, mumps *m, truth_answers *a) {
   end(m);
 }
 
-void ask(const truth_problem *p, truth_answers *a) {
+void query(const truth_problem *p, truth_answers *a) {
   mumps *m = truth_allocate(1, sizeof *m);
   const int sym = p->symmetric ? 2 : 0;
   begin(p, m, sym);

@@ -48,7 +48,7 @@ static bool take_determinant(const truth_problem *p, truth_answers *a, const obj
   return has;
 }
 
-static void ask_inverse(const truth_problem *p, truth_answers *a, const objects *o) {
+static void query_inverse(const truth_problem *p, truth_answers *a, const objects *o) {
   int64_t row[TRUTH_ENTRIES], column[TRUTH_ENTRIES];
   double values[2 * TRUTH_ENTRIES];
   for (int k = 0; k < p->entries; k++) {
@@ -59,7 +59,7 @@ static void ask_inverse(const truth_problem *p, truth_answers *a, const objects 
   for (int k = 0; k < p->entries && a->has_inverse; k++) a->inverse[k] = truth_get(p->view.scalar, values, k);
 }
 
-static void ask_schur(const truth_problem *p, truth_answers *a) {
+static void query_schur(const truth_problem *p, truth_answers *a) {
   objects o = {0};
   int64_t list[TRUTH_SCHUR];
   double *s = truth_allocate(2 * TRUTH_SCHUR * TRUTH_SCHUR, sizeof *s);
@@ -86,7 +86,7 @@ static void solve_updated(const truth_problem *p, truth_answers *a, const object
   free(x);
 }
 
-static void ask_update(const truth_problem *p, truth_answers *a, const objects *o) {
+static void query_update(const truth_problem *p, truth_answers *a, const objects *o) {
   int32_t ptr[TRUTH_TERMS + 1] = {0}, index[2 * TRUTH_TERMS];
   double values[4 * TRUTH_TERMS];
   tristar_view w;
@@ -107,7 +107,7 @@ static void ask_update(const truth_problem *p, truth_answers *a, const objects *
 }
 
 /* The dimension of the null space. */
-static void ask_null(const truth_problem *p, truth_answers *a, const objects *o) {
+static void query_null(const truth_problem *p, truth_answers *a, const objects *o) {
   const int most = p->n < 512 ? p->n : 512;
   int64_t count = 0;
   double *basis = truth_allocate(2 * (int64_t)most * p->n, sizeof *basis);
@@ -117,17 +117,17 @@ static void ask_null(const truth_problem *p, truth_answers *a, const objects *o)
 }
 
 /* Computes entries of the inverse with delayed pivots if factors without them are too inaccurate. */
-static void ask_inverse_delayed(const truth_problem *p, truth_answers *a) {
+static void query_inverse_delayed(const truth_problem *p, truth_answers *a) {
   objects o = {0};
   tristar_analysis_options options;
   tristar_analysis_options_init(&options);
   options.pivoting = TRISTAR_PIVOTING_DELAYED;
-  if (make(p, a, "delayed", &p->view, &options, &o)) ask_inverse(p, a, &o);
+  if (make(p, a, "delayed", &p->view, &options, &o)) query_inverse(p, a, &o);
   a->delayed = a->has_inverse;
   destroy(&o);
 }
 
-static void ask_about(const truth_problem *p, truth_answers *a, const objects *o) {
+static void query_about(const truth_problem *p, truth_answers *a, const objects *o) {
   tristar_factor_stats stats;
   tristar_analysis_stats how;
   tristar_inertia inertia;
@@ -142,22 +142,22 @@ static void ask_about(const truth_problem *p, truth_answers *a, const objects *o
   }
   a->singular = stats.singular;
   if (stats.singular)
-    ask_null(p, a, o);
+    query_null(p, a, o);
   else
     a->has_null = true;
   if (!works(p, a, "condition", tristar_condition(o->plan, &a->reciprocal))) a->reciprocal = -1;
   if (stats.singular) return;
-  if (p->entries > 0) ask_inverse(p, a, o);
-  if (p->entries > 0 && !a->has_inverse) ask_inverse_delayed(p, a);
-  if (p->terms > 0 && how.method != TRISTAR_METHOD_LU) ask_update(p, a, o);
+  if (p->entries > 0) query_inverse(p, a, o);
+  if (p->entries > 0 && !a->has_inverse) query_inverse_delayed(p, a);
+  if (p->terms > 0 && how.method != TRISTAR_METHOD_LU) query_update(p, a, o);
 }
 
-void truth_ask_tristar(const truth_problem *p, truth_answers *a) {
+void truth_query_tristar(const truth_problem *p, truth_answers *a) {
   objects o = {0};
   tristar_analysis_options options;
   tristar_analysis_options_init(&options);
   options.singular = TRISTAR_SINGULAR_PERTURB; /* inertias of singular matrices */
-  if (make(p, a, "factor", &p->view, &options, &o)) ask_about(p, a, &o);
+  if (make(p, a, "factor", &p->view, &options, &o)) query_about(p, a, &o);
   destroy(&o);
-  if (p->schur_count > 0) ask_schur(p, a);
+  if (p->schur_count > 0) query_schur(p, a);
 }

@@ -9,7 +9,7 @@
 #include "codelets/cpu/fsai/fsai.h"
 #include "codelets/cpu/base/vector.h"
 
-#define BESIDE 4 /* maximum number of rows of L that are computed at the same time */
+#define ROWS_AT_ONCE 4 /* maximum number of rows of L that are computed at the same time */
 
 typedef struct cell {
   reg part[PARTS];
@@ -61,15 +61,15 @@ static void open_rows(const tsi_fsai_group *w, tsi_index r, tsi_index end) {
 
 /* Rows of K that become rows of L, and the remainders of their diagonal and of b. */
 typedef struct rows_of_k {
-  cell *row[BESIDE], right[BESIDE];
-  reg pivot[BESIDE];
+  cell *row[ROWS_AT_ONCE], right[ROWS_AT_ONCE];
+  reg pivot[ROWS_AT_ONCE];
 } rows_of_k;
 
 /* Eliminates columns j .. j + columns - 1 of these rows; columns is 1 or 2. */
 INLINE void eliminate_columns(const tsi_fsai_group *w, const int rows, const int columns, tsi_index j,
                               rows_of_k *x) {
   const cell *known[2];
-  cell left[BESIDE][2], y[2];
+  cell left[ROWS_AT_ONCE][2], y[2];
   EACH_COLUMN(k) known[k] = row_of(w, j + k);
   EACH_ROW(q) EACH_COLUMN(k) left[q][k] = x->row[q][j + k];
   for (tsi_index c = 0; c < j; c++) {
@@ -131,7 +131,7 @@ INLINE bool finish_row(const tsi_fsai_group *w, tsi_index r, tsi_real pivot[LANE
   return good;
 }
 
-/* Eliminates the columns before r of rows r .. end - 1, at most BESIDE rows. */
+/* Eliminates the columns before r of rows r .. end - 1, at most ROWS_AT_ONCE rows. */
 static void eliminate_before(const tsi_fsai_group *w, tsi_index r, tsi_index end) {
   if (end - r == 4) eliminate_rows(w, 4, r, 0, r);
   if (end - r == 3) eliminate_rows(w, 3, r, 0, r);

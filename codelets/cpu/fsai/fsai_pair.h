@@ -38,9 +38,9 @@ typedef struct tsi_fsai_pair_kernels {
   /* part: the values of H, in the order of A's. next: n, scratch. */
   void (*take_part)(const tsi_factor_rows *a, const void *phase, tsi_count *next, void *part);
   /* Continues the pattern of a row whose part of H is not positive definite, per_step columns at a time, up
-   * to `room` columns with the diagonal. part: the values of H. reach: its arrays by column, by slot, and for
-   * picks are used. */
-  void (*grow)(const tsi_matrix_rows *a, const void *part, tsi_index per_step, tsi_index room,
+   * to `space` columns with the diagonal. part: the values of H. reach: its arrays by column, by slot, and
+   * for picks are used. */
+  void (*grow)(const tsi_matrix_rows *a, const void *part, tsi_index per_step, tsi_index space,
                tsi_fsai_row *row, tsi_fsai_work *reach, tsi_fsai_pair_work *work);
   /* Computes row i of G_L and column i of G_U. row: the pattern made by tsi_fsai_kernels, ascending with the
    * diagonal last; receives the values of G_L. upper: receives the values of G_U. Entries that are small in

@@ -240,10 +240,10 @@ static tsi_breakdown_kind start(const tsi_matrix_rows *a, tsi_index i, const tsi
 /* Does a step; last: it is the last one. Returns false if no column joins. */
 static bool step(const tsi_matrix_rows *a, tsi_index i, const tsi_fsai_limits *limits, bool last,
                  tsi_fsai_work *w, tsi_breakdown_kind *kind) {
-  const tsi_index room = tsi_index_min(limits->per_step, w->most - w->size);
-  if (room == 0 || w->psi <= limits->reduction * w->psi_0) return false;
+  const tsi_index space = tsi_index_min(limits->per_step, w->most - w->size);
+  if (space == 0 || w->psi <= limits->reduction * w->psi_0) return false;
   gradient(a, i, w);
-  const tsi_index count = pick(w, room);
+  const tsi_index count = pick(w, space);
   for (tsi_index k = 0; k < count && *kind == TSI_BREAKDOWN_NONE; k++)
     *kind = join(a, i, w->picked[k], last, w);
   if (*kind == TSI_BREAKDOWN_NONE) solve(w);

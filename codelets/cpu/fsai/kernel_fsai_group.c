@@ -21,7 +21,7 @@ typedef struct group_run {
   tsi_fsai_group *group;
   tsi_index count;
   tsi_fsai_row *row; /* count */
-  bool wanted[LANES];
+  bool requested[LANES];
 } group_run;
 
 /* ---- Reach --------------------------------------------------------------------------------------------- */
@@ -52,7 +52,7 @@ INLINE tsi_fsai_home *settle(tsi_fsai_reach *reach, tsi_index column, tsi_index 
 }
 
 /* Does row p fit? All of its columns, and all given columns, may be new. */
-INLINE bool has_room(const tsi_matrix_rows *a, tsi_index p, tsi_index number, const tsi_fsai_reach *reach) {
+INLINE bool has_space(const tsi_matrix_rows *a, tsi_index p, tsi_index number, const tsi_fsai_reach *reach) {
   const tsi_count entries = a->ptr[p + 1] - a->ptr[p];
   return reach->slots + entries <= SLOTS - TSI_FSAI_GROUP_MOST &&
          reach->first[number] + entries <= TSI_FSAI_GROUP_ENTRIES;
@@ -92,7 +92,7 @@ static void take_system(const tsi_matrix_rows *a, tsi_index p, tsi_index i, tsi_
   }
 }
 
-static void forget(tsi_fsai_reach *reach) {
+static void clear(tsi_fsai_reach *reach) {
   for (tsi_index s = 0; s < reach->slots; s++) reach->home[reach->at[s]].column = TSI_NONE;
   reach->slots = 0;
 }
@@ -107,7 +107,7 @@ static void begin_lane(const group_run *t, int l) {
   tsi_scalar root;
   reach->size = reach->slots = 0;
   reach->first[0] = 0;
-  reach->large = !has_room(t->a, row->i, 0, reach);
+  reach->large = !has_space(t->a, row->i, 0, reach);
   reach->grows = false;
   if (reach->large) return;
   take_row(t->a, row->i, row->i, 0, reach, w->most, NULL);
@@ -136,7 +136,7 @@ static void join(const group_run *t, int l, tsi_index s, tsi_index r, bool ends)
   }
   if (ends)
     take_system(t->a, column, i, reach, w->most, system);
-  else if (has_room(t->a, column, k + 1, reach))
+  else if (has_space(t->a, column, k + 1, reach))
     take_row(t->a, column, i, k + 1, reach, w->most, system);
   else
     reach->large = true;
@@ -262,7 +262,7 @@ static void judge(const group_run *t, const tsi_real pivot[LANES]) {
   for (int l = 0; l < t->count; l++) {
     tsi_fsai_reach *reach = &t->group->reach[l];
     tsi_scalar root;
-    if (!t->wanted[l] || reach->large || t->row[l].kind != TSI_BREAKDOWN_NONE) continue;
+    if (!t->requested[l] || reach->large || t->row[l].kind != TSI_BREAKDOWN_NONE) continue;
     t->row[l].kind = tsi_pivot_root(pivot[l], true, &root);
     if (t->row[l].kind != TSI_BREAKDOWN_NONE) reach->grows = false;
   }
@@ -272,8 +272,8 @@ static void judge(const group_run *t, const tsi_real pivot[LANES]) {
 static void factor(const group_run *t, tsi_index r, tsi_index end) {
   const tsi_fsai_group *w = t->group;
   tsi_real pivot[LANES];
-  for (tsi_index first = r; first < end; first += BESIDE) {
-    const tsi_index last = tsi_index_min(end, first + BESIDE);
+  for (tsi_index first = r; first < end; first += ROWS_AT_ONCE) {
+    const tsi_index last = tsi_index_min(end, first + ROWS_AT_ONCE);
     eliminate_before(w, first, last);
     for (tsi_index q = first; q < last; q++) {
       if (q > first) eliminate_rows(w, 1, q, first, q);
@@ -298,12 +298,12 @@ static tsi_index choose(const group_run *t, int l) {
   const tsi_fsai_group *w = t->group;
   tsi_fsai_reach *reach = &w->reach[l];
   tsi_index *picked = w->picked + (ptrdiff_t)l * t->limits->per_step;
-  const tsi_index room = tsi_index_min(t->limits->per_step, t->work->most - reach->size);
+  const tsi_index space = tsi_index_min(t->limits->per_step, t->work->most - reach->size);
   reach->picks = 0;
-  reach->grows &= room > 0 && w->psi[l] > t->limits->reduction * w->psi_0[l];
+  reach->grows &= space > 0 && w->psi[l] > t->limits->reduction * w->psi_0[l];
   if (!reach->grows) return 0;
   find_gradient(t, l);
-  reach->picks = pick(t, l, room, picked);
+  reach->picks = pick(t, l, space, picked);
   reach->grows = reach->picks > 0;
   for (tsi_index k = 0; k < reach->picks; k++) fetch_row(t->a, reach->column[picked[k]]);
   return reach->picks;
@@ -318,7 +318,7 @@ static void take_picks(const group_run *t, int l, tsi_index r, bool last) {
 
 static bool any_grows(const group_run *t) {
   bool any = false;
-  for (int l = 0; l < t->count; l++) any |= t->wanted[l] && t->group->reach[l].grows;
+  for (int l = 0; l < t->count; l++) any |= t->requested[l] && t->group->reach[l].grows;
   return any;
 }
 
@@ -327,10 +327,10 @@ static void compute(const group_run *t, tsi_index steps) {
   tsi_fsai_group *w = t->group;
   tsi_index size = 0;
   for (int l = 0; l < t->count; l++)
-    if (t->wanted[l]) size = tsi_index_max(size, t->row[l].count);
+    if (t->requested[l]) size = tsi_index_max(size, t->row[l].count);
   open_rows(w, 0, size);
   for (int l = 0; l < t->count; l++) {
-    if (!t->wanted[l]) continue;
+    if (!t->requested[l]) continue;
     begin_lane(t, l);
     for (tsi_index k = 0; k < t->row[l].count && w->reach[l].grows; k++)
       join(t, l, settle(&w->reach[l], t->row[l].given[k], w->most)->slot, k, steps == 0);
@@ -340,15 +340,15 @@ static void compute(const group_run *t, tsi_index steps) {
     tsi_index joined = 0;
     open_rows(w, size, size + t->limits->per_step);
     for (int l = 0; l < t->count; l++)
-      if (t->wanted[l]) joined = tsi_index_max(joined, choose(t, l));
+      if (t->requested[l]) joined = tsi_index_max(joined, choose(t, l));
     for (int l = 0; l < t->count; l++)
-      if (t->wanted[l]) take_picks(t, l, size, k + 1 == steps);
+      if (t->requested[l]) take_picks(t, l, size, k + 1 == steps);
     if (joined == 0) break;
     factor(t, size, size + joined);
     size += joined;
   }
   for (int l = 0; l < t->count; l++)
-    if (t->wanted[l]) forget(&w->reach[l]);
+    if (t->requested[l]) clear(&w->reach[l]);
 }
 
 static void write(const group_run *t, int l) {
@@ -366,15 +366,15 @@ static bool filter(group_run *t) {
   for (int l = 0; l < t->count; l++) {
     const tsi_fsai_reach *reach = &t->group->reach[l];
     tsi_fsai_row *row = &t->row[l];
-    if (!t->wanted[l]) continue;
-    t->wanted[l] = false;
+    if (!t->requested[l]) continue;
+    t->requested[l] = false;
     if (!is_whole(t, l)) continue;
     if (t->limits->postfilter > 0)
       row->count = tsi_fsai_list_large(reach->size, reach->pattern, row_of_lane(t->group, l),
                                        t->limits->postfilter, row->index);
     if (t->limits->postfilter > 0 && row->count < reach->size) {
       row->given = row->index;
-      t->wanted[l] = any = true;
+      t->requested[l] = any = true;
     } else
       write(t, l);
   }
@@ -386,13 +386,13 @@ static void rows(const tsi_matrix_rows *a, const tsi_fsai_limits *limits, tsi_in
   const tsi_count joins = (tsi_count)limits->steps * limits->per_step;
   group_run t = {.a = a, .limits = limits, .work = work, .group = &work->group, .count = count, .row = rows};
   bool alone[LANES];
-  for (int l = 0; l < count; l++) t.wanted[l] = rows[l].count + joins <= TSI_FSAI_GROUP_MOST;
+  for (int l = 0; l < count; l++) t.requested[l] = rows[l].count + joins <= TSI_FSAI_GROUP_MOST;
   compute(&t, limits->steps);
-  for (int l = 0; l < count; l++) alone[l] = !t.wanted[l] || t.group->reach[l].large;
+  for (int l = 0; l < count; l++) alone[l] = !t.requested[l] || t.group->reach[l].large;
   if (filter(&t)) {
     compute(&t, 0);
     for (int l = 0; l < count; l++)
-      if (t.wanted[l] && is_whole(&t, l)) write(&t, l);
+      if (t.requested[l] && is_whole(&t, l)) write(&t, l);
   }
   for (int l = 0; l < count; l++) {
     const tsi_fsai_reach *reach = &work->group.reach[l];

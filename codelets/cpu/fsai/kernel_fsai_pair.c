@@ -225,7 +225,7 @@ static void join(tsi_fsai_row *row, tsi_index column) {
 
 /* If the system of the pattern is singular, the largest entries of row and column i join. The result is the
  * latest pattern with a regular system, or else the given pattern. */
-static void grow(const tsi_matrix_rows *a, const void *part, tsi_index per_step, tsi_index room,
+static void grow(const tsi_matrix_rows *a, const void *part, tsi_index per_step, tsi_index space,
                  tsi_fsai_row *row, tsi_fsai_work *reach, tsi_fsai_pair_work *w) {
   tsi_index *kept = w->kept, regular = 0;
   for (;;) {
@@ -239,7 +239,7 @@ static void grow(const tsi_matrix_rows *a, const void *part, tsi_index per_step,
       ((tsi_scalar *)w->g)[row->entries - 1] = 1;
       memcpy(w->h, w->g, (size_t)row->entries * sizeof(tsi_scalar));
     }
-    const tsi_index most = tsi_index_min(per_step, room - row->entries);
+    const tsi_index most = tsi_index_min(per_step, space - row->entries);
     if (most == 0) break;
     reach_columns(a, row, reach, w);
     add_row_sizes(a, row, w->g, reach, w);

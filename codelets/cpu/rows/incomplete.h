@@ -88,7 +88,7 @@ typedef struct tsi_incomplete_kernels {
 } tsi_incomplete_kernels;
 
 /* Returns the maximum number of entries, with the diagonal, that ilut or ict makes in row i. */
-static inline tsi_count tsi_dropping_room(const tsi_factor_rows *a, const tsi_dropping *how, tsi_index i) {
+static inline tsi_count tsi_dropping_space(const tsi_factor_rows *a, const tsi_dropping *how, tsi_index i) {
   const tsi_count lower = a->diagonal[i] - a->ptr[i], upper = a->ptr[i + 1] - a->diagonal[i];
   return tsi_count_min(lower + how->fill, i) + tsi_count_min(upper + how->fill, a->n - i);
 }

@@ -160,7 +160,7 @@ tsi_breakdown TSI_TYPED(tsi_ilut)(const tsi_factor_rows *a, const tsi_dropping *
     const tsi_count most_lower = a->diagonal[i] - a->ptr[i] + how->fill,
                     most_upper = a->ptr[i + 1] - a->diagonal[i] - 1 + how->fill;
     tsi_count at = out->ptr[i];
-    if (capacity - at < tsi_dropping_room(a, how, i)) return (tsi_breakdown){TSI_BREAKDOWN_NONE, i};
+    if (capacity - at < tsi_dropping_space(a, how, i)) return (tsi_breakdown){TSI_BREAKDOWN_NONE, i};
     r.i = i;
     r.lowers = r.uppers = 0;
     for (tsi_count e = a->ptr[i]; e < a->ptr[i + 1]; e++) add_column(&r, a->index[e], from[e]);
@@ -237,7 +237,7 @@ tsi_breakdown TSI_TYPED(tsi_ict)(const tsi_factor_rows *a, const tsi_dropping *h
   for (tsi_index i = begin; i < a->n; i++) {
     const double least = how->drop * row_norm(a, i);
     const tsi_count most = a->ptr[i + 1] - a->diagonal[i] - 1 + how->fill;
-    if (capacity - out->ptr[i] < tsi_dropping_room(a, how, i)) return (tsi_breakdown){TSI_BREAKDOWN_NONE, i};
+    if (capacity - out->ptr[i] < tsi_dropping_space(a, how, i)) return (tsi_breakdown){TSI_BREAKDOWN_NONE, i};
     r.i = i;
     r.uppers = 0;
     for (tsi_count e = a->diagonal[i]; e < a->ptr[i + 1]; e++) add_column(&r, a->index[e], from[e]);

@@ -36,7 +36,7 @@ extern "C" {
 /* The outcome of a row: a tsi_breakdown_kind, or this. */
 #define TSI_FSAI_ROW_LARGE 100
 
-#define TSI_FSAI_BESIDE 4 /* minimum number of rows of L that are made at a time */
+#define TSI_FSAI_ROWS_AT_ONCE 4 /* minimum number of rows of L that are made at a time */
 #define TSI_FSAI_HOMES_MIN 64
 
 /* The space of a warp: offsets of its arrays in bytes. The table of columns is a hash table with `homes`
@@ -51,8 +51,8 @@ typedef struct tsi_gpu_fsai_space {
   size_t inverse;  /* most: inverses of L's diagonal entries, real */
   size_t z, g;     /* most: L z = -A[i, P], L^H g = z, scalars */
   size_t l;        /* L without its diagonal, column after column, scalars */
-  size_t rows;     /* beside x most: rows of K, which become rows of L */
-  size_t right;    /* beside: remainder of -A[i, P] */
+  size_t rows;     /* at_once x most: rows of K, which become rows of L */
+  size_t right;    /* at_once: remainder of -A[i, P] */
   size_t bytes;    /* size of the space */
 } tsi_gpu_fsai_space;
 
@@ -67,7 +67,7 @@ typedef struct tsi_gpu_fsai {
   const tsi_count *given_ptr;
   const tsi_index *given;
   tsi_index most, slots; /* at most tsi_gpu_fsai_most and tsi_gpu_fsai_slots */
-  tsi_index beside, homes;
+  tsi_index at_once, homes;
   tsi_gpu_fsai_space space;
   void *workspace;    /* a space for each warp of the launch, 64-byte aligned; NULL: in shared memory */
   tsi_index stride;   /* stride of the lists: most + 1 */
@@ -90,13 +90,14 @@ static inline tsi_index tsi_gpu_fsai_slots(tsi_index n, tsi_index longest, tsi_i
   return (tsi_index)tsi_count_min(n, most + ((tsi_count)most + 1) * longest);
 }
 
-/* Sets homes, beside, space and stride from limits, most and slots (at most 2^29). bytes: size of a scalar;
+/* Sets homes, at_once, space and stride from limits, most and slots (at most 2^29). bytes: size of a scalar;
  * real_bytes: size of its real type. */
 static inline void tsi_gpu_fsai_lay_out(tsi_gpu_fsai *s, size_t bytes, size_t real_bytes) {
   const size_t most = (size_t)s->most;
   size_t at = 0;
   s->stride = s->most + 1;
-  s->beside = tsi_index_min(tsi_index_max(s->limits.per_step, TSI_FSAI_BESIDE), tsi_index_max(1, s->most));
+  s->at_once =
+      tsi_index_min(tsi_index_max(s->limits.per_step, TSI_FSAI_ROWS_AT_ONCE), tsi_index_max(1, s->most));
   for (s->homes = TSI_FSAI_HOMES_MIN; s->homes < 2 * s->slots;) s->homes *= 2;
 #define TSI_LAY(member, count, size)                                                                         \
   s->space.member = at;                                                                                      \
@@ -111,8 +112,8 @@ static inline void tsi_gpu_fsai_lay_out(tsi_gpu_fsai *s, size_t bytes, size_t re
   TSI_LAY(z, most, bytes);
   TSI_LAY(g, most, bytes);
   TSI_LAY(l, most > 0 ? most * (most - 1) / 2 : 0, bytes);
-  TSI_LAY(rows, (size_t)s->beside * most, bytes);
-  TSI_LAY(right, s->beside, bytes);
+  TSI_LAY(rows, (size_t)s->at_once * most, bytes);
+  TSI_LAY(right, s->at_once, bytes);
 #undef TSI_LAY
   s->space.bytes = at;
 }

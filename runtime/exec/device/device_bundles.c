@@ -126,16 +126,16 @@ static void write_rows(const making *m, const tsi_device_bundle *b, tsi_index be
 }
 
 /* Adds a bundle of turns begin .. end - 1 to the last phase, in its last ticket if there is space. */
-static void put_bundle(making *m, tsi_index begin, tsi_index end, tsi_index *room) {
+static void put_bundle(making *m, tsi_index begin, tsi_index end, tsi_index *space) {
   tsi_count entries;
   const tsi_device_bundle bundle = describe(m, begin, end, &entries);
-  if (*room == 0) {
+  if (*space == 0) {
     if (m->a.ticket) m->a.ticket[m->t->tickets] = (tsi_device_row_ticket){m->t->phases - 1, m->t->bundles, 0};
     if (m->a.phase) m->a.phase[m->t->phases - 1].tickets++;
     m->t->tickets++;
-    *room = TSI_TICKET_BUNDLES;
+    *space = TSI_TICKET_BUNDLES;
   }
-  --*room;
+  --*space;
   if (m->a.bundle) {
     m->a.ticket[m->t->tickets - 1].bundles++;
     m->a.bundle[m->t->bundles] = bundle;
@@ -149,19 +149,19 @@ static void put_bundle(making *m, tsi_index begin, tsi_index end, tsi_index *roo
 static void put_part(making *m, tsi_index part) {
   const tsi_device_phase_kind kind = m->rows->kind[part];
   const tsi_index end = (tsi_index)m->rows->start[part + 1];
-  tsi_index room = 0; /* of the last ticket, in bundles */
-  bool open = false;  /* the last phase continues */
+  tsi_index space = 0; /* of the last ticket, in bundles */
+  bool open = false;   /* the last phase continues */
   for (tsi_index k = (tsi_index)m->rows->start[part], next; k < end; k = next) {
     next = level_end(m, part, k);
     if (!open) {
       if (m->a.phase) m->a.phase[m->t->phases] = (tsi_device_phase){(tsi_index)kind, m->t->tickets, 0};
       m->t->phases++;
-      room = 0;
+      space = 0;
     }
     open = kind == TSI_PHASE_FREE;
     for (tsi_index q = k, then; q < next; q = then) {
       then = bundle_end(m, q, next);
-      put_bundle(m, q, then, &room);
+      put_bundle(m, q, then, &space);
     }
   }
 }

@@ -32,7 +32,7 @@ static double weigh(const tsi_lines *lines, tsi_index i) {
 }
 
 /* Whether the PE can take another row. */
-static bool has_room(const placing *p, tsi_index pe) {
+static bool has_space(const placing *p, tsi_index pe) {
   return p->all[pe] < p->most_all && p->now[pe] < p->most_now;
 }
 
@@ -40,12 +40,12 @@ static bool has_room(const placing *p, tsi_index pe) {
  * Otherwise the PE with the least weight. */
 static tsi_index choose_pe(const placing *p, tsi_index i) {
   tsi_count first, end, e;
-  tsi_index best = has_room(p, p->latest) ? p->latest : TSI_NONE, least = 0;
+  tsi_index best = has_space(p, p->latest) ? p->latest : TSI_NONE, least = 0;
   tsi_lines_inner(p->lines, i, &first, &end);
   for (e = first; e < end; e++) p->entries[p->owner[p->lines->index[e]]]++;
   for (tsi_index pe = 0; pe < p->pes; pe++) {
     if (p->all[pe] < p->all[least]) least = pe;
-    if (has_room(p, pe) && p->entries[pe] > (best == TSI_NONE ? 0 : p->entries[best])) best = pe;
+    if (has_space(p, pe) && p->entries[pe] > (best == TSI_NONE ? 0 : p->entries[best])) best = pe;
   }
   for (e = first; e < end; e++) p->entries[p->owner[p->lines->index[e]]] = 0;
   return best == TSI_NONE ? least : best;

@@ -46,15 +46,15 @@ static void grant(tsi_acquisition *holds) {
   if (atomic_fetch_sub(&holds->waiting, 1) > 1) return;
   for (int64_t k = 0; k < holds->count; k++)
     if (holds->hold[k].held) TSI_HAPPENS_AFTER(holds->hold[k].handle);
-  holds->granted(holds->arg, tsi_failure_tell(holds->env, &holds->failure));
+  holds->granted(holds->arg, tsi_failure_report(holds->env, &holds->failure));
 }
 
 static void granted_one(void *arg) {
   grant(((tsi_acquired *)arg)->set);
 }
 
-void tsi_acquisition_ask(pthread_mutex_t *order, tsi_acquisition *holds,
-                         void (*granted)(void *arg, tristar_status status), void *arg) {
+void tsi_acquisition_request(pthread_mutex_t *order, tsi_acquisition *holds,
+                             void (*granted)(void *arg, tristar_status status), void *arg) {
   holds->granted = granted;
   holds->arg = arg;
   atomic_store(&holds->waiting, holds->count + 1);

@@ -9,7 +9,7 @@
  *   - all handles of a set are requested before those of the next set in the context, so that no two sets
  *     wait for each other
  *   - `waiting` counts the handles that were not granted, and one for the requesting thread
- *   - `granted` is called once; the set may be freed before tsi_acquisition_ask returns */
+ *   - `granted` is called once; the set may be freed before tsi_acquisition_request returns */
 #pragma once
 
 #include "runtime/base/env.h"
@@ -43,7 +43,7 @@ void tsi_acquisition_finish(tsi_env *env, tsi_acquisition *holds);
 /* Requests the handles under the lock `order`, one for all sets of a context. `granted` is called when all
  * handles are granted, in this call or later on a worker, and must not wait. Its status: RUNTIME if StarPU
  * has refused a handle; the other handles are held nevertheless. */
-void tsi_acquisition_ask(pthread_mutex_t *order, tsi_acquisition *holds,
-                         void (*granted)(void *arg, tristar_status status), void *arg);
+void tsi_acquisition_request(pthread_mutex_t *order, tsi_acquisition *holds,
+                             void (*granted)(void *arg, tristar_status status), void *arg);
 /* May be called from any thread. */
 void tsi_acquisition_release(const tsi_acquisition *holds);

@@ -119,7 +119,7 @@ out:
 /* ---- And back ------------------------------------------------------------------------------------------ */
 
 /* Unregisters a handle. written: copies main memory to the device. */
-static void forget(starpu_data_handle_t handle, bool held, bool written) {
+static void discard(starpu_data_handle_t handle, bool held, bool written) {
   if (handle == NULL) return;
   if (held) starpu_data_release_on_node(handle, STARPU_MAIN_RAM);
   if (written)
@@ -132,8 +132,8 @@ void tsi_device_vectors_give_back(tsi_env *env, tsi_device_vectors **vectors, bo
   tsi_device_vectors *v = *vectors;
   if (v == NULL) return;
   tsi_idle_hold();
-  forget(v->b, v->b_held, solved && v->x == NULL);
-  forget(v->x, v->x_held, solved);
+  discard(v->b, v->b_held, solved && v->x == NULL);
+  discard(v->x, v->x_held, solved);
   tsi_idle_release();
   TSI_FREE(env, *vectors);
 }

@@ -12,12 +12,12 @@ const char *tsi_starpu_home(void);
 /* The host name in StarPU's files of this machine; size bytes, cut and terminated. */
 void tsi_starpu_host(char *host, size_t size);
 
-/* Calls `tell` with a text for each defect that would end the program in starpu_init, or would start StarPU
+/* Calls `report` with a text for each defect that would end the program in starpu_init, or would start StarPU
  * with other settings than requested. Returns the number of defects. */
-int tsi_starpu_defects(void (*tell)(void *arg, const char *text), void *arg);
+int tsi_starpu_defects(void (*report)(void *arg, const char *text), void *arg);
 
 /* The same, only for the folders of its performance models. */
-int tsi_starpu_folder_defects(void (*tell)(void *arg, const char *text), void *arg);
+int tsi_starpu_folder_defects(void (*report)(void *arg, const char *text), void *arg);
 
 /* Errors: RUNTIME, with the first defect as the message. */
 TRISTAR_CHECKED tristar_status tsi_starpu_check_environment(const tsi_env *env);

@@ -281,11 +281,11 @@ bool tsi_helpers_offer(tsi_helpers *h, int most, tsi_help help, void *arg) {
 }
 
 void tsi_helpers_share(tsi_helpers *h, tsi_help_choice *choice, int most, const tsi_shared *shared) {
-  const bool wanted = tsi_help_choose(choice);
+  const bool requested = tsi_help_choose(choice);
   const double begin = tsi_clock();
-  const bool works = wanted || shared->alone == NULL;
+  const bool works = requested || shared->alone == NULL;
   if (works && shared->begin) shared->begin(shared->arg);
-  const bool stands = wanted && tsi_helpers_offer(h, most, shared->work, shared->arg);
+  const bool stands = requested && tsi_helpers_offer(h, most, shared->work, shared->arg);
   const uint64_t offer = atomic_load(&h->offer);
   if (works)
     shared->work(shared->arg, 0, -1);

@@ -260,7 +260,7 @@ void tsi_idle_recall(void) {
   if (atomic_fetch_sub(&dismissals, 1) == 1 && atomic_load(&holds) > 0) tsi_idle_rouse();
 }
 
-void tsi_idle_forget(void) {
+void tsi_idle_reset(void) {
   atomic_store(&holds, 0);
   atomic_store(&dismissals, 0);
   atomic_store(&calls, 0);

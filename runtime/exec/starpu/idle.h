@@ -59,7 +59,7 @@ void tsi_idle_dismiss(void);
 void tsi_idle_recall(void);
 
 /* In the child of a fork(): resets the counts, which belong to the parent. */
-void tsi_idle_forget(void);
+void tsi_idle_reset(void);
 
 /* Registers a progression hook that stays until the program ends, unless *exists is true already. StarPU
  * runs. When the hook has nothing to do it calls tsi_idle_give_way, so no further hook is needed for

@@ -108,7 +108,7 @@ static tristar_status insert(tristar_plan_t *plan, const tristar_insert_options 
                                   .release = release,
                                   .insertion = insertion};
   TSI_TRY_OUT(target->functions->reserve(plan, &order, &insertion->solve));
-  tsi_acquisition_ask(target->order, &insertion->holds, begin, insertion);
+  tsi_acquisition_request(target->order, &insertion->holds, begin, insertion);
   return TRISTAR_OK;
 out:
   if (insertion) insertion_free(insertion);

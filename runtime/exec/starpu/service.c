@@ -29,7 +29,7 @@ static void lose(void) {
   lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
   users = spares = 0;
   ours = sleeps = false;
-  tsi_idle_forget();
+  tsi_idle_reset();
 }
 
 __attribute__((constructor)) static void watch_forks(void) {
@@ -47,11 +47,11 @@ static int variable(const char *name) {
   return value > 0 && value <= INT16_MAX ? (int)value : 0;
 }
 
-int tsi_starpu_workers_wanted(int asked, int cores) {
+int tsi_starpu_workers_requested(int requested, int cores) {
   const int given = variable(getenv("STARPU_NCPU") != NULL ? "STARPU_NCPU" : "STARPU_NCPUS");
   const int main_thread = variable("STARPU_MAIN_THREAD_BIND") > 0; /* its core gets no worker */
   const int rest = cores - variable("STARPU_RESERVE_NCPU") - main_thread;
-  return given > 0 ? given : asked > 0 ? asked : rest > 1 ? rest : 1;
+  return given > 0 ? given : requested > 0 ? requested : rest > 1 ? rest : 1;
 }
 
 bool tsi_starpu_cores_are_listed(void) {
@@ -92,10 +92,10 @@ static bool has_worker(const tsi_unit *unit) {
 }
 
 /* Finds the spare cores. The first units of the list are on different cores. */
-static void find_spare_cores(const places *p, int wanted) {
+static void find_spare_cores(const places *p, int needed) {
   const bool unbound = variable("STARPU_WORKERS_NOBIND") != 0;
   const int cores = p->binding.cores < p->units ? p->binding.cores : p->units;
-  const int most = (wanted < cores ? wanted : cores) - (int)starpu_worker_get_count();
+  const int most = (needed < cores ? needed : cores) - (int)starpu_worker_get_count();
   spares = 0;
   if (tsi_starpu_cores_are_listed()) return;
   for (int k = 0; k < cores && spares < most; k++) {
@@ -125,19 +125,19 @@ static tristar_status choose_devices(const tsi_env *env, const tsi_starpu_wishes
   return TRISTAR_OK;
 }
 
-/* Sets the limit, and logs if StarPU has fewer workers than wanted: it was compiled for a largest number of
+/* Sets the limit, and logs if StarPU has fewer workers than needed: it was compiled for a largest number of
  * CPU workers (STARPU_MAXCPUS), which may differ from the one in the header used here. */
-static void note_limit(tsi_env *env, int wanted) {
+static void note_limit(tsi_env *env, int needed) {
   const int workers = (int)starpu_cpu_worker_get_count(), devices = (int)starpu_worker_get_count() - workers;
-  if (workers + devices < wanted)
+  if (workers + devices < needed)
     limit = workers;
   else if (limit < workers)
     limit = workers;
-  if (workers + devices >= wanted || TSI_IS_SIMULATED) return;
+  if (workers + devices >= needed || TSI_IS_SIMULATED) return;
   tsi_log(env, TRISTAR_LOG_WARNING,
           "this StarPU was compiled for %d CPU workers at most, but %d were requested: tasks run on %d "
           "cores, and %d threads of TriStar help elsewhere; tools/starpu builds a StarPU without this limit",
-          limit, wanted, workers, spares);
+          limit, needed, workers, spares);
 }
 
 static void warn_of_scheduler(tsi_env *env) {
@@ -165,9 +165,9 @@ static tristar_status start_locked(tsi_env *env, const tsi_starpu_wishes *wishes
   code = starpu_init(&conf);
   if (code == -ENODEV) TSI_FAIL(env, TRISTAR_ERR_NO_WORKER, "StarPU found no device to run tasks on");
   if (code != 0) TSI_FAIL(env, TRISTAR_ERR_RUNTIME, "starpu_init gave %d (%s)", code, strerror(-code));
-  const int wanted = tsi_starpu_workers_wanted(wishes->workers, p.binding.cores);
-  find_spare_cores(&p, wanted);
-  note_limit(env, wanted);
+  const int needed = tsi_starpu_workers_requested(wishes->workers, p.binding.cores);
+  find_spare_cores(&p, needed);
+  note_limit(env, needed);
   warn_of_scheduler(env);
   return TRISTAR_OK;
 }

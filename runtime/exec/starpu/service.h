@@ -47,8 +47,8 @@ bool tsi_starpu_polls(void);
 /* Largest number of CPU workers that StarPU can have: from its header until it has run, then as observed. */
 int tsi_starpu_most_workers(void);
 /* Number of CPU workers that the user requests for a process with `cores` cores: STARPU_NCPU, which has
- * precedence, or `asked`. If that is 0: one for each core except those of STARPU_RESERVE_NCPU. */
-int tsi_starpu_workers_wanted(int asked, int cores);
+ * precedence, or `requested`. If that is 0: one for each core except those of STARPU_RESERVE_NCPU. */
+int tsi_starpu_workers_requested(int requested, int cores);
 /* Whether the environment lists the cores of StarPU's workers. */
 bool tsi_starpu_cores_are_listed(void);
 /* The spare cores, while a StarPU runs that TriStar has started: requested cores that have no worker only

@@ -194,7 +194,7 @@ static tristar_status make_starpu_tasks(tsi_tasks *tasks) {
   for (tsi_count k = 0; k < tasks->count; k++) {
     tsi_task *task = &tasks->list->task[k];
     task_record *record = &tasks->record[k];
-    if (tasks->env->check && !tsi_host_task_known(task->name))
+    if (tasks->env->check && !tsi_host_task_exists(task->name))
       TSI_FAIL(tasks->env, TRISTAR_ERR_INTERNAL, "tasks %s have no performance model", task->name);
     *record = (task_record){.task = task, .tasks = tasks};
     tasks->body[k] = (tsi_host_task){run_record, record, task->microseconds, &tasks->columns};
@@ -329,7 +329,7 @@ static tristar_status start_on_starpu(tsi_tasks *tasks) {
     if (tasks->list->task[k].event) (void)submit_event(&tasks->record[k]);
   tristar_status status = settle(tasks);
   tasks->running = false;
-  if (status == TRISTAR_OK) status = tsi_failure_tell(tasks->env, &tasks->failure);
+  if (status == TRISTAR_OK) status = tsi_failure_report(tasks->env, &tasks->failure);
   return status;
 }
 
@@ -372,7 +372,7 @@ bool tsi_tasks_test(tsi_tasks *tasks) {
 /* The end task's callback. */
 static void end_launched(void *arg) {
   tsi_tasks *tasks = arg;
-  const tristar_status status = tsi_failure_tell(tasks->env, &tasks->failure);
+  const tristar_status status = tsi_failure_report(tasks->env, &tasks->failure);
   end_run(tasks);
   tasks->ended(tasks->ended_arg, status);
 }
@@ -390,11 +390,11 @@ tristar_status tsi_tasks_launch(tsi_tasks *tasks, unsigned context, tsi_tasks_en
 }
 
 tristar_status tsi_tasks_wait(tsi_tasks *tasks) {
-  if (!tasks->running) return tsi_failure_tell(tasks->env, &tasks->failure);
+  if (!tasks->running) return tsi_failure_report(tasks->env, &tasks->failure);
   const int code = starpu_task_wait(&tasks->starpu[tasks->count]); /* the next run waits for the others */
   if (code != 0) TSI_FAIL(tasks->env, TRISTAR_ERR_RUNTIME, "starpu_task_wait gave %d", code);
   end_run(tasks);
-  return tsi_failure_tell(tasks->env, &tasks->failure);
+  return tsi_failure_report(tasks->env, &tasks->failure);
 }
 
 tristar_status tsi_tasks_run(tsi_tasks *tasks, bool here) {

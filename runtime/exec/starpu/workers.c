@@ -37,23 +37,24 @@ void tsi_workers_finish(tsi_workers *workers) {
   pthread_mutex_destroy(&workers->lock);
 }
 
-static int workers_wanted(int asked) {
+static int workers_requested(int requested) {
   cpu_set_t cores;
-  return tsi_starpu_workers_wanted(asked,
-                                   sched_getaffinity(0, sizeof cores, &cores) == 0 ? CPU_COUNT(&cores) : 1);
+  return tsi_starpu_workers_requested(
+      requested, sched_getaffinity(0, sizeof cores, &cores) == 0 ? CPU_COUNT(&cores) : 1);
 }
 
-int tsi_expected_cpu_workers(int asked) {
-  return tsi_index_min(workers_wanted(asked), tsi_starpu_most_workers());
+int tsi_expected_cpu_workers(int requested) {
+  return tsi_index_min(workers_requested(requested), tsi_starpu_most_workers());
 }
 
-int tsi_expected_helping_cores(int asked) {
-  const int wanted = workers_wanted(asked), most = tsi_starpu_most_workers();
+int tsi_expected_helping_cores(int requested) {
+  const int expected = workers_requested(requested), most = tsi_starpu_most_workers();
   tsi_binding binding;
-  if (wanted <= most || TSI_IS_SIMULATED || tsi_starpu_cores_are_listed()) return tsi_index_min(wanted, most);
-  if (tsi_starpu_runs()) return tsi_index_min(wanted, tsi_helpers_cores());
+  if (expected <= most || TSI_IS_SIMULATED || tsi_starpu_cores_are_listed())
+    return tsi_index_min(expected, most);
+  if (tsi_starpu_runs()) return tsi_index_min(expected, tsi_helpers_cores());
   if (tsi_binding_find(NULL, 0, NULL, &binding) != TRISTAR_OK) return most;
-  return tsi_index_max(most, tsi_index_min(wanted, binding.cores));
+  return tsi_index_max(most, tsi_index_min(expected, binding.cores));
 }
 
 tristar_status tsi_workers_need(tsi_workers *workers, double *start_seconds) {

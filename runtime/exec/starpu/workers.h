@@ -35,13 +35,14 @@ double tsi_workers_start_seconds(tsi_workers *workers);
 /* A clock that stands still while this context starts StarPU. */
 double tsi_workers_clock(tsi_workers *workers);
 
-/* Number of CPU workers that StarPU will have if `asked` are requested (0: its default): STARPU_NCPU, which
- * has precedence, or `asked`, or the cores of this process; at most the number for which StarPU was compiled.
+/* Number of CPU workers that StarPU will have if `requested` are requested (0: its default): STARPU_NCPU,
+ * which has precedence, or `requested`, or the cores of this process; at most the number for which StarPU was
+ * compiled.
  */
-int tsi_expected_cpu_workers(int asked);
+int tsi_expected_cpu_workers(int requested);
 /* Number of cores that will share work without tasks (helpers.h), with the caller's: the same without
  * StarPU's limit, but at most the cores of this process if that exceeds the limit. */
-int tsi_expected_helping_cores(int asked);
+int tsi_expected_helping_cores(int requested);
 
 /* tristar_get_starpu and tristar_get_worker, with memory of the caller. */
 TRISTAR_CHECKED tristar_status tsi_workers_describe(tsi_workers *workers, tristar_starpu_info *info);

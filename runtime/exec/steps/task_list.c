@@ -19,7 +19,7 @@ tristar_status tsi_task_list_add(tsi_task_list *list, const char *name, tsi_task
                                  const tsi_index argument[4], double priority, double microseconds,
                                  tsi_index *number) {
   if (!tsi_to_index(list->count, number)) TSI_FAIL(list->env, TRISTAR_ERR_TOO_LARGE, "more than 2^31 tasks");
-  TSI_TRY(tsi_make_room(list->env, (void **)&list->task, sizeof *list->task, list->count, &list->capacity));
+  TSI_TRY(tsi_reserve(list->env, (void **)&list->task, sizeof *list->task, list->count, &list->capacity));
   tsi_task *task = &list->task[list->count++];
   *task = (tsi_task){
       .run = run, .context = context, .name = name, .priority = priority, .microseconds = microseconds};
@@ -39,7 +39,7 @@ tristar_status tsi_task_list_after(tsi_task_list *list, tsi_index task, tsi_inde
   if (before == TSI_NONE) return TRISTAR_OK;
   if (before >= task) TSI_FAIL(list->env, TRISTAR_ERR_INTERNAL, "task %d waits for task %d", task, before);
   TSI_TRY(
-      tsi_make_room(list->env, (void **)&list->edge, sizeof *list->edge, list->edges, &list->edge_capacity));
+      tsi_reserve(list->env, (void **)&list->edge, sizeof *list->edge, list->edges, &list->edge_capacity));
   list->edge[list->edges++] = (tsi_edge){task, before};
   return TRISTAR_OK;
 }

@@ -27,11 +27,11 @@ typedef struct job {
   int64_t *apart; /* count: the first right-hand side that the group has not solved; the later ones are not
                      solved either. NONE_APART: all solved. */
   double *error;  /* count */
-  tsi_batch_group *room; /* for each member: a group, unless groups are stored */
-  char **scratch;        /* for each member, see below */
-  size_t user_bytes;     /* size of a scalar */
-  tsi_failure failure;   /* the first failure of a group */
-  _Atomic(int64_t) done; /* columns of groups done so far, for the progress */
+  tsi_batch_group *workspace; /* for each member: a group, unless groups are stored */
+  char **scratch;             /* for each member, see below */
+  size_t user_bytes;          /* size of a scalar */
+  tsi_failure failure;        /* the first failure of a group */
+  _Atomic(int64_t) done;      /* columns of groups done so far, for the progress */
 } job;
 
 #define NONE_APART INT64_MAX
@@ -103,20 +103,21 @@ static bool loses_b(const job *j, int member, int64_t system, int64_t column, in
 #define SINGULAR 0.85 /* exponent of eps: largest 1 / condition of lanes that may be singular */
 
 /* Returns those of the doubtful lanes that may be singular. */
-static unsigned may_be_singular(const job *j, int member, const tsi_batch_group *room, unsigned doubtful) {
+static unsigned may_be_singular(const job *j, int member, const tsi_batch_group *workspace,
+                                unsigned doubtful) {
   const tristar_batch_t *batch = j->batch;
   const tsi_batch_kernels *k = batch->kernels;
   const double most = pow(tsi_sparse_kernels_select(batch->pattern->scalar)->epsilon, -SINGULAR);
   double condition[TSI_BATCH_BYTES];
   unsigned lanes = 0;
   if (doubtful == 0) return 0;
-  k->condition(&batch->structure, room->a, &room->factors, vector_of(j, member, OF_R), condition);
+  k->condition(&batch->structure, workspace->a, &workspace->factors, vector_of(j, member, OF_R), condition);
   for (int l = 0; l < k->lanes; l++) lanes |= (unsigned)!(condition[l] <= most) << l;
   return lanes & doubtful;
 }
 
 /* x: lane numbers to multiply by L^-1, or NULL. */
-static void factor_group(const job *j, tsi_index group, int member, tsi_batch_group *room, void *x) {
+static void factor_group(const job *j, tsi_index group, int member, tsi_batch_group *workspace, void *x) {
   const tristar_batch_t *batch = j->batch;
   const tsi_batch_kernels *k = batch->kernels;
   const tsi_batch_structure *s = &batch->structure;
@@ -124,32 +125,32 @@ static void factor_group(const job *j, tsi_index group, int member, tsi_batch_gr
   const tsi_batch_targets targets = {batch->place, batch->image, pattern->symmetry, batch->entry_scale};
   const void *values[TSI_BATCH_BYTES];
   for (int l = 0; l < k->lanes; l++) values[l] = values_of(j, member, system_of(j, group, l), l);
-  k->load(pattern->ptr[pattern->n], &targets, values, room->a);
-  const unsigned outside = j->keeps ? k->outside(s->a.ptr[s->n], room->a) : 0;
+  k->load(pattern->ptr[pattern->n], &targets, values, workspace->a);
+  const unsigned outside = j->keeps ? k->outside(s->a.ptr[s->n], workspace->a) : 0;
   unsigned doubtful,
-      bad = k->factor(s, room->a, vector_of(j, member, OF_FACTOR), &room->factors, x, &doubtful);
-  bad |= may_be_singular(j, member, room, doubtful & ~bad);
+      bad = k->factor(s, workspace->a, vector_of(j, member, OF_FACTOR), &workspace->factors, x, &doubtful);
+  bad |= may_be_singular(j, member, workspace, doubtful & ~bad);
   for (int l = 0; l < k->lanes; l++)
     if (!is_spare(j, group, l) && (bad >> l & 1 || (outside >> l & 1 && !fit(batch, values[l]))))
       j->apart[system_of(j, group, l)] = 0;
 }
 
 /* Refines the lanes whose errors are too large. error: of each lane; updated. */
-static void refine(const job *j, int member, const tsi_batch_group *room, double *error) {
+static void refine(const job *j, int member, const tsi_batch_group *workspace, double *error) {
   const tristar_batch_t *batch = j->batch;
   const tsi_batch_kernels *k = batch->kernels;
   const tsi_batch_structure *s = &batch->structure;
   void *b = vector_of(j, member, OF_B), *x = vector_of(j, member, OF_X), *r = vector_of(j, member, OF_R);
   const double *weight = j->op == TRISTAR_N ? batch->scale : batch->row_scale;
   if (!batch->units_apart) weight = NULL;
-  k->residual(s, j->op, room->a, b, weight, x, r, error);
+  k->residual(s, j->op, workspace->a, b, weight, x, r, error);
   for (int step = 0; step < batch->options.max_steps; step++) {
     unsigned lanes = 0;
     for (int l = 0; l < k->lanes; l++) lanes |= (unsigned)!(error[l] <= batch->tolerance) << l;
     if (lanes == 0) return;
-    k->solve(s, &room->factors, j->op, false, r);
+    k->solve(s, &workspace->factors, j->op, false, r);
     k->add(s->n, lanes, r, x);
-    k->residual(s, j->op, room->a, b, weight, x, r, error);
+    k->residual(s, j->op, workspace->a, b, weight, x, r, error);
   }
 }
 
@@ -170,7 +171,7 @@ static void load_column(const job *j, tsi_index group, int64_t column, int membe
 
 /* Solves for a loaded right-hand side. begun: x has been multiplied by L^-1. */
 static void solve_column(const job *j, tsi_index group, int64_t column, int member,
-                         const tsi_batch_group *room, bool begun) {
+                         const tsi_batch_group *workspace, bool begun) {
   const tristar_batch_t *batch = j->batch;
   const tsi_batch_kernels *k = batch->kernels;
   const tsi_batch_structure *s = &batch->structure;
@@ -179,8 +180,8 @@ static void solve_column(const job *j, tsi_index group, int64_t column, int memb
                                  .scale = plain ? batch->scale : batch->row_scale};
   void *x[TSI_BATCH_BYTES], *lane_x = vector_of(j, member, OF_X);
   double error[TSI_BATCH_BYTES];
-  k->solve(s, &room->factors, j->op, begun, lane_x);
-  refine(j, member, room, error);
+  k->solve(s, &workspace->factors, j->op, begun, lane_x);
+  refine(j, member, workspace, error);
   const unsigned lost = out.scale ? k->overflows(s->n, out.scale, lane_x) : 0;
   for (int l = 0; l < k->lanes; l++) {
     const int64_t system = system_of(j, group, l);
@@ -215,15 +216,15 @@ static bool goes_on(job *j) {
 
 static void run_group(void *context, tsi_index group, int member) {
   job *j = context;
-  tsi_batch_group *room = j->room != NULL ? &j->room[member] : &j->batch->group[group];
+  tsi_batch_group *workspace = j->workspace != NULL ? &j->workspace[member] : &j->batch->group[group];
   const bool begins = j->factors && j->solves && j->nrhs > 0 && j->op == TRISTAR_N;
   if (begins) load_column(j, group, 0, member);
   if (j->factors && goes_on(j))
-    factor_group(j, group, member, room, begins ? vector_of(j, member, OF_X) : NULL);
+    factor_group(j, group, member, workspace, begins ? vector_of(j, member, OF_X) : NULL);
   for (int64_t column = 0; j->solves && column < j->nrhs && goes_on(j); column++, j->done++) {
     const bool begun = begins && column == 0;
     if (!begun) load_column(j, group, column, member);
-    solve_column(j, group, column, member, room, begun);
+    solve_column(j, group, column, member, workspace, begun);
   }
   if (!j->solves || j->nrhs == 0) j->done++;
 }
@@ -421,7 +422,7 @@ static double bytes_of_group(const job *j) {
   return bytes;
 }
 
-static tristar_status make_room(job *j, int members) {
+static tristar_status make_space(job *j, int members) {
   const tristar_batch_t *batch = j->batch;
   tsi_env *env = &batch->ts->env;
   const size_t group_values =
@@ -432,8 +433,8 @@ static tristar_status make_room(job *j, int members) {
   for (int m = 0; m < members; m++) {
     TSI_TRY(TSI_ALLOC_SIZED_ZERO(env, j->scratch[m], bytes, 1));
     tsi_own(j->scratch, j->scratch[m]);
-    if (j->room != NULL) TSI_TRY(tsi_batch_allocate_group(batch, &j->room[m]));
-    if (j->room != NULL) tsi_own(j->room, j->room[m].a);
+    if (j->workspace != NULL) TSI_TRY(tsi_batch_allocate_group(batch, &j->workspace[m]));
+    if (j->workspace != NULL) tsi_own(j->workspace, j->workspace[m].a);
   }
   return TRISTAR_OK;
 }
@@ -452,7 +453,7 @@ static tristar_status run_groups(job *j) {
   tristar_batch_t *batch = j->batch;
   tsi_env *env = &batch->ts->env;
   TSI_OWNED char **scratch = NULL;
-  TSI_OWNED tsi_batch_group *room = NULL;
+  TSI_OWNED tsi_batch_group *workspace = NULL;
   TSI_CLEANUP(tsi_crew_finish) tsi_crew crew = {.ts = NULL};
   double start_seconds;
   if (j->count > INT32_MAX) TSI_FAIL(env, TRISTAR_ERR_TOO_LARGE, "%" PRId64 " systems", j->count);
@@ -461,13 +462,13 @@ static tristar_status run_groups(job *j) {
   TSI_TRY(tsi_crew_begin(batch->ts, "batch_groups", engine_of(batch), TSI_RUNS_LONG, groups, bytes,
                          &start_seconds, &crew));
   TSI_TRY(TSI_ALLOC_ZERO(env, scratch, crew.members));
-  if (j->factors && !j->keeps) TSI_TRY(TSI_ALLOC_ZERO(env, room, crew.members));
+  if (j->factors && !j->keeps) TSI_TRY(TSI_ALLOC_ZERO(env, workspace, crew.members));
   j->scratch = scratch;
-  j->room = room;
-  TSI_TRY(make_room(j, crew.members));
+  j->workspace = workspace;
+  TSI_TRY(make_space(j, crew.members));
   batch->stats.workers = crew.members;
   TSI_TRY(tsi_crew_run(&crew, TSI_CREW_MATRIX, bytes, run_group, j));
-  return tsi_failure_tell(env, &j->failure);
+  return tsi_failure_report(env, &j->failure);
 }
 
 /* Allocates groups for the systems of a call that stores factors. They replace the stored ones. */

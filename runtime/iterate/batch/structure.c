@@ -128,18 +128,18 @@ static tristar_status take_matrix(tristar_batch_t *batch, tsi_entries *columns) 
 typedef struct growing {
   tsi_count *ptr;
   tsi_index *index;
-  tsi_count room;
+  tsi_count capacity;
 } growing;
 
 static tristar_status grow(tsi_env *env, growing *columns, tsi_count most) {
-  if (most <= columns->room) return TRISTAR_OK;
+  if (most <= columns->capacity) return TRISTAR_OK;
   TSI_OWNED tsi_index *larger = NULL;
-  const tsi_count used = columns->room, room = most + most / 2;
-  TSI_TRY(TSI_ALLOC(env, larger, room));
+  const tsi_count used = columns->capacity, capacity = most + most / 2;
+  TSI_TRY(TSI_ALLOC(env, larger, capacity));
   if (used > 0) memcpy(larger, columns->index, (size_t)used * sizeof *larger);
   TSI_FREE(env, columns->index);
   columns->index = tsi_take(&larger);
-  columns->room = room;
+  columns->capacity = capacity;
   return TRISTAR_OK;
 }
 

@@ -90,13 +90,13 @@ static void write_log(tsi_krylov_run *run, double residual) {
   tsi_env *env = &run->k->ts->env;
   if (env->log == NULL || env->log_level < TRISTAR_LOG_PROGRESS || run->k->team->own > 0) return;
   const double now = tsi_clock();
-  if (now - run->k->told < LOG_SECONDS) return;
-  run->k->told = now;
+  if (now - run->k->reported < LOG_SECONDS) return;
+  run->k->reported = now;
   tsi_log(env, TRISTAR_LOG_PROGRESS, "krylov: column %lld, iteration %lld, residual %.1e",
           (long long)run->column + 1, (long long)run->result.iterations, residual);
 }
 
-static void tell(tsi_krylov_run *run, double residual) {
+static void report(tsi_krylov_run *run, double residual) {
   const tristar_krylov_options *options = &run->k->options;
   const tristar_krylov_point point = {run->column, run->result.iterations, residual};
   if (options->history != NULL && run->k->written < options->history_most)
@@ -105,14 +105,14 @@ static void tell(tsi_krylov_run *run, double residual) {
   run->result.residual = residual;
   write_log(run, residual);
   if (options->progress != NULL && options->progress(options->progress_arg, &point) != 0)
-    run->k->wants_end = true;
+    run->k->needs_end = true;
 }
 
 bool tsi_krylov_judge(tsi_krylov_run *run, double norm) {
   const tristar_krylov_options *options = &run->k->options;
   const int64_t iteration = run->result.iterations;
   if (run->ended) return true;
-  if (!run->resumed) tell(run, norm / run->reference);
+  if (!run->resumed) report(run, norm / run->reference);
   run->resumed = false;
   if (norm < run->best) {
     run->best = norm;

@@ -378,9 +378,9 @@ tristar_status tristar_krylov_solve(tristar_krylov_t *krylov, tristar_precond_t 
   TSI_ENTER(krylov, krylov->ts);
   TSI_TRY_OUT(tsi_krylov_take(krylov));
   taken = true;
-  krylov->wants_end = krylov->all_end = false;
+  krylov->needs_end = krylov->all_end = false;
   krylov->written = 0;
-  krylov->told = 0;
+  krylov->reported = 0;
   TSI_TRY_OUT(check_all(krylov, precond, nrhs, b, ldb, x, ldx));
   if (result != NULL && nrhs > 0) memset(result, 0, (size_t)nrhs * sizeof *result);
   if (krylov->n == 0) b = x = krylov->work.vector; /* they may be NULL if there are no rows */

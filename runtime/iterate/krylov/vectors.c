@@ -10,7 +10,7 @@ tristar_status tsi_krylov_defer(tristar_krylov_t *k, tristar_status status) {
 
 tristar_status tsi_krylov_agree(tristar_krylov_t *k, tristar_status status) {
   if (tsi_krylov_is_alone(k)) return status;
-  if (status == TRISTAR_OK) status = tsi_failure_tell(&k->ts->env, &k->failure);
+  if (status == TRISTAR_OK) status = tsi_failure_report(&k->ts->env, &k->failure);
   tsi_failure_clear(&k->failure);
   return tsi_team_agree(k->team, status);
 }
@@ -35,7 +35,7 @@ static void run_unit(void *context, tsi_index unit, int member) {
 /* Writes the signals of this member behind its sums: see TSI_SIGNALS. */
 static void put_signals(tristar_krylov_t *k, int sums) {
   k->work.total[sums] = tsi_failure_exists(&k->failure);
-  k->work.total[sums + 1] = k->wants_end;
+  k->work.total[sums + 1] = k->needs_end;
 }
 
 /* Adds up k->work.gathered of all members. Errors: the failure of any member. */

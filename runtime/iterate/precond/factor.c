@@ -5,7 +5,7 @@
 #include "runtime/iterate/precond/precond.h"
 #include "runtime/iterate/precond/row_failure.h"
 
-tristar_status tsi_breakdown_tell(tsi_env *env, tsi_breakdown_kind kind, int64_t row) {
+tristar_status tsi_breakdown_report(tsi_env *env, tsi_breakdown_kind kind, int64_t row) {
   switch (kind) {
   case TSI_BREAKDOWN_NONE:
     break;
@@ -123,20 +123,20 @@ static tsi_index count_parts(const tristar_precond_t *p, tsi_index n, tsi_count 
 }
 
 bool tsi_precond_may_have_tasks(const tristar_precond_t *p, tsi_index n, tsi_count entries) {
-  const bool asked_for = p->options.engine == TRISTAR_ENGINE_TASKS;
+  const bool requested = p->options.engine == TRISTAR_ENGINE_TASKS;
   if (!p->ts->workers.allowed || p->options.engine == TRISTAR_ENGINE_SERIAL || n == 0) return false;
-  if (asked_for) return true;
+  if (requested) return true;
   return entries >= LEAST_OF_FACTORS && count_parts(p, n, entries) >= TSI_ROW_TASKS_LEAST;
 }
 
 /* Makes tasks for the rows, unless computing rows in order is better; decides once. The scratch of the parts
  * takes no more memory than the factors. */
 tristar_status tsi_precond_choose_tasks(tristar_precond_t *p, const tsi_factor_rows *rows) {
-  const bool asked_for = p->options.engine == TRISTAR_ENGINE_TASKS;
+  const bool requested = p->options.engine == TRISTAR_ENGINE_TASKS;
   const tsi_count entries = rows->ptr[rows->n];
   if (p->tasks_chosen || !tsi_precond_may_have_tasks(p, rows->n, entries)) return TRISTAR_OK;
   const tsi_index parts = count_parts(p, rows->n, entries);
-  if (parts > 1) TSI_TRY(tsi_row_tasks_create(p->ts, rows, parts, asked_for, &p->tasks));
+  if (parts > 1) TSI_TRY(tsi_row_tasks_create(p->ts, rows, parts, requested, &p->tasks));
   p->tasks_chosen = true;
   return TRISTAR_OK;
 }
@@ -146,7 +146,7 @@ static tristar_status run_rows(numeric *f, tsi_row_tasks *tasks) {
     TSI_TRY(tsi_row_tasks_run(tasks, run_row, f));
   else
     for (tsi_index i = 0; i < f->a->n && !tsi_row_failure_before(&f->failure, i); i++) run_row(f, i, 0);
-  return tsi_precond_tell(f->p, tsi_row_failure_get(&f->failure));
+  return tsi_precond_report(f->p, tsi_row_failure_get(&f->failure));
 }
 
 /* Factors on the pattern of A replace its values. */
@@ -212,10 +212,10 @@ static tristar_status factor_by_size(tristar_precond_t *p, tsi_factor_rows *a, c
   out->ptr[0] = 0;
   for (;;) {
     at = (symmetric ? p->kernels->ict : p->kernels->ilut)(a, how, work, at.row, capacity, out);
-    TSI_TRY(tsi_precond_tell(p, at));
+    TSI_TRY(tsi_precond_report(p, at));
     if (at.row == n) break;
     const tsi_count used = out->ptr[at.row];
-    capacity += tsi_count_max(capacity / 2, tsi_dropping_room(a, how, at.row));
+    capacity += tsi_count_max(capacity / 2, tsi_dropping_space(a, how, at.row));
     TSI_TRY(tsi_grow(env, (void **)&out->index, sizeof *out->index, used, capacity));
     TSI_TRY(tsi_grow(env, &out->values, p->sparse->scalar_bytes, used, capacity));
   }

@@ -35,12 +35,12 @@ static void release_transposes(tsi_env *env, tsi_fsai_transposes *t) {
 }
 
 /* No product is running. */
-static void forget_transposes(tsi_fsai *f) {
+static void discard_transposes(tsi_fsai *f) {
   release_transposes(&f->ts->env, atomic_exchange(&f->transposes, NULL));
 }
 
 /* No product is running. */
-static void forget_device(tsi_fsai *f) {
+static void discard_device(tsi_fsai *f) {
   tsi_placed_products_destroy(&f->on_device);
   tsi_entries_finish(&f->device_upper);
 }
@@ -48,13 +48,13 @@ static void forget_device(tsi_fsai *f) {
 void tsi_fsai_destroy(tsi_fsai **fsai) {
   tsi_fsai *f = *fsai;
   if (f == NULL) return;
-  forget_device(f);
+  discard_device(f);
   tsi_crew_finish(&f->crew);
   tsi_fsai_nodes_finish(&f->nodes);
   tsi_entries_finish(&f->start);
   tsi_entries_finish(&f->lower);
   tsi_release(tsi_take(&f->upper));
-  forget_transposes(f);
+  discard_transposes(f);
   tsi_slices_finish(&f->down);
   tsi_slices_finish(&f->up);
   tsi_release(tsi_take(&f->between));
@@ -204,7 +204,7 @@ static tristar_status store(tsi_fsai *f) {
   TSI_CLEANUP(tsi_entries_finish) tsi_entries upper = {.ptr = NULL};
   tsi_slices_finish(&f->down);
   tsi_slices_finish(&f->up);
-  forget_transposes(f);
+  discard_transposes(f);
   TSI_TRY(make_upper(f, &upper));
   TSI_TRY(tsi_slices_take(env, &upper, is_narrow(f), &f->up));
   TSI_TRY(store_on_device(f, &upper));
@@ -258,7 +258,7 @@ tristar_status tsi_fsai_compute(tsi_fsai *f, const tsi_factor_rows *a, const voi
   if (f->lower.ptr != NULL) tsi_fsai_keep_patterns(&job, &f->lower);
   TSI_TRY(tsi_fsai_rows(&job, &g, breakdown));
   if (breakdown->kind != TSI_BREAKDOWN_NONE) return TRISTAR_OK;
-  forget_device(f);
+  discard_device(f);
   tsi_entries_finish(&f->lower);
   tsi_entries_finish(&f->start);
   TSI_FREE(env, f->upper);

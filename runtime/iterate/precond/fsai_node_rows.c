@@ -40,7 +40,7 @@ static const tsi_index *given_of(const numeric *c, tsi_index node, tsi_index *co
 }
 
 /* The most columns that the pattern of a node can get. Updates the maxima of columns and nodes. */
-static tsi_count count_room(numeric *c, tsi_index node) {
+static tsi_count count_space(numeric *c, tsi_index node) {
   const tsi_fsai_limits *limits = &c->job->limits;
   tsi_index given, last = TSI_NONE;
   const tsi_index *column = given_of(c, node, &given);
@@ -60,12 +60,12 @@ static tsi_count count_room(numeric *c, tsi_index node) {
 }
 
 /* Allocates rows with space for the most entries that they can get. */
-static tristar_status make_room(tsi_env *env, numeric *c) {
+static tristar_status make_space(tsi_env *env, numeric *c) {
   const tsi_fsai_job *job = c->job;
   TSI_TRY(tsi_entries_begin(env, job->rows, c->sparse->scalar_bytes, c->rows));
   for (tsi_index node = c->first; node < c->first + c->count; node++) {
     const tsi_index i = c->nodes->start[node], end = c->nodes->start[node + 1];
-    const tsi_count columns = count_room(c, node);
+    const tsi_count columns = count_space(c, node);
     for (tsi_index r = i; r < end; r++) c->rows->ptr[r - job->first + 1] = columns + 1 + (r - i);
   }
   return tsi_entries_reserve(env, c->rows);
@@ -178,8 +178,8 @@ tristar_status tsi_fsai_node_rows(const tsi_fsai_job *job, const tsi_matrix_rows
     c.count = nodes->of[job->first + job->rows - 1] + 1 - c.first;
   }
   for (tsi_index i = 0; i < job->a->n; i++) c.longest = tsi_count_max(c.longest, a->ptr[i + 1] - a->ptr[i]);
-  TSI_TRY_OUT(make_room(env, &c));
-  tsi_fsai_tell_entries(job, "at most ", rows);
+  TSI_TRY_OUT(make_space(env, &c));
+  tsi_fsai_log_entries(job, "at most ", rows);
   TSI_TRY_OUT(TSI_ALLOC(env, *entries, job->rows));
   c.entries = *entries;
   TSI_TRY_OUT(run(env, &c));
@@ -189,7 +189,7 @@ out:
   return status;
 }
 
-void tsi_fsai_tell_entries(const tsi_fsai_job *job, const char *most, const tsi_entries *rows) {
+void tsi_fsai_log_entries(const tsi_fsai_job *job, const char *most, const tsi_entries *rows) {
   const size_t factors = job->upper != NULL ? 2 : 1;
   const size_t bytes = sizeof *rows->index + factors * rows->bytes;
   const tsi_count entries = rows->ptr[job->rows];

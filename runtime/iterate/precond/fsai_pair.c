@@ -42,11 +42,11 @@ static void take_given(tsi_fsai_row *row) {
 
 void tsi_fsai_pair_row(const tsi_fsai_pair *p, tsi_index l, tsi_fsai_row *row, tsi_fsai_work *work,
                        int member) {
-  const tsi_count at = p->rows->ptr[l], room = p->rows->ptr[l + 1] - at;
+  const tsi_count at = p->rows->ptr[l], space = p->rows->ptr[l + 1] - at;
   const tsi_fsai_limits *limits = &p->job->limits;
   if (p->job->part == NULL)
     take_given(row);
   else if (row->kind != TSI_BREAKDOWN_NONE)
-    p->kernels->grow(&p->a, p->part, limits->per_step, (tsi_index)room, row, work, &p->work[member]);
+    p->kernels->grow(&p->a, p->part, limits->per_step, (tsi_index)space, row, work, &p->work[member]);
   p->kernels->row(&p->a, limits->postfilter, row, p->upper + (size_t)at * p->bytes, &p->work[member]);
 }

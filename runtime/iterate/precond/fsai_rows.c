@@ -83,15 +83,15 @@ static tsi_index given_of(const tsi_fsai_job *job, tsi_index i) {
 }
 
 /* Allocates rows with space for the most entries that they can get. */
-static tristar_status make_room(tsi_env *env, numeric *c) {
+static tristar_status make_space(tsi_env *env, numeric *c) {
   const tsi_fsai_job *job = c->job;
   const tsi_count joins = (tsi_count)job->limits.steps * job->limits.per_step;
   TSI_TRY(tsi_entries_begin(env, job->rows, c->sparse->scalar_bytes, &c->rows));
   for (tsi_index l = 0; l < job->rows; l++) {
     const tsi_index i = job->first + l;
-    const tsi_count all = given_of(job, i) + joins, beside = tsi_count_min(i, all);
-    c->rows.ptr[l + 1] = beside + 1;
-    c->most = tsi_index_max(c->most, (tsi_index)beside);
+    const tsi_count all = given_of(job, i) + joins, before = tsi_count_min(i, all);
+    c->rows.ptr[l + 1] = before + 1;
+    c->most = tsi_index_max(c->most, (tsi_index)before);
     if (all <= TSI_FSAI_GROUP_MOST) c->side = tsi_index_max(c->side, (tsi_index)all);
   }
   TSI_TRY(tsi_entries_reserve(env, &c->rows));
@@ -218,7 +218,7 @@ static tristar_status run(tsi_env *env, numeric *c) {
 static tristar_status compress(tsi_env *env, numeric *c) {
   const tsi_index n = c->job->rows;
   const size_t bytes = c->sparse->scalar_bytes;
-  const tsi_count room = c->rows.ptr[n];
+  const tsi_count space = c->rows.ptr[n];
   char *item = c->rows.item, *upper = c->pair.upper;
   tsi_count at = 0;
   for (tsi_index i = 0; i < n; i++) {
@@ -231,7 +231,7 @@ static tristar_status compress(tsi_env *env, numeric *c) {
     at += c->entries[i];
   }
   c->rows.ptr[n] = at;
-  if (room - at <= room / SLACK) return TRISTAR_OK;
+  if (space - at <= space / SLACK) return TRISTAR_OK;
   TSI_TRY(tsi_grow(env, (void **)&c->rows.index, sizeof *c->rows.index, at, at));
   TSI_TRY(tsi_grow(env, &c->rows.item, bytes, at, at));
   if (upper != NULL) TSI_TRY(tsi_grow(env, (void **)&c->pair.upper, bytes, at, at));
@@ -311,15 +311,15 @@ tristar_status tsi_fsai_rows(const tsi_fsai_job *job, tsi_entries *g, tsi_breakd
   if (job->nodes != NULL)
     TSI_TRY(tsi_fsai_node_rows(job, &c.a, scalar, &c.rows, &c.entries, &c.failure));
   else {
-    TSI_TRY(make_room(env, &c));
-    tsi_fsai_tell_entries(job, "at most ", &c.rows);
+    TSI_TRY(make_space(env, &c));
+    tsi_fsai_log_entries(job, "at most ", &c.rows);
     TSI_TRY(run(env, &c));
   }
   *breakdown = tsi_row_failure_get(&c.failure);
   if (breakdown->kind != TSI_BREAKDOWN_NONE) return TRISTAR_OK;
   TSI_TRY(compress(env, &c));
   if (single) TSI_TRY(widen_rows(env, &c));
-  tsi_fsai_tell_entries(job, "", &c.rows);
+  tsi_fsai_log_entries(job, "", &c.rows);
   *g = c.rows;
   c.rows = (tsi_entries){.ptr = NULL};
   if (job->upper != NULL) *job->upper = tsi_take(&c.pair.upper);

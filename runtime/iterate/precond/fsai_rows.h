@@ -55,4 +55,4 @@ TRISTAR_CHECKED tristar_status tsi_fsai_rows(const tsi_fsai_job *job, tsi_entrie
                                              tsi_breakdown *breakdown);
 
 /* Writes to the log how many entries rows have, or, with "at most ", have space for. */
-void tsi_fsai_tell_entries(const tsi_fsai_job *job, const char *most, const tsi_entries *rows);
+void tsi_fsai_log_entries(const tsi_fsai_job *job, const char *most, const tsi_entries *rows);

@@ -64,10 +64,10 @@ static bool is_worth(tristar_t *ts, const tsi_placed_products *p, const tsi_devi
 static tristar_status check_memory(const tsi_placed_products *p, const tristar_precond_options *options,
                                    const tsi_device_facts *facts) {
   const double needed = matrix_bytes(p) + 3 * column_bytes(p),
-               room = tsi_device_room(options->device_bytes, facts);
-  if (room > 0 && needed > room)
+               space = tsi_device_space(options->device_bytes, facts);
+  if (space > 0 && needed > space)
     TSI_FAIL(p->env, TRISTAR_ERR_MEMORY,
-             "products on a device: it has room for %.3g bytes, the factors need %.3g", room, needed);
+             "products on a device: it has room for %.3g bytes, the factors need %.3g", space, needed);
   return TRISTAR_OK;
 }
 

@@ -67,13 +67,13 @@ static tsi_index reach(const tsi_entries *kept, tsi_index i, tsi_index power, co
 static tristar_status fill(tsi_env *env, const tsi_entries *kept, tsi_index power, const search *s,
                            tsi_entries *out) {
   tsi_count capacity = 0;
-  TSI_TRY(tsi_make_room(env, (void **)&out->index, sizeof *out->index, 0, &capacity));
+  TSI_TRY(tsi_reserve(env, (void **)&out->index, sizeof *out->index, 0, &capacity));
   for (tsi_index i = 0; i < kept->n; i++) {
     const tsi_index count = reach(kept, i, power, s);
     tsi_count at = out->ptr[i];
     for (tsi_index k = 0; k < count; k++) {
       if (s->list[k] >= i) continue;
-      TSI_TRY(tsi_make_room(env, (void **)&out->index, sizeof *out->index, at, &capacity));
+      TSI_TRY(tsi_reserve(env, (void **)&out->index, sizeof *out->index, at, &capacity));
       out->index[at++] = s->list[k];
     }
     out->ptr[i + 1] = at;

@@ -85,15 +85,15 @@ TRISTAR_CHECKED tristar_status tsi_precond_of_own(tristar_t *ts, const tristar_p
 
 /* Turns a breakdown into a status. row: number in the user's matrix. Errors: SINGULAR, NOT_POSITIVE_DEFINITE,
  * NOT_FINITE; the message names the row. No breakdown: OK. */
-TRISTAR_CHECKED tristar_status tsi_breakdown_tell(tsi_env *env, tsi_breakdown_kind kind, int64_t row);
-static inline tristar_status tsi_precond_tell(const tristar_precond_t *precond, tsi_breakdown breakdown) {
-  return tsi_breakdown_tell(&precond->ts->env, breakdown.kind, breakdown.row);
+TRISTAR_CHECKED tristar_status tsi_breakdown_report(tsi_env *env, tsi_breakdown_kind kind, int64_t row);
+static inline tristar_status tsi_precond_report(const tristar_precond_t *precond, tsi_breakdown breakdown) {
+  return tsi_breakdown_report(&precond->ts->env, breakdown.kind, breakdown.row);
 }
 /* Multiplies the diagonal entries by 1 + shift. */
 void tsi_shift_diagonal(const tsi_sparse_kernels *sparse, const tsi_factor_rows *a, double shift);
 /* Sets the statistics of fill: entries of the triangles, and their ratio to the entries of A. upper 0: the
  * lower triangle serves as both. */
-void tsi_precond_tell_fill(tristar_precond_t *precond, tsi_count lower, tsi_count upper);
+void tsi_precond_report_fill(tristar_precond_t *precond, tsi_count lower, tsi_count upper);
 
 /* Computes the incomplete factors of A. a has values. Factors on the same pattern replace them; then `a` has
  * no values afterwards. adjoint: see tsi_dropping. Errors: as above, MEMORY. */

@@ -12,7 +12,7 @@
 #define SCATTERED (TSI_ROW_TASKS_LEAST - 1)
 /* Minimum number of entries of a group of its own; below, if the caller demands tasks. */
 #define LEAST_OF_TASK 4000
-#define LEAST_OF_TASK_ASKED_FOR 64
+#define LEAST_OF_REQUESTED_TASK 64
 
 struct tsi_row_tasks {
   tsi_index parts, count; /* number of parts; number of groups */
@@ -166,17 +166,17 @@ static bool pays(tristar_t *ts, const tsi_row_tasks *t, tsi_count entries) {
 }
 
 tristar_status tsi_row_tasks_create(tristar_t *ts, const tsi_factor_rows *rows, tsi_index parts,
-                                    bool asked_for, tsi_row_tasks **out) {
+                                    bool requested, tsi_row_tasks **out) {
   tsi_env *env = &ts->env;
   double start_seconds;
   TSI_CLEANUP(tsi_row_tasks_destroy) tsi_row_tasks *t = NULL;
   *out = NULL;
   /* the critical path has at least 1 / parts of all entries: with so few parts, tasks cannot be faster */
-  if (!asked_for && parts <= SCATTERED) return TRISTAR_OK;
+  if (!requested && parts <= SCATTERED) return TRISTAR_OK;
   TSI_TRY(TSI_ALLOC_ZERO(env, t, 1));
   t->parts = parts;
-  TSI_TRY(make_groups(env, rows, asked_for ? LEAST_OF_TASK_ASKED_FOR : LEAST_OF_TASK, t));
-  if (!asked_for && !pays(ts, t, rows->ptr[rows->n])) return TRISTAR_OK;
+  TSI_TRY(make_groups(env, rows, requested ? LEAST_OF_REQUESTED_TASK : LEAST_OF_TASK, t));
+  if (!requested && !pays(ts, t, rows->ptr[rows->n])) return TRISTAR_OK;
   TSI_TRY(tsi_context_need_starpu(ts, &start_seconds));
   TSI_TRY(list_tasks(env, rows, t));
   TSI_TRY(tsi_tasks_create(env, t->list, &t->tasks));

@@ -21,10 +21,10 @@ typedef struct tsi_row_tasks tsi_row_tasks;
 /* Processes row i with the scratch of a part; must not fail. */
 typedef void (*tsi_row_function)(void *context, tsi_index i, tsi_index part);
 
-/* asked_for: make tasks in any case. Otherwise *out is NULL if computing rows in order is predicted to be
+/* requested: make tasks in any case. Otherwise *out is NULL if computing rows in order is predicted to be
  * faster. Starts StarPU if it does not run. Errors: MEMORY, TOO_LARGE, RUNTIME, NO_WORKER. */
 TRISTAR_CHECKED tristar_status tsi_row_tasks_create(tristar_t *ts, const tsi_factor_rows *rows,
-                                                    tsi_index parts, bool asked_for, tsi_row_tasks **out);
+                                                    tsi_index parts, bool requested, tsi_row_tasks **out);
 void tsi_row_tasks_destroy(tsi_row_tasks **tasks);
 
 tsi_index tsi_row_tasks_parts(const tsi_row_tasks *tasks);

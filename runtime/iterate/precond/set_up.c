@@ -120,10 +120,10 @@ static tristar_status take_rows(tristar_precond_t *p, bool symmetric, const void
 static tristar_status set_up_jacobi(tristar_precond_t *p, const void *values) {
   if (p->diagonal == NULL) TSI_TRY(allocate(p, p->n, &p->diagonal));
   TSI_TRY(take_diagonal(p, values, p->diagonal));
-  return tsi_precond_tell(p, p->kernels->invert(p->n, p->diagonal, p->diagonal));
+  return tsi_precond_report(p, p->kernels->invert(p->n, p->diagonal, p->diagonal));
 }
 
-void tsi_precond_tell_fill(tristar_precond_t *p, tsi_count lower, tsi_count upper) {
+void tsi_precond_report_fill(tristar_precond_t *p, tsi_count lower, tsi_count upper) {
   const double all = upper > 0 ? (double)(lower + upper) : 2.0 * (double)(lower - p->n) + p->n;
   p->stats.nnz_lower = lower;
   p->stats.nnz_upper = upper;
@@ -157,10 +157,10 @@ static tristar_status set_up_ssor(tristar_precond_t *p, const void *values) {
   const bool shared = symmetry == TRISTAR_SYMMETRIC || symmetry == TRISTAR_HERMITIAN;
   TSI_TRY_OUT(take_rows(p, false, values, &a));
   if (p->diagonal == NULL) TSI_TRY_OUT(allocate(p, p->n, &p->diagonal));
-  TSI_TRY_OUT(tsi_precond_tell(p, p->kernels->relax(&a, p->options.omega, p->diagonal)));
+  TSI_TRY_OUT(tsi_precond_report(p, p->kernels->relax(&a, p->options.omega, p->diagonal)));
   const tsi_count below = count_lower(&a);
   p->symmetry = shared ? symmetry : TRISTAR_GENERAL;
-  tsi_precond_tell_fill(p, below + p->n, shared ? 0 : a.ptr[p->n] - below);
+  tsi_precond_report_fill(p, below + p->n, shared ? 0 : a.ptr[p->n] - below);
   TSI_TRY_OUT(tsi_precond_make_sweep(p, 0, &a, TRISTAR_LOWER, TRISTAR_NON_UNIT, TRISTAR_N));
   if (shared)
     TSI_TRY_OUT(make_other_sweep(p, &a, TRISTAR_LOWER, adjoint_of(p)));
@@ -220,7 +220,7 @@ static tristar_status set_up_incomplete(tristar_precond_t *p, const void *values
   tsi_row_sweeps_renew(p);
   TSI_TRY_OUT(tsi_precond_incomplete(p, values, &factors));
   const tsi_count below = count_lower(&factors), above = factors.ptr[p->n] - below;
-  tsi_precond_tell_fill(p, shared ? above : below, shared ? 0 : above);
+  tsi_precond_report_fill(p, shared ? above : below, shared ? 0 : above);
   TSI_TRY_OUT(tsi_row_sweeps_keep(p, &factors, &kept));
   if (!kept) TSI_TRY_OUT(tsi_precond_make_sweeps(p, &factors, shared));
 out:
@@ -259,9 +259,9 @@ static tristar_status compute_fsai(tristar_precond_t *p, const tsi_factor_rows *
   }
   const double middle = tsi_workers_clock(&p->ts->workers);
   TSI_TRY(tsi_fsai_compute(p->fsai, a, part, &breakdown));
-  TSI_TRY(tsi_precond_tell(p, breakdown));
+  TSI_TRY(tsi_precond_report(p, breakdown));
   p->stats.numeric_seconds = tsi_workers_clock(&p->ts->workers) - middle;
-  tsi_precond_tell_fill(p, tsi_fsai_entries(p->fsai), pair ? tsi_fsai_entries(p->fsai) : 0);
+  tsi_precond_report_fill(p, tsi_fsai_entries(p->fsai), pair ? tsi_fsai_entries(p->fsai) : 0);
   p->stats.bytes = tsi_fsai_bytes(p->fsai);
   p->stats.nodes = tsi_fsai_node_count(p->fsai);
   p->stats.on_device = tsi_fsai_is_on_device(p->fsai);

@@ -17,9 +17,9 @@ tristar_status tsi_forward_error_begin(const tsi_system *system, tristar_op op, 
   e->n = system->n;
   e->op = op == TRISTAR_N ? TRISTAR_N : TRISTAR_C;
   e->other = op == TRISTAR_N ? TRISTAR_C : TRISTAR_N;
-  e->room = (tsi_index)tsi_count_min(nrhs, TSI_ESTIMATES_MAX);
+  e->capacity = (tsi_index)tsi_count_min(nrhs, TSI_ESTIMATES_MAX);
   tristar_status status = TSI_ALLOC(env, e->terms, e->n);
-  if (status == TRISTAR_OK) status = TSI_ALLOC(env, e->f, (size_t)e->room * (size_t)e->n);
+  if (status == TRISTAR_OK) status = TSI_ALLOC(env, e->f, (size_t)e->capacity * (size_t)e->n);
   TSI_TRY(tsi_team_agree(system->team, status));
   return tsi_system_count_terms(system, op, e->terms);
 }
@@ -73,8 +73,9 @@ static tristar_status prepare(tsi_forward_error *e, const tristar_refine_result 
     e->refinement.no_residual = e->other_refinement.no_residual = true;
   }
   if (exact || e->copy) return TRISTAR_OK;
-  return tsi_team_agree(system->team, TSI_ALLOC(system->env, e->copy,
-                                                (size_t)e->room * (size_t)e->n * e->kernels->scalar_bytes));
+  return tsi_team_agree(
+      system->team,
+      TSI_ALLOC(system->env, e->copy, (size_t)e->capacity * (size_t)e->n * e->kernels->scalar_bytes));
 }
 
 /* Refines y = op(A)^-1 v; sets y to NaN if that fails. */

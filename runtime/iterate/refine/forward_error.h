@@ -26,14 +26,14 @@ typedef struct tsi_forward_error {
   const tsi_sparse_kernels *kernels;
   tsi_index n;
   tristar_op op, other; /* N and C, or C and N, since |A^-T| = |A^-H| */
-  tsi_index room;       /* largest number of solutions at a time */
+  tsi_index capacity;   /* largest number of solutions at a time */
   tsi_index held;       /* number of added solutions without an estimate */
   tsi_index *terms;     /* n: k */
-  double *f;            /* `room` columns: f, scaled by a power of two to a largest entry near one */
+  double *f;            /* `capacity` columns: f, scaled by a power of two to a largest entry near one */
   double factor[TSI_ESTIMATES_MAX]; /* for each column: the power of two divided by |x|; norm times factor is
                                        the bound */
   /* for solves that need refinement; zero before the first one */
-  char *copy; /* `room` columns */
+  char *copy; /* `capacity` columns */
   tsi_refinement refinement, other_refinement;
   double enough;            /* backward error that these solves must reach */
   bool lenient;             /* Solves are refined as long as this reduces errors, and none fails. */
@@ -45,7 +45,7 @@ typedef struct tsi_forward_error {
  * failure. Errors: MEMORY. */
 TRISTAR_CHECKED tristar_status tsi_forward_error_begin(const tsi_system *system, tristar_op op, int64_t nrhs,
                                                        tsi_forward_error *e);
-/* Adds a solution; requires held < room. residual: computed b - op(A) x. bound: |op(A)| |x|. */
+/* Adds a solution; requires held < capacity. residual: computed b - op(A) x. bound: |op(A)| |x|. */
 void tsi_forward_error_add(tsi_forward_error *e, const void *b, const void *x, const void *residual,
                            const double *bound);
 /* Estimates the errors of the added solutions, and removes these. result: results of refinement so far;

@@ -86,10 +86,10 @@ static tristar_status measure(tristar_factor_t *factor) {
   return tsi_judge_measure(&s.system, factor);
 }
 
-static tristar_status match_anew(tsi_verdict *verdict, const tristar_factor_t **other) {
+static tristar_status rematch(tsi_verdict *verdict, const tristar_factor_t **other) {
   owner *o = (owner *)verdict;
   *other = NULL;
-  const tristar_status status = tsi_factor_match_anew(verdict->factor, &o->other);
+  const tristar_status status = tsi_factor_rematch(verdict->factor, &o->other);
   if (tsi_status_ends_call(status)) return status;
   if (status != TRISTAR_OK) return TRISTAR_OK;
   TSI_TRY(measure(o->other));
@@ -105,7 +105,7 @@ static void take_other(tsi_verdict *verdict) {
 }
 
 static owner owner_of(tristar_factor_t *factor, bool again) {
-  static const tsi_verdict_functions functions = {judge, factor_again, match_anew, take_other};
+  static const tsi_verdict_functions functions = {judge, factor_again, rematch, take_other};
   return (owner){.verdict = {.functions = &functions, .factor = factor, .remedy = "tristar_factor"},
                  .again = again};
 }

@@ -89,7 +89,7 @@ static tristar_status judge_restored(tristar_factor_t *factor, tristar_status fa
   const tristar_status judged = tsi_judge_renewed(factor, TRISTAR_OK);
   tsi_progress_resume(env, paused);
   TSI_TRY(judged);
-  return tsi_failure_tell(env, &first);
+  return tsi_failure_report(env, &first);
 }
 
 static tristar_status add_low_rank(tristar_factor_t *factor, const tristar_view *w, bool subtract,

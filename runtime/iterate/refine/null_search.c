@@ -154,7 +154,7 @@ static tristar_status find_and_complete(const tsi_system *system, tristar_op op,
                                         tsi_null_vectors *v) {
   TSI_CLEANUP(finish) search s = {.system = NULL};
   TSI_TRY(tsi_null_vectors_find(system, op, most, true, false, &s.projection.null));
-  if (!s.projection.null.are_certain) tsi_null_vectors_forget(&s.projection.null);
+  if (!s.projection.null.are_certain) tsi_null_vectors_discard(&s.projection.null);
   TSI_TRY(begin(system, op, &s));
   TSI_TRY(complete(&s, most));
   *v = s.projection.null;

@@ -397,7 +397,7 @@ tristar_status tsi_null_vectors_add(tsi_null_vectors *v, const void *column) {
   return system->team->failure;
 }
 
-void tsi_null_vectors_forget(tsi_null_vectors *v) {
+void tsi_null_vectors_discard(tsi_null_vectors *v) {
   v->count = 0;
   v->error = 0;
   v->are_certain = true;

@@ -49,7 +49,7 @@ TRISTAR_CHECKED tristar_status tsi_null_vectors_find(const tsi_system *system, t
  * removed the others from it. Errors: MEMORY, those of messages. */
 TRISTAR_CHECKED tristar_status tsi_null_vectors_add(tsi_null_vectors *v, const void *column);
 /* Removes all vectors. */
-void tsi_null_vectors_forget(tsi_null_vectors *v);
+void tsi_null_vectors_discard(tsi_null_vectors *v);
 /* Makes the basis orthonormal in the user's units. Errors: those of messages. */
 TRISTAR_CHECKED tristar_status tsi_null_vectors_unscale(tsi_null_vectors *v);
 /* Entry i of a column of the initial block, for an unknown of op(A). It is in [-1/2, 1/2), has no pattern

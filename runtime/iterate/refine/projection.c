@@ -8,7 +8,7 @@ enum { OPS = 3 };
 struct tsi_kept_vectors {
   pthread_mutex_t *lock;
   int64_t generation;
-  bool known[OPS][2]; /* by place_of(op) and direct: vectors are stored, or none exist */
+  bool valid[OPS][2]; /* by place_of(op) and direct: vectors are stored, or none exist */
   tsi_null_vectors null[OPS][2];
 };
 
@@ -62,9 +62,9 @@ static tristar_status take(void *context, size_t bytes, const void *x, const voi
   return original->functions->take(original->context, bytes, x, all);
 }
 
-static void *room(void *context, size_t bytes) {
+static void *space(void *context, size_t bytes) {
   const tsi_system *original = ((const tsi_projection *)context)->original;
-  return original->functions->room(original->context, bytes);
+  return original->functions->space(original->context, bytes);
 }
 
 static tristar_status give(void *context, size_t bytes, void *y, tsi_add_at *add) {
@@ -81,7 +81,7 @@ void tsi_projection_use(const tsi_system *original, tsi_projection *p) {
   static const tsi_system_functions alone = {.solve = solve, .user_row = user_row},
                                     team = {.solve = solve,
                                             .take = take,
-                                            .room = room,
+                                            .space = space,
                                             .give = give,
                                             .user_row = user_row};
   p->system = *original;
@@ -97,16 +97,16 @@ tristar_status tsi_kept_vectors_create(tsi_env *env, pthread_mutex_t *lock, tsi_
   return TRISTAR_OK;
 }
 
-static void forget(tsi_kept_vectors *kept) {
+static void clear(tsi_kept_vectors *kept) {
   for (int k = 0; k < OPS; k++)
     for (int direct = 0; direct < 2; direct++) {
       tsi_null_vectors_finish(&kept->null[k][direct]);
-      kept->known[k][direct] = false;
+      kept->valid[k][direct] = false;
     }
 }
 
 void tsi_kept_vectors_destroy(tsi_kept_vectors **kept) {
-  if (*kept != NULL) forget(*kept);
+  if (*kept != NULL) clear(*kept);
   tsi_release(tsi_take(kept));
 }
 
@@ -122,9 +122,9 @@ static const tsi_null_vectors *find_kept(const tsi_system *system, tristar_op op
   const tsi_null_vectors *found = NULL;
   if (kept == NULL) return NULL;
   pthread_mutex_lock(kept->lock);
-  if (kept->generation != system->generation) forget(kept);
+  if (kept->generation != system->generation) clear(kept);
   kept->generation = system->generation;
-  if (kept->known[place_of(op)][direct]) found = &kept->null[place_of(op)][direct];
+  if (kept->valid[place_of(op)][direct]) found = &kept->null[place_of(op)][direct];
   pthread_mutex_unlock(kept->lock);
   return found;
 }
@@ -136,9 +136,9 @@ static tristar_status keep(const tsi_system *system, tristar_op op, bool direct,
   if (kept == NULL) return TRISTAR_OK;
   TSI_TRY(tsi_null_vectors_trim(v));
   pthread_mutex_lock(kept->lock);
-  const bool first = !kept->known[k][direct];
+  const bool first = !kept->valid[k][direct];
   if (first) kept->null[k][direct] = *v;
-  kept->known[k][direct] = true;
+  kept->valid[k][direct] = true;
   pthread_mutex_unlock(kept->lock);
   return first ? tsi_null_vectors_borrow(&kept->null[k][direct], v->system, v) : TRISTAR_OK;
 }

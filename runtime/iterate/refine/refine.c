@@ -32,10 +32,10 @@ static tristar_status refine_columns(tsi_refinement *r, int64_t nrhs, const char
     tsi_failure_keep(env, &failure, one);
     if (estimate && one == TRISTAR_OK)
       tsi_forward_error_add(&errors, b, x, r->residual.vector, r->residual.bound);
-    if (estimate && (errors.held == errors.room || r->column + 1 == nrhs))
+    if (estimate && (errors.held == errors.capacity || r->column + 1 == nrhs))
       TSI_TRY(tsi_forward_error_estimate(&errors, result));
   }
-  return tsi_failure_tell(env, &failure);
+  return tsi_failure_report(env, &failure);
 }
 
 /* x = the first approximation for all columns. Single factors scale each column, so b is copied. */

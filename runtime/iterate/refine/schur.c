@@ -443,7 +443,7 @@ tristar_status tsi_schur_run(tsi_env *env, const tsi_schur_arrays *v, int64_t nr
     for (int64_t i = 0; i < v->rows && status == TRISTAR_ERR_NOT_FINITE; i++)
       tsi_scalar_write(v->scalar, v->out, (size_t)(first * v->ld_out + i), (const double[]){NAN, NAN});
   }
-  return tsi_failure_tell(env, &failure);
+  return tsi_failure_report(env, &failure);
 }
 
 /* ---- The complement by refined solves ------------------------------------------------------------------ */

@@ -29,7 +29,7 @@
 enum { BLOCK = 64, REFINED_BLOCK = 16 }; /* unit vectors of one solve; of one refined solve */
 
 /* The requested entries. */
-typedef struct wanted {
+typedef struct requested {
   tristar_plan_t *plan;
   tsi_count count;
   const tsi_index *row, *column; /* of A^-1 */
@@ -37,7 +37,7 @@ typedef struct wanted {
   tsi_index *supernode; /* count: the supernode that has the place of the entry; TSI_NONE: computed by unit
                            vectors */
   bool refined;         /* Solutions with unit vectors are refined. */
-} wanted;
+} requested;
 
 static double epsilon_of(const tristar_factor_t *factor) {
   return tsi_sparse_kernels_select(factor->analysis->factor_scalar)->epsilon;
@@ -189,7 +189,7 @@ static tristar_status run_front(tsi_env *env, const recursion *r, tsi_index s) {
 }
 
 /* Copies entry k from its place in Z, in the units of A. */
-static void take(const wanted *w, const recursion *r, tsi_count k) {
+static void take(const requested *w, const recursion *r, tsi_count k) {
   const tristar_factor_t *factor = r->factor;
   const tristar_analysis_t *an = factor->analysis;
   const tsi_index s = w->supernode[k], j = tsi_front_row(an->symbolic, s, an->out_place[w->row[k]]),
@@ -203,7 +203,7 @@ static void take(const wanted *w, const recursion *r, tsi_count k) {
   tsi_scalar_write((char)an->pattern->scalar, w->values, (size_t)k, part);
 }
 
-static tristar_status run(tsi_env *env, recursion *r, const wanted *w, const tsi_count *first,
+static tristar_status run(tsi_env *env, recursion *r, const requested *w, const tsi_count *first,
                           const tsi_count *order) {
   const tsi_symbolic *sy = r->factor->analysis->symbolic;
   for (tsi_index s = sy->count; s-- > 0;) {
@@ -220,7 +220,7 @@ static void free_fronts(tsi_env *env, recursion *r) {
   for (tsi_index s = 0; r->z && s < r->factor->analysis->symbolic->count; s++) TSI_FREE(env, r->z[s]);
 }
 
-static tristar_status recurse(tsi_env *env, const wanted *w, bool *needed) {
+static tristar_status recurse(tsi_env *env, const requested *w, bool *needed) {
   const tristar_factor_t *factor = w->plan->factor;
   const tristar_analysis_t *an = factor->analysis;
   const tsi_index supernodes = an->symbolic->count;
@@ -263,7 +263,7 @@ typedef struct unit_block {
   char *x;
 } unit_block;
 
-static tristar_status solve_units(const wanted *w, const unit_block *u) {
+static tristar_status solve_units(const requested *w, const unit_block *u) {
   const tristar_factor_t *factor = w->plan->factor;
   const int64_t columns = u->columns;
   const double one[2] = {1, 0};
@@ -278,10 +278,10 @@ static tristar_status solve_units(const wanted *w, const unit_block *u) {
   options.x_rows = u->rows;
   options.x_row = u->row;
   const tristar_status status = tristar_solve_with(w->plan, &options, columns, b, u->x, NULL);
-  return status == TRISTAR_ERR_NOT_FINITE ? TRISTAR_OK : status; /* each wanted entry is checked */
+  return status == TRISTAR_ERR_NOT_FINITE ? TRISTAR_OK : status; /* each requested entry is checked */
 }
 
-static tristar_status solve_units_refined(const wanted *w, const unit_block *u) {
+static tristar_status solve_units_refined(const requested *w, const unit_block *u) {
   const tristar_factor_t *factor = w->plan->factor;
   const char scalar = (char)factor->analysis->pattern->scalar;
   const int64_t n = factor->analysis->pattern->n;
@@ -304,7 +304,7 @@ static tristar_status solve_units_refined(const wanted *w, const unit_block *u) 
 }
 
 /* Computes the entries order[from] .. order[to - 1], which have these columns. */
-static tristar_status solve_block(tsi_env *env, const wanted *w, const tsi_count *order, tsi_count from,
+static tristar_status solve_block(tsi_env *env, const requested *w, const tsi_count *order, tsi_count from,
                                   tsi_count to, int64_t columns, const int64_t *column) {
   const tristar_factor_t *factor = w->plan->factor;
   const tsi_index n = factor->analysis->pattern->n;
@@ -340,7 +340,7 @@ static void note_solves(tristar_plan_t *plan, int64_t columns) {
   pthread_mutex_unlock(&plan->lock);
 }
 
-static tristar_status solve_rest(tsi_env *env, const wanted *w) {
+static tristar_status solve_rest(tsi_env *env, const requested *w) {
   const tsi_index n = w->plan->factor->analysis->pattern->n;
   TSI_SCRATCH_ZERO(env, tsi_count, first, (tsi_count)n + 1);
   TSI_SCRATCH(env, tsi_count, order, w->count);
@@ -372,7 +372,7 @@ static tristar_status solve_rest(tsi_env *env, const wanted *w) {
 /* ---- The choice ---------------------------------------------------------------------------------------- */
 
 /* Finds the places of entries and the supernodes that the recursion needs. */
-static tristar_status find_places(tsi_env *env, const wanted *w, bool *needed) {
+static tristar_status find_places(tsi_env *env, const requested *w, bool *needed) {
   const tristar_analysis_t *an = w->plan->factor->analysis;
   const tsi_symbolic *sy = an->symbolic;
   TSI_SCRATCH(env, tsi_index, owner, sy->n);
@@ -389,7 +389,7 @@ static tristar_status find_places(tsi_env *env, const wanted *w, bool *needed) {
 
 /* Is the work of solves with unit vectors less? Each column costs the products with the panels on its path,
  * in both directions. */
-static tristar_status takes_solves(tsi_env *env, const wanted *w, const bool *needed, bool *solves) {
+static tristar_status takes_solves(tsi_env *env, const requested *w, const bool *needed, bool *solves) {
   const tristar_analysis_t *an = w->plan->factor->analysis;
   const tsi_symbolic *sy = an->symbolic;
   TSI_SCRATCH_ZERO(env, bool, seen, sy->n);
@@ -416,7 +416,7 @@ static bool has_grown(const tristar_factor_t *factor) {
   return factor->stats.growth > pow(epsilon_of(factor), -1.0 / 6);
 }
 
-static tristar_status find_entries(tsi_env *env, const wanted *w) {
+static tristar_status find_entries(tsi_env *env, const requested *w) {
   const tristar_factor_t *factor = w->plan->factor;
   const tristar_analysis_t *an = factor->analysis;
   bool solves = an->imported || has_grown(factor) || w->refined;
@@ -476,7 +476,7 @@ static tristar_status answer(tristar_plan_t *plan, tsi_count count, const tsi_in
   tsi_env *env = &plan->ts->env;
   const tsi_pattern *pattern = plan->factor->analysis->pattern;
   TSI_SCRATCH(env, tsi_index, supernode, count);
-  const wanted w = {plan, count, row, column, values, supernode, needs_refinement(plan->factor)};
+  const requested w = {plan, count, row, column, values, supernode, needs_refinement(plan->factor)};
   if (count > 0) TSI_TRY(find_entries(env, &w));
   for (tsi_count k = 0; k < count; k++) {
     if (row[k] == column[k])

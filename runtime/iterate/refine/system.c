@@ -61,11 +61,11 @@ static tristar_status multiply(const tsi_system *system, product *make, tristar_
                                operand x, void *y, size_t y_bytes, tsi_add_at *add) {
   const tsi_system_functions *f = system->functions;
   const void *all = x.vector;
-  void *room = y;
+  void *space = y;
   const bool reads = op == TRISTAR_N && x.vector != NULL, gives = op != TRISTAR_N;
   if (reads && f->take) TSI_TRY(f->take(system->context, x.bytes, x.vector, &all));
-  if (gives && f->room) room = f->room(system->context, y_bytes);
-  make(system, op, b, all, room);
+  if (gives && f->space) space = f->space(system->context, y_bytes);
+  make(system, op, b, all, space);
   if (gives && f->give) TSI_TRY(f->give(system->context, y_bytes, y, add));
   return TRISTAR_OK;
 }
@@ -151,7 +151,7 @@ static double addend_of(const shared_squares *s, addend what, tsi_count p, const
 }
 
 /* sum: sum over the entries of each line. of: exponents of the crossing lines, only for ADD_CROSSING. Sums
- * are exact (scaling_means.c). take and room may use the same memory, so rows come first. */
+ * are exact (scaling_means.c). take and space may use the same memory, so rows come first. */
 static tristar_status add_entries(const shared_squares *s, addend what, const double *of, double *sum) {
   const tsi_system *system = s->system;
   const tsi_system_functions *f = system->functions;
@@ -161,7 +161,7 @@ static tristar_status add_entries(const shared_squares *s, addend what, const do
   if (what == ADD_CROSSING) TSI_TRY(f->take(system->context, sizeof *of, of + n, &all));
   for (tsi_index j = 0; j < n; j++)
     for (tsi_count p = a->ptr[j]; p < a->ptr[j + 1]; p++) sum[j] += addend_of(s, what, p, all, a->index[p]);
-  double *columns = f->room(system->context, sizeof *columns);
+  double *columns = f->space(system->context, sizeof *columns);
   memset(columns, 0, (size_t)n * sizeof *columns);
   for (tsi_index j = 0; j < n; j++)
     for (tsi_count p = a->ptr[j]; p < a->ptr[j + 1]; p++)

@@ -23,7 +23,7 @@ typedef struct tsi_system_functions {
    * those of messages. */
   tristar_status (*take)(void *context, size_t bytes, const void *x, const void **all);
   /* Returns memory for a result, followed by zeros for contributions to other members. */
-  void *(*room)(void *context, size_t bytes);
+  void *(*space)(void *context, size_t bytes);
   /* y = the result in this memory, plus the contributions of other members. Errors: those of messages. */
   tristar_status (*give)(void *context, size_t bytes, void *y, tsi_add_at *add);
   /* The user's number of row i of b, or of x; NULL: i itself. */

@@ -114,8 +114,8 @@ static tristar_status reconsider(tsi_verdict *v, tristar_status status, bool rep
   tsi_env *env = &v->factor->ts->env;
   tsi_failure_clear(&first);
   tsi_failure_keep(env, &first, status);
-  TSI_TRY(v->functions->match_anew(v, &other));
-  status = tsi_failure_tell(env, &first);
+  TSI_TRY(v->functions->rematch(v, &other));
+  status = tsi_failure_report(env, &first);
   if (other == NULL || other->stats.singular) return status;
   if (!replace || !tsi_judge_can_match(v->factor->analysis)) return keep_factor(v, status, other);
   if (!v->is_quiet)

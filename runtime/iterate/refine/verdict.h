@@ -23,9 +23,9 @@ typedef struct tsi_verdict_functions {
   /* Factors the values with an analysis for them, or (substitute) without inverted diagonal blocks. Solves
    * work afterwards. Errors: those of tristar_factor. */
   tristar_status (*factor_again)(tsi_verdict *verdict, bool substitute);
-  /* *other: a factor made by tsi_factor_match_anew, with measured condition (tsi_judge_measure). NULL: its
+  /* *other: a factor made by tsi_factor_rematch, with measured condition (tsi_judge_measure). NULL: its
    * factorization failed. The owner of the factor owns it. Errors: those of tsi_status_ends_call. */
-  tristar_status (*match_anew)(tsi_verdict *verdict, const tristar_factor_t **other);
+  tristar_status (*rematch)(tsi_verdict *verdict, const tristar_factor_t **other);
   /* Replaces the factor by the other factor, with the options.singular of the old one. */
   void (*take_other)(tsi_verdict *verdict);
 } tsi_verdict_functions;

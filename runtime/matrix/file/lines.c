@@ -127,7 +127,7 @@ bool tsi_lines_compressed(const tsi_text_lines *lines) {
   return !gzdirect(lines->file);
 }
 
-int64_t tsi_lines_tell(const tsi_text_lines *lines) {
+int64_t tsi_lines_position(const tsi_text_lines *lines) {
   return (int64_t)gztell(lines->file) - (int64_t)(lines->end - lines->begin);
 }
 

@@ -39,7 +39,7 @@ TRISTAR_CHECKED tristar_status tsi_lines_next(tsi_text_lines *lines, char **text
  * is not compressed. */
 bool tsi_lines_compressed(const tsi_text_lines *lines);
 /* Position of the next line, in bytes. */
-int64_t tsi_lines_tell(const tsi_text_lines *lines);
+int64_t tsi_lines_position(const tsi_text_lines *lines);
 /* Sets the position and the number of the next line. Errors: IO. */
 TRISTAR_CHECKED tristar_status tsi_lines_seek(tsi_text_lines *lines, int64_t at, tsi_count number);
 /* Counts the lines that end in bytes first .. end - 1. The position of the next line is lost. Errors: IO. */

@@ -22,7 +22,7 @@ tristar_status tsi_market_part_open(tsi_market_part *p, tsi_env *env, const char
   if (p->header.array)
     TSI_FAIL(env, TRISTAR_ERR_UNSUPPORTED, "%s: only coordinate files can be read in parts", p->lines.path);
   p->plain = !tsi_lines_compressed(&p->lines);
-  const int64_t begin = p->plain ? tsi_lines_tell(&p->lines) : 0;
+  const int64_t begin = p->plain ? tsi_lines_position(&p->lines) : 0;
   const int64_t all = p->plain ? p->lines.bytes - begin : p->header.entries;
   p->first = begin + share(all, part->parts, part->number);
   p->end = begin + share(all, part->parts, part->number + 1);
@@ -58,7 +58,7 @@ tristar_status tsi_market_part_begin(tsi_market_part *p, tsi_count before) {
   if (p->part.number == 0) return tsi_lines_seek(&p->lines, p->first, next);
   TSI_TRY(tsi_lines_seek(&p->lines, p->first - 1, next));
   TSI_TRY(tsi_lines_next(&p->lines, &text));
-  if (tsi_lines_tell(&p->lines) == p->first) p->lines.number--;
+  if (tsi_lines_position(&p->lines) == p->first) p->lines.number--;
   return TRISTAR_OK;
 }
 
@@ -66,7 +66,7 @@ tristar_status tsi_market_part_begin(tsi_market_part *p, tsi_count before) {
 static tristar_status next_plain(tsi_market_part *p, char **text) {
   *text = NULL;
   do {
-    if (tsi_lines_tell(&p->lines) >= p->end) {
+    if (tsi_lines_position(&p->lines) >= p->end) {
       *text = NULL;
       return TRISTAR_OK;
     }

@@ -64,49 +64,49 @@ static bool is_entry(const tsi_directory *d, tsi_index entry) {
 
 /* Local. */
 static tristar_status count_questions(tsi_env *env, const tsi_transport *transport, const tsi_directory *d,
-                                      tsi_count count, const tsi_index *asked, questions *q) {
+                                      tsi_count count, const tsi_index *requested, questions *q) {
   TSI_TRY(tsi_route_begin(env, transport, &q->route));
   for (tsi_count i = 0; i < count; i++)
-    if (is_entry(d, asked[i])) q->route.goes[asked[i] / d->block + 1]++;
+    if (is_entry(d, requested[i])) q->route.goes[requested[i] / d->block + 1]++;
   return TRISTAR_OK;
 }
 
 /* Local. */
 static tristar_status list_questions(tsi_env *env, const tsi_directory *d, tsi_count count,
-                                     const tsi_index *asked, questions *q) {
+                                     const tsi_index *requested, questions *q) {
   TSI_TRY(TSI_ALLOC(env, q->given, tsi_route_sent(&q->route)));
   TSI_TRY(TSI_ALLOC(env, q->come, tsi_route_received(&q->route)));
   for (tsi_count i = 0; i < count; i++)
-    if (is_entry(d, asked[i])) q->given[q->route.next[asked[i] / d->block]++] = asked[i];
+    if (is_entry(d, requested[i])) q->given[q->route.next[requested[i] / d->block]++] = requested[i];
   return TRISTAR_OK;
 }
 
 /* Local. Copies the answers, which are stored in the order of the requests to each rank. */
-static void take_answers(const tsi_directory *d, tsi_count count, const tsi_index *asked, const questions *q,
-                         tsi_index *number) {
+static void take_answers(const tsi_directory *d, tsi_count count, const tsi_index *requested,
+                         const questions *q, tsi_index *number) {
   const tsi_route *route = &q->route;
   memcpy(route->next, route->goes, (size_t)route->ranks * sizeof *route->next);
   for (tsi_count i = 0; i < count; i++)
-    number[i] = is_entry(d, asked[i]) ? q->given[route->next[asked[i] / d->block]++] : TSI_NONE;
+    number[i] = is_entry(d, requested[i]) ? q->given[route->next[requested[i] / d->block]++] : TSI_NONE;
 }
 
-tristar_status tsi_directory_ask(tsi_env *env, tsi_transport *transport, const tsi_directory *d,
-                                 tristar_status mine, tsi_count count, const tsi_index *asked,
-                                 tsi_index *number) {
+tristar_status tsi_directory_query(tsi_env *env, tsi_transport *transport, const tsi_directory *d,
+                                   tristar_status mine, tsi_count count, const tsi_index *requested,
+                                   tsi_index *number) {
   tristar_status status = mine;
   questions q = {.given = NULL};
   if (d == NULL) {
     TSI_TRY_OUT(tsi_transport_agree(transport, mine));
-    if (count > 0) memmove(number, asked, (size_t)count * sizeof *number);
+    if (count > 0) memmove(number, requested, (size_t)count * sizeof *number);
     return TRISTAR_OK;
   }
-  if (status == TRISTAR_OK) status = count_questions(env, transport, d, count, asked, &q);
+  if (status == TRISTAR_OK) status = count_questions(env, transport, d, count, requested, &q);
   TSI_TRY_OUT(tsi_route_connect(env, transport, status, &q.route));
-  TSI_TRY_OUT(tsi_transport_agree(transport, list_questions(env, d, count, asked, &q)));
+  TSI_TRY_OUT(tsi_transport_agree(transport, list_questions(env, d, count, requested, &q)));
   TSI_TRY_OUT(tsi_route_pass(env, &q.route, sizeof *q.given, false, q.given, q.come));
   for (tsi_count k = 0; k < tsi_route_received(&q.route); k++) q.come[k] = d->own[q.come[k] - d->first];
   TSI_TRY_OUT(tsi_route_pass(env, &q.route, sizeof *q.come, true, q.come, q.given));
-  take_answers(d, count, asked, &q, number);
+  take_answers(d, count, requested, &q, number);
 out:
   tsi_route_finish(&q.route);
   TSI_FREE(env, q.given);

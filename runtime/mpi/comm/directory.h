@@ -33,9 +33,10 @@ TRISTAR_CHECKED tristar_status tsi_directory_gather(tsi_env *env, tsi_transport 
                                                     const tsi_directory *directory, tristar_status mine,
                                                     tsi_index *all);
 
-/* Collective. number[i] = the number of entry asked[i]; TSI_NONE if asked[i] is not in 0 .. n - 1. If
- * directory is NULL, on all ranks, then number[i] = asked[i]. Both arrays may be the same. mine: an earlier
- * failure of this rank. Errors: mine, MEMORY, RUNTIME, the same on all ranks. */
-TRISTAR_CHECKED tristar_status tsi_directory_ask(tsi_env *env, tsi_transport *transport,
-                                                 const tsi_directory *directory, tristar_status mine,
-                                                 tsi_count count, const tsi_index *asked, tsi_index *number);
+/* Collective. number[i] = the number of entry requested[i]; TSI_NONE if requested[i] is not in 0 .. n - 1. If
+ * directory is NULL, on all ranks, then number[i] = requested[i]. Both arrays may be the same. mine: an
+ * earlier failure of this rank. Errors: mine, MEMORY, RUNTIME, the same on all ranks. */
+TRISTAR_CHECKED tristar_status tsi_directory_query(tsi_env *env, tsi_transport *transport,
+                                                   const tsi_directory *directory, tristar_status mine,
+                                                   tsi_count count, const tsi_index *requested,
+                                                   tsi_index *number);

@@ -20,10 +20,10 @@ static inline size_t tsi_halo_bytes(size_t scalar_bytes) {
 }
 
 typedef struct tsi_halo {
-  tsi_route route;         /* items are sent from the ranks that have ghosts to their owners */
-  tsi_index ghosts, asked; /* ghosts of this rank; own entries that are ghosts of other ranks */
-  tsi_count *own;          /* [asked]: positions of these own entries, by the rank that needs them */
-  void *buffer;            /* [asked] numbers, of tsi_halo_bytes each */
+  tsi_route route;             /* items are sent from the ranks that have ghosts to their owners */
+  tsi_index ghosts, requested; /* ghosts of this rank; own entries that are ghosts of other ranks */
+  tsi_count *own;              /* [requested]: positions of these own entries, by the rank that needs them */
+  void *buffer;                /* [requested] numbers, of tsi_halo_bytes each */
 } tsi_halo;
 
 /* Collective. scalar_bytes: of an entry of a vector. column: final numbers of the n own entries, ascending.

@@ -179,5 +179,5 @@ tristar_status tsi_mailbox_wait(tsi_mailbox *mailbox) {
     else
       nap(mailbox);
   }
-  return tsi_failure_tell(mailbox->env, &mailbox->failure);
+  return tsi_failure_report(mailbox->env, &mailbox->failure);
 }

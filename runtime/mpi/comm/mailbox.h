@@ -62,7 +62,7 @@ static inline const tsi_channel *tsi_mailbox_send_channel(const tsi_mailbox *mai
 
 /* Calls the callback of a message that has arrived or departed, before it is settled. Messages are numbered
  * receives first, then sends. */
-static inline void tsi_mailbox_tell(const tsi_mailbox *mailbox, tsi_index number) {
+static inline void tsi_mailbox_report(const tsi_mailbox *mailbox, tsi_index number) {
   if (number < mailbox->receives)
     mailbox->arrived(mailbox->context, number);
   else if (mailbox->departed)

@@ -140,7 +140,7 @@ static direct_news look(direct_box *box) {
 /* Without the lock. */
 static void deliver(const direct_news *news) {
   tsi_mailbox *mailbox = news->box->mailbox;
-  for (tsi_index k = news->first; k < news->end; k++) tsi_mailbox_tell(mailbox, news->box->ready[k]);
+  for (tsi_index k = news->first; k < news->end; k++) tsi_mailbox_report(mailbox, news->box->ready[k]);
   if (news->end > news->first) tsi_mailbox_settle(mailbox, news->end - news->first);
 }
 

@@ -95,7 +95,7 @@ static tristar_status starpu_mpi_open(tsi_mailbox *mailbox) {
 static void through(void *arg) {
   message *m = arg;
   tsi_mailbox *mailbox = m->mailbox;
-  tsi_mailbox_tell(mailbox, (tsi_index)(m - (message *)mailbox->own));
+  tsi_mailbox_report(mailbox, (tsi_index)(m - (message *)mailbox->own));
   tsi_mailbox_settle(mailbox, 1);
 }
 

@@ -258,7 +258,7 @@ static tristar_status save(tristar_distributed_t *d, const char *prefix) {
   TSI_TRY(name_columns(d, &column));
   tristar_status status = d->of_rows ? tsi_team_factor_remember_rows(d) : TRISTAR_OK;
   if (status == TRISTAR_OK) status = write_files(d, &set, column, path);
-  if (d->of_rows && d->source) tsi_analysis_forget_rows(d->source->analysis);
+  if (d->of_rows && d->source) tsi_analysis_discard_rows(d->source->analysis);
   return status;
 }
 

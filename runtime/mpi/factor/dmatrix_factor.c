@@ -114,7 +114,7 @@ static tristar_status factor_any(making *m) {
             "the matrix is not positive definite: L D L^T instead of Cholesky");
   method.chosen = (tsi_chosen_method){.method = TRISTAR_METHOD_LDLT, .rounded = method.chosen.rounded};
   TSI_TRY(tsi_transport_agree(m->d->transport, tsi_dmatrix_need_whole(m->matrix)));
-  TSI_TRY(tsi_rows_want_matching(m->matrix, method.chosen.method, &m->options, &method.match));
+  TSI_TRY(tsi_rows_need_matching(m->matrix, method.chosen.method, &m->options, &method.match));
   TSI_TRY(analyze(m, &method));
   prepare_supply(m, method.chosen.method, method.adjoint);
   return tsi_team_factor_create(m->d, &m->supply.supply);
@@ -163,7 +163,7 @@ static tristar_status take_options(const tristar_distributed_t *d, tristar_analy
   return take_order(d, options, permutation);
 }
 
-static tristar_status factor_anew(const making *from, const tristar_distributed_t *d, making *m) {
+static tristar_status make_other(const making *from, const tristar_distributed_t *d, making *m) {
   TSI_OWNED int64_t *permutation = NULL;
   m->d->of_rows = true;
   m->d->pattern = d->pattern;
@@ -172,11 +172,11 @@ static tristar_status factor_anew(const making *from, const tristar_distributed_
   return factor_ready(m);
 }
 
-static tristar_status match_anew(const tsi_remaking *how, const tristar_distributed_t *d,
-                                 tristar_distributed_t *other) {
+static tristar_status rematch(const tsi_remaking *how, const tristar_distributed_t *d,
+                              tristar_distributed_t *other) {
   const making *from = (const making *)how;
   making m = {.matrix = from->matrix, .d = other, .lean = from->lean, .keeps_scaling = true};
-  const tristar_status status = factor_anew(from, d, &m);
+  const tristar_status status = make_other(from, d, &m);
   release_scales(&m);
   return status;
 }
@@ -194,10 +194,8 @@ static tristar_status factor_again(const tsi_remaking *how, tristar_distributed_
   return status;
 }
 
-static const tsi_remaking remaking_of_rows = {.factor_again = factor_again,
-                                              .match_anew = match_anew,
-                                              .suits = true,
-                                              .remedy = "tristar_dmatrix_factor"};
+static const tsi_remaking remaking_of_rows = {
+    .factor_again = factor_again, .rematch = rematch, .suits = true, .remedy = "tristar_dmatrix_factor"};
 
 /* ---- A factorization ----------------------------------------------------------------------------------- */
 

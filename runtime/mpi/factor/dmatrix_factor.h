@@ -49,9 +49,10 @@ typedef struct tsi_rows_method {
 TRISTAR_CHECKED tristar_status tsi_rows_choose_method(const tristar_dmatrix_t *matrix,
                                                       const tristar_analysis_options *options,
                                                       tsi_rows_method *out);
-/* *wanted: whether a matching is needed for this method. Errors: as above. */
-TRISTAR_CHECKED tristar_status tsi_rows_want_matching(const tristar_dmatrix_t *matrix, tristar_method method,
-                                                      const tristar_analysis_options *options, bool *wanted);
+/* *requested: whether a matching is needed for this method. Errors: as above. */
+TRISTAR_CHECKED tristar_status tsi_rows_need_matching(const tristar_dmatrix_t *matrix, tristar_method method,
+                                                      const tristar_analysis_options *options,
+                                                      bool *requested);
 /* *out: on rank 0 the sizes (double) of all nonzero entries, by columns, rows ascending; unchanged on other
  * ranks. Errors: TOO_LARGE, MEMORY, RUNTIME. */
 TRISTAR_CHECKED tristar_status tsi_rows_gather_sizes(const tristar_dmatrix_t *matrix, tsi_entries *out);

@@ -46,22 +46,23 @@ static tristar_status check_rank(const tristar_dmatrix_t *d, const tristar_analy
   return tsi_transport_agree(d->transport, status);
 }
 
-tristar_status tsi_rows_want_matching(const tristar_dmatrix_t *d, tristar_method method,
-                                      const tristar_analysis_options *options, bool *wanted) {
+tristar_status tsi_rows_need_matching(const tristar_dmatrix_t *d, tristar_method method,
+                                      const tristar_analysis_options *options, bool *requested) {
   const tristar_matching matching = options->matching;
   tsi_env *env = &d->ts->env;
   TSI_OWNED double *magnitude = NULL, *largest = NULL;
   bool weak;
-  *wanted = method != TRISTAR_METHOD_LLT && matching == TRISTAR_MATCHING_ON;
-  if (method == TRISTAR_METHOD_LLT || *wanted) return TRISTAR_OK;
+  *requested = method != TRISTAR_METHOD_LLT && matching == TRISTAR_MATCHING_ON;
+  if (method == TRISTAR_METHOD_LLT || *requested) return TRISTAR_OK;
   tristar_status status = TSI_ALLOC_ZERO(env, largest, d->stats.n);
   if (status == TRISTAR_OK) status = tsi_rows_measure(d, &magnitude);
   TSI_TRY(tsi_transport_agree(d->transport, status));
   TSI_TRY(measure_columns(d, largest, magnitude, &weak));
-  *wanted = matching == TRISTAR_MATCHING_AUTO && (weak || tsi_scaling_is_far((tsi_index)d->stats.n, largest));
+  *requested =
+      matching == TRISTAR_MATCHING_AUTO && (weak || tsi_scaling_is_far((tsi_index)d->stats.n, largest));
   TSI_FREE(env, largest);
   TSI_FREE(env, magnitude);
-  if (weak && !*wanted) TSI_TRY(check_rank(d, options));
+  if (weak && !*requested) TSI_TRY(check_rank(d, options));
   return TRISTAR_OK;
 }
 
@@ -77,8 +78,8 @@ static tristar_status list_sizes(const tristar_dmatrix_t *d, double **magnitude,
 }
 
 /* Rank 0. Allocates the columns of a pattern by rows, and a buffer for the sizes from one rank. */
-static tristar_status make_room(const tristar_dmatrix_t *d, const tsi_pattern *pattern, double **received,
-                                tsi_entries *out) {
+static tristar_status make_space(const tristar_dmatrix_t *d, const tsi_pattern *pattern, double **received,
+                                 tsi_entries *out) {
   tsi_env *env = &d->ts->env;
   tsi_count most = 0;
   for (int r = 1; r < tsi_transport_size(d->transport); r++)
@@ -122,7 +123,7 @@ tristar_status tsi_rows_gather_sizes(const tristar_dmatrix_t *d, tsi_entries *ou
   *out = (tsi_entries){.n = 0};
   TSI_TRY_OUT(tsi_dmatrix_gather_pattern(d, false, false, &pattern, NULL));
   status = list_sizes(d, &magnitude, &count);
-  if (status == TRISTAR_OK && root) status = make_room(d, pattern, &received, out);
+  if (status == TRISTAR_OK && root) status = make_space(d, pattern, &received, out);
   TSI_TRY_OUT(tsi_transport_agree(d->transport, status));
   status = root ? receive_sizes(d, pattern, magnitude, received, out)
                 : tsi_send_bytes(env, tsi_transport_comm(d->transport), magnitude,

@@ -238,5 +238,5 @@ tristar_status tsi_rows_choose_method(const tristar_dmatrix_t *d, const tristar_
     TSI_TRY(choose(d, out));
   else
     TSI_TRY(check_method(d, options->method, &out->adjoint, &out->chosen.rounded));
-  return tsi_rows_want_matching(d, out->chosen.method, options, &out->match);
+  return tsi_rows_need_matching(d, out->chosen.method, options, &out->match);
 }

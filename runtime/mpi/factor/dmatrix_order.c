@@ -121,7 +121,7 @@ static tristar_status take_dense(ordered *o) {
 /* ---- The order ----------------------------------------------------------------------------------------- */
 
 /* Rank 0. Allocates the positions and the order. */
-static tristar_status make_room(ordered *o, tsi_index **order) {
+static tristar_status make_space(ordered *o, tsi_index **order) {
   tsi_env *env = &o->d->ts->env;
   TSI_TRY(TSI_ALLOC(env, o->all_position, o->d->stats.n));
   return TSI_ALLOC(env, *order, o->d->stats.n);
@@ -161,7 +161,7 @@ tristar_status tsi_rows_order(const tristar_dmatrix_t *d, int seed, bool mapped,
   TSI_TRY_OUT(tsi_transport_agree(d->transport, allocate(&o, mapped)));
   if (mapped) TSI_TRY_OUT(move_rows(d, (tsi_index *)(uintptr_t)row_map, o.row_map, false));
   TSI_TRY_OUT(find_positions(&o, seed));
-  TSI_TRY_OUT(tsi_transport_agree(d->transport, root ? make_room(&o, order) : TRISTAR_OK));
+  TSI_TRY_OUT(tsi_transport_agree(d->transport, root ? make_space(&o, order) : TRISTAR_OK));
   TSI_TRY_OUT(move_rows(d, o.all_position, o.position, true));
   TSI_TRY_OUT(tsi_transport_agree(d->transport, root ? put_in_order(&o, *order) : TRISTAR_OK));
 out:

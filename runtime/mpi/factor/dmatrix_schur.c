@@ -41,7 +41,7 @@ typedef struct work {
   char *x;                /* inner x columns: b, then x */
   char *vector, *product; /* n of this rank x columns */
   char *rows, *rows_all;  /* own x columns, by rows; on rank 0 those of all ranks */
-  char *known;            /* count x columns; NULL except for expanding */
+  char *given_s;          /* count x columns; NULL except for expanding */
 } work;
 
 static void finish(work *w) {
@@ -50,7 +50,7 @@ static void finish(work *w) {
   tsi_release(tsi_take(&w->product));
   tsi_release(tsi_take(&w->rows));
   tsi_release(tsi_take(&w->rows_all));
-  tsi_release(tsi_take(&w->known));
+  tsi_release(tsi_take(&w->given_s));
 }
 
 /* ---- S and I ------------------------------------------------------------------------------------------- */
@@ -217,7 +217,7 @@ static tristar_status prepare(const complement *c, int64_t columns, bool expands
   if (mine == TRISTAR_OK) mine = TSI_ALLOC_SIZED(env, w->rows, c->own, column);
   if (mine == TRISTAR_OK && tsi_transport_rank(m->transport) == 0)
     mine = TSI_ALLOC_SIZED(env, w->rows_all, c->count, column);
-  if (mine == TRISTAR_OK && expands) mine = TSI_ALLOC_SIZED(env, w->known, c->count, column);
+  if (mine == TRISTAR_OK && expands) mine = TSI_ALLOC_SIZED(env, w->given_s, c->count, column);
   return tsi_transport_agree(m->transport, mine);
 }
 
@@ -246,14 +246,15 @@ static void copy_columns(const complement *c, tsi_index columns, const void *fro
            (size_t)c->matrix->n * bytes);
 }
 
-/* Local. Copies w->known to the rows of S of w->vector. */
-static void put_known(const complement *c, const work *w, tsi_index columns) {
+/* Local. Copies w->given_s to the rows of S of w->vector. */
+static void put_given(const complement *c, const work *w, tsi_index columns) {
   const size_t bytes = c->matrix->bytes;
   const tsi_index *own = places_here(c);
   char *to = w->vector;
   for (tsi_index k = 0; k < columns; k++)
     for (tsi_index i = 0; i < c->matrix->n; i++, to += bytes)
-      if (own[i] < 0) memcpy(to, w->known + ((size_t)k * (size_t)c->count + (size_t)~own[i]) * bytes, bytes);
+      if (own[i] < 0)
+        memcpy(to, w->given_s + ((size_t)k * (size_t)c->count + (size_t)~own[i]) * bytes, bytes);
 }
 
 /* Collective. w->x = op(A)_II^-1 w->x. */
@@ -487,8 +488,8 @@ tristar_status tristar_dmatrix_schur(tristar_dmatrix_t *matrix, int64_t count, c
   TSI_ENTER(matrix, matrix->ts);
   TSI_CLEANUP(destroy) complement *c = NULL;
   const bool lean = matrix->whole == NULL;
-  const complement asked = {.ts = matrix->ts};
-  if (tsi_transport_rank(matrix->transport) == 0 && count > 0) status = check_s(&asked, count, s, lds);
+  const complement requested = {.ts = matrix->ts};
+  if (tsi_transport_rank(matrix->transport) == 0 && count > 0) status = check_s(&requested, count, s, lds);
   TSI_TRY_OUT(create(matrix, status, count, unknowns, analysis, options, &c));
   TSI_TRY_OUT(compute(c, s, lds));
 out:
@@ -552,8 +553,8 @@ static tristar_status fail_block(const work *w, const tsi_schur_arrays *v, int64
   if (solved != TRISTAR_ERR_NOT_FINITE || columns > 1) return solved;
   tristar_status mine = need_finite(c, v->in_name, m->n, tsi_dmatrix_first(m), first, 1,
                                     column_of(c, v->in, v->ld_in, first), v->ld_in);
-  if (mine == TRISTAR_OK && w->known != NULL)
-    mine = need_finite(c, "x_s", c->count, 0, first, 1, w->known, c->count);
+  if (mine == TRISTAR_OK && w->given_s != NULL)
+    mine = need_finite(c, "x_s", c->count, 0, first, 1, w->given_s, c->count);
   TSI_TRY(tsi_transport_agree(m->transport, mine));
   TSI_FAIL(&m->ts->env, TRISTAR_ERR_NOT_FINITE,
            "a solve for column %lld of %s, counted from 0, is beyond the range of numbers", (long long)first,
@@ -583,12 +584,12 @@ static tristar_status expand_block(void *context, const tsi_schur_arrays *v, int
   const tristar_dmatrix_t *m = c->matrix;
   const size_t of_s = (size_t)c->count * m->bytes;
   for (int64_t k = 0; k < columns && rows_on_root(c) > 0; k++)
-    memcpy(w->known + (size_t)k * of_s, column_of(c, v->given, v->ld_given, first + k), of_s);
+    memcpy(w->given_s + (size_t)k * of_s, column_of(c, v->given, v->ld_given, first + k), of_s);
   TSI_TRY(
-      tsi_broadcast_bytes(&m->ts->env, tsi_transport_comm(m->transport), w->known, (size_t)columns * of_s));
+      tsi_broadcast_bytes(&m->ts->env, tsi_transport_comm(m->transport), w->given_s, (size_t)columns * of_s));
   copy_columns(c, columns, column_of(c, v->in, v->ld_in, first), v->ld_in, w->product, m->n);
   memset(w->vector, 0, (size_t)m->n * (size_t)columns * m->bytes);
-  put_known(c, w, columns);
+  put_given(c, w, columns);
   TSI_TRY(subtract_product(c, w, v->op, columns, false));
   move_inner(c, w, columns, w->product, false);
   const tristar_status solved = solve_inner(c, w, v->op, columns);

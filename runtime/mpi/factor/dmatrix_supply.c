@@ -29,16 +29,16 @@ static tristar_status find_places(const tsi_rows_supply *s, tristar_distributed_
   const tristar_dmatrix_t *m = s->matrix;
   const tsi_index rows = m->n, first = (tsi_index)tsi_dmatrix_first(m), ghosts = m->halo->ghosts;
   const tsi_count columns = (tsi_count)rows + ghosts;
-  TSI_OWNED tsi_index *asked = NULL;
+  TSI_OWNED tsi_index *requested = NULL;
   for (int k = 0; k < 2; k++) TSI_FREE(env, s->place[k]);
-  tristar_status status = TSI_ALLOC(env, asked, columns);
+  tristar_status status = TSI_ALLOC(env, requested, columns);
   if (status == TRISTAR_OK && !d->one_place) status = TSI_ALLOC(env, s->place[0], rows);
   if (status == TRISTAR_OK) status = TSI_ALLOC(env, s->place[1], columns);
-  for (tsi_index i = 0; status == TRISTAR_OK && i < rows; i++) asked[i] = first + i;
-  for (tsi_index g = 0; status == TRISTAR_OK && g < ghosts; g++) asked[rows + g] = m->ghost_column[g];
-  TSI_TRY(tsi_directory_ask(env, d->transport, d->out_place, status, columns, asked, s->place[1]));
+  for (tsi_index i = 0; status == TRISTAR_OK && i < rows; i++) requested[i] = first + i;
+  for (tsi_index g = 0; status == TRISTAR_OK && g < ghosts; g++) requested[rows + g] = m->ghost_column[g];
+  TSI_TRY(tsi_directory_query(env, d->transport, d->out_place, status, columns, requested, s->place[1]));
   if (!d->one_place)
-    TSI_TRY(tsi_directory_ask(env, d->transport, d->in_place, TRISTAR_OK, rows, asked, s->place[0]));
+    TSI_TRY(tsi_directory_query(env, d->transport, d->in_place, TRISTAR_OK, rows, requested, s->place[0]));
   return TRISTAR_OK;
 }
 
@@ -276,22 +276,22 @@ static tristar_status bring_whole(const tsi_supply *supply, tristar_distributed_
   return tsi_transport_agree(d->transport, status);
 }
 
-static void forget_whole(const tsi_supply *supply, tristar_distributed_t *d) {
+static void discard_whole(const tsi_supply *supply, tristar_distributed_t *d) {
   tsi_env *env = &d->ts->env;
   tristar_factor_t *source = d->source;
   (void)supply;
-  if (source->values != NULL) tsi_analysis_forget_entries(source->analysis);
+  if (source->values != NULL) tsi_analysis_discard_entries(source->analysis);
   TSI_FREE(env, source->values);
   TSI_FREE(env, source->row_scale);
   TSI_FREE(env, source->col_scale);
-  tsi_analysis_forget_rows(source->analysis);
+  tsi_analysis_discard_rows(source->analysis);
 }
 
 void tsi_rows_supply_begin(tristar_dmatrix_t *matrix, double *scale[2], tsi_index *places[2],
                            tsi_rows_supply *out) {
   *out = (tsi_rows_supply){.supply = {.measure = measure,
                                       .scales = take_scales,
-                                      .anew = true,
+                                      .moved = true,
                                       .count = count,
                                       .list = list,
                                       .places = give_places,
@@ -299,7 +299,7 @@ void tsi_rows_supply_begin(tristar_dmatrix_t *matrix, double *scale[2], tsi_inde
                                       .end = end,
                                       .matrix = bring_matrix,
                                       .bring = bring_whole,
-                                      .forget = forget_whole},
+                                      .discard = discard_whole},
                            .matrix = matrix,
                            .scale = scale,
                            .place = places};

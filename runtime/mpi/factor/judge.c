@@ -38,11 +38,11 @@ static tristar_status factor_again(tsi_verdict *verdict, bool substitute) {
   return status;
 }
 
-static tristar_status match_anew(tsi_verdict *verdict, const tristar_factor_t **other) {
+static tristar_status rematch(tsi_verdict *verdict, const tristar_factor_t **other) {
   owner *o = (owner *)verdict;
   *other = NULL;
-  TSI_TRY(tsi_distributed_create_beside(o->d, &o->other));
-  const tristar_status status = o->how->match_anew(o->how, o->d, o->other);
+  TSI_TRY(tsi_distributed_create_twin(o->d, &o->other));
+  const tristar_status status = o->how->rematch(o->how, o->d, o->other);
   if (tsi_status_ends_call(status)) return status;
   if (status != TRISTAR_OK) return TRISTAR_OK;
   TSI_TRY(judge_system(o->other, true, true));
@@ -79,7 +79,7 @@ static void note_verdict(tristar_distributed_t *d) {
 }
 
 static owner owner_of(tristar_distributed_t *d, const tsi_remaking *how) {
-  static const tsi_verdict_functions functions = {judge, factor_again, match_anew, take_other};
+  static const tsi_verdict_functions functions = {judge, factor_again, rematch, take_other};
   return (owner){.verdict = {.functions = &functions,
                              .factor = d->team_factor ? &d->team_factor->part : NULL,
                              .suits = how->suits,

@@ -65,11 +65,11 @@ static tristar_status name_rows(tristar_distributed_t *d, tsi_team_factor *team_
   if (status == TRISTAR_OK && !d->one_place) status = TSI_ALLOC(env, an->out_row, n);
   for (tsi_index j = 0; status == TRISTAR_OK && j < n; j++)
     column[j] = tsi_front_part_there(&team_factor->fronts, j);
-  TSI_TRY(tsi_directory_ask(env, d->transport, d->in_row, status, n, column, an->in_row));
+  TSI_TRY(tsi_directory_query(env, d->transport, d->in_row, status, n, column, an->in_row));
   if (d->one_place)
     an->out_row = an->in_row;
   else
-    TSI_TRY(tsi_directory_ask(env, d->transport, d->out_row, TRISTAR_OK, n, column, an->out_row));
+    TSI_TRY(tsi_directory_query(env, d->transport, d->out_row, TRISTAR_OK, n, column, an->out_row));
   return TRISTAR_OK;
 }
 
@@ -103,17 +103,17 @@ static tristar_status number_panels(tsi_env *env, const tsi_panels *panels, cons
 /* Creates this rank's part of the fronts, and its part of the layout with the panels to hand on. Meanwhile
  * team_factor has the owners and teams of all supernodes. */
 static tristar_status take_part(tristar_distributed_t *d, tsi_team_factor *team_factor,
-                                const tsi_known *known, const tsi_front_structure *fronts) {
+                                const tsi_shared_structure *structure, const tsi_front_structure *fronts) {
   tsi_env *env = &d->ts->env;
   const tsi_process *p = d->process;
   const tsi_share *share = p->share;
   const tsi_front_whole whole = {fronts, team_factor->owner, team_factor->teams, NULL};
   TSI_OWNED tsi_index *number = NULL;
-  TSI_SCRATCH_ZERO(env, bool, wanted, known->symbolic->count);
+  TSI_SCRATCH_ZERO(env, bool, requested, structure->symbolic->count);
   for (tsi_index j = 0; j < share->panels->count; j++)
-    wanted[known->panels->supernode[share->panel[j]]] = true;
-  TSI_TRY(tsi_front_part_create(env, &whole, share->rank, wanted, &team_factor->fronts));
-  TSI_TRY(number_panels(env, known->panels, team_factor->fronts.tree, &number));
+    requested[structure->panels->supernode[share->panel[j]]] = true;
+  TSI_TRY(tsi_front_part_create(env, &whole, share->rank, requested, &team_factor->fronts));
+  TSI_TRY(number_panels(env, structure->panels, team_factor->fronts.tree, &number));
   TSI_TRY(tsi_layout_part_create(env, p->layout, number, team_factor->fronts.tree->panels->count,
                                  &team_factor->layout));
   TSI_TRY(TSI_ALLOC(env, team_factor->panel, share->panels->count));
@@ -157,22 +157,22 @@ static void destroy_team_factor(tristar_distributed_t *d, tsi_team_factor **out)
 }
 
 /* Local. */
-static tristar_status create_team_factor(tristar_distributed_t *d, const tsi_known *known,
+static tristar_status create_team_factor(tristar_distributed_t *d, const tsi_shared_structure *structure,
                                          tristar_factor_t *source) {
   tsi_env *env = &d->ts->env;
-  const tristar_method method = known->kind.lu           ? TRISTAR_METHOD_LU
-                                : known->kind.indefinite ? TRISTAR_METHOD_LDLT
-                                                         : TRISTAR_METHOD_LLT;
-  const tsi_front_structure fronts = {known->symbolic, known->panels, method, &d->ts->fronts};
+  const tristar_method method = structure->kind.lu           ? TRISTAR_METHOD_LU
+                                : structure->kind.indefinite ? TRISTAR_METHOD_LDLT
+                                                             : TRISTAR_METHOD_LLT;
+  const tsi_front_structure fronts = {structure->symbolic, structure->panels, method, &d->ts->fronts};
   tsi_team_factor *team_factor = NULL;
   TSI_TRY(TSI_ALLOC_ZERO(env, team_factor, 1));
   d->team_factor = team_factor;
   d->team_factor_destroy = destroy_team_factor;
   team_factor->source = source;
-  TSI_TRY(TSI_ALLOC(env, team_factor->owner, known->symbolic->count));
+  TSI_TRY(TSI_ALLOC(env, team_factor->owner, structure->symbolic->count));
   TSI_TRY(tsi_front_owners_choose(env, d->process->layout, &fronts, team_factor->owner, &team_factor->teams,
                                   NULL));
-  TSI_TRY(take_part(d, team_factor, known, &fronts));
+  TSI_TRY(take_part(d, team_factor, structure, &fronts));
   if (source == NULL || d->of_rows) {
     TSI_FREE(env, team_factor->owner);
     TSI_FREE(env, team_factor->teams);
@@ -183,7 +183,7 @@ static tristar_status create_team_factor(tristar_distributed_t *d, const tsi_kno
 }
 
 /* Local. Allocates the panels that are factored here, and lists of panels for other ranks. */
-static tristar_status make_room(tsi_env *env, tsi_team_factor *team_factor, tsi_process *p) {
+static tristar_status make_space(tsi_env *env, tsi_team_factor *team_factor, tsi_process *p) {
   struct tristar_factor_s *part = &team_factor->part;
   TSI_TRY(tsi_process_need_streams(p));
   part->lower = p->lower;
@@ -219,7 +219,7 @@ static tristar_status factor(tristar_distributed_t *d, const tsi_supply *supply)
   TSI_TRY_OUT(supply->scales(supply, d));
   part->part_spread = tsi_scaling_spread_of((tsi_index)d->n, part->row_scale, part->col_scale);
   TSI_TRY_OUT(tsi_team_factor_take_entries(d, supply));
-  TSI_TRY_OUT(tsi_transport_agree(d->transport, make_room(env, team_factor, p)));
+  TSI_TRY_OUT(tsi_transport_agree(d->transport, make_space(env, team_factor, p)));
   TSI_TRY_OUT(tsi_team_factor_run(d, team_factor, false, &numeric));
   if (tsi_numeric_is_doubtful(numeric)) {
     int interchanged = tsi_factor_interchanged(part); /* in columns of the part */
@@ -269,18 +269,18 @@ static tristar_status take_values(tristar_distributed_t *d, tristar_analysis_t *
 /* Collective. Creates the data that do not depend on values. *sizes is moved to the team_factor. */
 static tristar_status lay_out(tristar_distributed_t *d, double floor_bytes, tsi_pivot_sizes *sizes) {
   tristar_factor_t *source = d->source;
-  TSI_CLEANUP(tsi_known_release) tsi_known known = {.borrowed = false};
-  TSI_TRY(tsi_distributed_lay_out(d, source, floor_bytes, &known));
+  TSI_CLEANUP(tsi_shared_structure_release) tsi_shared_structure structure = {.borrowed = false};
+  TSI_TRY(tsi_distributed_lay_out(d, source, floor_bytes, &structure));
   double bytes = 0;
-  tristar_status status = create_team_factor(d, &known, source);
+  tristar_status status = create_team_factor(d, &structure, source);
   const bool loads = floor_bytes > 0; /* tsi_team_factor_lay_out: values exist already */
-  if (status == TRISTAR_OK && !loads) status = tsi_team_factor_forecast(d, &known, &bytes);
+  if (status == TRISTAR_OK && !loads) status = tsi_team_factor_forecast(d, &structure, &bytes);
   if (d->team_factor) d->team_factor->sizes = *sizes;
   if (d->team_factor) sizes->column = NULL;
   TSI_TRY(tsi_transport_agree(d->transport, status));
-  tsi_known_release(&known);
-  tsi_distributed_forget_structure(d);
-  if (source && d->of_rows && !tsi_factor_delays(source)) tsi_analysis_forget_rows(source->analysis);
+  tsi_shared_structure_release(&structure);
+  tsi_distributed_discard_structure(d);
+  if (source && d->of_rows && !tsi_factor_delays(source)) tsi_analysis_discard_rows(source->analysis);
   TSI_TRY(tsi_team_factor_share_pivoting(d));
   return name_rows(d, d->team_factor, tsi_team_factor_check_limit(d, bytes));
 }
@@ -288,7 +288,7 @@ static tristar_status lay_out(tristar_distributed_t *d, double floor_bytes, tsi_
 tristar_status tsi_team_factor_lay_out(tristar_distributed_t *d, double floor_bytes) {
   tsi_pivot_sizes none = {.column = NULL};
   const tristar_status status = lay_out(d, floor_bytes, &none);
-  if (d->source && d->of_rows) tsi_analysis_forget_rows(d->source->analysis);
+  if (d->source && d->of_rows) tsi_analysis_discard_rows(d->source->analysis);
   return status;
 }
 
@@ -314,17 +314,17 @@ tristar_status tsi_team_factor_create(tristar_distributed_t *d, const tsi_supply
     status = tsi_team_factor_reorder(d, supply, status, &again);
     if (again) status = create_once(d, supply);
   }
-  if (d->source && tsi_factor_delays(d->source) && supply->forget) supply->forget(supply, d);
+  if (d->source && tsi_factor_delays(d->source) && supply->discard) supply->discard(supply, d);
   return status;
 }
 
 /* Collective. *again: METHOD_AUTO continues with L D L^T after this failure. */
 static tristar_status fall_back(tristar_distributed_t *d, tristar_factor_t *source, bool *again) {
   tristar_status status = TRISTAR_OK;
-  int wanted = source && source->analysis->fallback;
-  TSI_TRY(
-      TSI_MPI(&d->ts->env, "MPI_Bcast", MPI_Bcast(&wanted, 1, MPI_INT, 0, tsi_transport_comm(d->transport))));
-  *again = wanted != 0;
+  int requested = source && source->analysis->fallback;
+  TSI_TRY(TSI_MPI(&d->ts->env, "MPI_Bcast",
+                  MPI_Bcast(&requested, 1, MPI_INT, 0, tsi_transport_comm(d->transport))));
+  *again = requested != 0;
   if (!*again) return TRISTAR_OK;
   if (source) status = tsi_factor_fall_back(source);
   if (source && status == TRISTAR_OK) status = tsi_factor_check_values(source);
@@ -350,18 +350,18 @@ static tristar_status factor_again(const tsi_remaking *how, tristar_distributed_
   return tsi_distributed_make_ready(d);
 }
 
-static tristar_status match_anew(const tsi_remaking *how, const tristar_distributed_t *d,
-                                 tristar_distributed_t *other) {
+static tristar_status rematch(const tsi_remaking *how, const tristar_distributed_t *d,
+                              tristar_distributed_t *other) {
   tristar_status status = TRISTAR_OK;
   (void)how;
-  if (d->source) status = tsi_factor_prepare_anew(d->source, false, &other->source);
+  if (d->source) status = tsi_factor_prepare_again(d->source, false, &other->source);
   TSI_TRY(tsi_transport_agree(other->transport, status));
   TSI_TRY(tsi_team_factor_create(other, &tsi_supply_of_one));
   return tsi_distributed_make_ready(other);
 }
 
 static const tsi_remaking remaking_of_one = {
-    .factor_again = factor_again, .match_anew = match_anew, .remedy = "tristar_distributed_factor"};
+    .factor_again = factor_again, .rematch = rematch, .remedy = "tristar_distributed_factor"};
 
 void tsi_team_factor_note_costs(tristar_distributed_t *d, size_t memory, double seconds) {
   tristar_distributed_stats *stats = &d->stats;

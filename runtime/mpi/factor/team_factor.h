@@ -77,7 +77,7 @@ struct tsi_supply {
    * Errors: MEMORY, RUNTIME. */
   tristar_status (*scales)(const tsi_supply *supply, tristar_distributed_t *d);
   /* Entries of fronts are sent by rank, in the same order for places and values. */
-  bool anew; /* places are also sent for new values, because rows may be on other ranks than before */
+  bool moved; /* places are also sent for new values, because rows may be on other ranks than before */
   /* Local. Counts the entries for each rank; route: begun. *from: passed to the functions below. Errors:
    * MEMORY. */
   tristar_status (*count)(const tsi_supply *supply, tristar_distributed_t *d, tsi_route *route, void **from);
@@ -96,7 +96,7 @@ struct tsi_supply {
   tristar_status (*bring)(const tsi_supply *supply, tristar_distributed_t *d);
   /* Local, on rank 0, at the end of a factorization with PIVOTING_DELAYED: frees the rows of the analysis,
    * and the arrays of bring. NULL: nothing to do. */
-  void (*forget)(const tsi_supply *supply, tristar_distributed_t *d);
+  void (*discard)(const tsi_supply *supply, tristar_distributed_t *d);
 };
 /* The supply from rank 0. */
 extern const tsi_supply tsi_supply_of_one;
@@ -129,15 +129,15 @@ TRISTAR_CHECKED tristar_status tsi_team_factor_reorder(tristar_distributed_t *d,
  * d->source on rank 0. floor_bytes: as in tsi_distributed_lay_out. Errors: those of tsi_distributed_lay_out.
  */
 TRISTAR_CHECKED tristar_status tsi_team_factor_lay_out(tristar_distributed_t *d, double floor_bytes);
-/* Collective, for a factor of rows. Restores the part of rank 0's analysis that tsi_analysis_forget_rows has
- * freed, from the ranks that have it. The caller frees it again by tsi_analysis_forget_rows, whatever the
+/* Collective, for a factor of rows. Restores the part of rank 0's analysis that tsi_analysis_discard_rows has
+ * freed, from the ranks that have it. The caller frees it again by tsi_analysis_discard_rows, whatever the
  * status. Errors: MEMORY, TOO_LARGE, RUNTIME. */
 TRISTAR_CHECKED tristar_status tsi_team_factor_remember_rows(tristar_distributed_t *d);
 
 /* Local, while the structure of the factor exists. *bytes: forecast (rank_forecast.h) of the most memory that
  * this rank will need in addition to the memory in use; 0: there is no limit. Errors: MEMORY, TOO_LARGE. */
 TRISTAR_CHECKED tristar_status tsi_team_factor_forecast(const tristar_distributed_t *d,
-                                                        const tsi_known *known, double *bytes);
+                                                        const tsi_shared_structure *structure, double *bytes);
 /* Local. Checks that these bytes are within the limit of the context. Errors: MEMORY (they are not; the
  * message has the figures). */
 TRISTAR_CHECKED tristar_status tsi_team_factor_check_limit(const tristar_distributed_t *d, double bytes);
@@ -149,9 +149,9 @@ struct tsi_remaking {
   /* Lays out d anew, with an analysis for the values or, substitute, without inverted diagonal blocks.
    * Errors: those of the first factorization. */
   tristar_status (*factor_again)(const tsi_remaking *how, tristar_distributed_t *d, bool substitute);
-  /* other, a new object, becomes the factor of d's values as by tsi_factor_match_anew. Errors: as above. */
-  tristar_status (*match_anew)(const tsi_remaking *how, const tristar_distributed_t *d,
-                               tristar_distributed_t *other);
+  /* other, a new object, becomes the factor of d's values as by tsi_factor_rematch. Errors: as above. */
+  tristar_status (*rematch)(const tsi_remaking *how, const tristar_distributed_t *d,
+                            tristar_distributed_t *other);
   bool suits;         /* As in tsi_verdict. */
   const char *remedy; /* As in tsi_verdict. */
 };

@@ -96,7 +96,7 @@ tristar_status tsi_team_factor_take_entries(tristar_distributed_t *d, const tsi_
   tsi_env *env = &d->ts->env;
   tsi_team_factor *team_factor = d->team_factor;
   delivery v = {.env = env, .supply = supply, .team_factor = team_factor, .bytes = d->process->user_bytes};
-  const bool fresh = supply->anew || team_factor->other == NULL;
+  const bool fresh = supply->moved || team_factor->other == NULL;
   status = tsi_route_begin(env, d->transport, &v.route);
   if (status == TRISTAR_OK) status = supply->count(supply, d, &v.route, &v.from);
   TSI_TRY_OUT(tsi_route_connect(env, d->transport, status, &v.route));

@@ -2,7 +2,7 @@
 #include "runtime/mpi/factor/team_factor.h"
 #include "runtime/process/rank_forecast.h"
 
-tristar_status tsi_team_factor_forecast(const tristar_distributed_t *d, const tsi_known *known,
+tristar_status tsi_team_factor_forecast(const tristar_distributed_t *d, const tsi_shared_structure *structure,
                                         double *bytes) {
   tsi_env *env = &d->ts->env;
   const tsi_team_factor *team_factor = d->team_factor;
@@ -10,11 +10,11 @@ tristar_status tsi_team_factor_forecast(const tristar_distributed_t *d, const ts
   *bytes = 0;
   if (atomic_load(&env->memory.limit) == 0) return TRISTAR_OK;
   const tsi_rank_source source = {.ts = d->ts,
-                                  .panels = known->panels,
+                                  .panels = structure->panels,
                                   .method = team_factor->analysis.stats.method,
                                   .process = d->process,
                                   .part = &team_factor->fronts,
-                                  .entries = known->entries};
+                                  .entries = structure->entries};
   TSI_TRY(tsi_rank_forecast_make(env, &source, &needed));
   *bytes = tsi_rank_peak(&needed) - (d->of_rows ? needed.present : 0);
   return TRISTAR_OK;

@@ -31,26 +31,26 @@ static tristar_status share_scales(const tsi_supply *supply, tristar_distributed
   const tristar_factor_t *source = team_factor->source;
   struct tristar_factor_s *part = &team_factor->part;
   const size_t bytes = (size_t)d->n * sizeof(double);
-  notice told = {.tiny = team_factor->sizes.tiny};
+  notice sent = {.tiny = team_factor->sizes.tiny};
   if (source) {
-    told.adjoint = source->adjoint;
-    told.scaled = source->row_scale != NULL;
-    told.singular = source->analysis->options.singular;
-    told.growth = source->analysis->options.growth;
-    told.matching = source->analysis->options.matching;
+    sent.adjoint = source->adjoint;
+    sent.scaled = source->row_scale != NULL;
+    sent.singular = source->analysis->options.singular;
+    sent.growth = source->analysis->options.growth;
+    sent.matching = source->analysis->options.matching;
   }
-  TSI_TRY(tsi_broadcast_bytes(env, comm, &told, sizeof told));
-  team_factor->sizes.tiny = told.tiny;
-  d->process->kind.adjoint = part->adjoint = told.adjoint != 0;
-  team_factor->analysis.options.singular = (tristar_singular)told.singular;
-  team_factor->analysis.options.growth = (tristar_growth)told.growth;
-  team_factor->analysis.options.matching = (tristar_matching)told.matching;
-  TSI_TRY(tsi_transport_agree(d->transport, allocate_scales(env, team_factor, d->n, told.scaled != 0)));
+  TSI_TRY(tsi_broadcast_bytes(env, comm, &sent, sizeof sent));
+  team_factor->sizes.tiny = sent.tiny;
+  d->process->kind.adjoint = part->adjoint = sent.adjoint != 0;
+  team_factor->analysis.options.singular = (tristar_singular)sent.singular;
+  team_factor->analysis.options.growth = (tristar_growth)sent.growth;
+  team_factor->analysis.options.matching = (tristar_matching)sent.matching;
+  TSI_TRY(tsi_transport_agree(d->transport, allocate_scales(env, team_factor, d->n, sent.scaled != 0)));
   TSI_TRY(tsi_broadcast_bytes(env, comm, team_factor->sizes.column, bytes));
   TSI_TRY(
       tsi_transport_agree(d->transport, tsi_team_factor_take_columns(env, team_factor, sizeof(double),
                                                                      (void **)&team_factor->sizes.column)));
-  if (!told.scaled) return TRISTAR_OK;
+  if (!sent.scaled) return TRISTAR_OK;
   if (source) memcpy(part->row_scale, source->row_scale, bytes);
   if (source) memcpy(part->col_scale, source->col_scale, bytes);
   TSI_TRY(tsi_broadcast_bytes(env, comm, part->row_scale, bytes));

@@ -18,15 +18,15 @@ tristar_status tsi_team_factor_share_pivoting(tristar_distributed_t *d) {
   MPI_Comm comm = tsi_transport_comm(d->transport);
   const tristar_analysis_t *from = d->source ? d->source->analysis : NULL;
   struct tristar_analysis_s *an = &d->team_factor->analysis;
-  notice told = {.threshold = 0};
+  notice sent = {.threshold = 0};
   if (from)
-    told =
+    sent =
         (notice){from->options.pivot_threshold, from->options.pivoting, from->extended, from->second != NULL};
-  TSI_TRY(tsi_broadcast_bytes(env, comm, &told, sizeof told));
-  an->options.pivoting = (tristar_pivoting)told.pivoting;
-  an->options.pivot_threshold = told.threshold;
-  an->extended = told.extended != 0;
-  if (told.pairs == 0) return TRISTAR_OK;
+  TSI_TRY(tsi_broadcast_bytes(env, comm, &sent, sizeof sent));
+  an->options.pivoting = (tristar_pivoting)sent.pivoting;
+  an->options.pivot_threshold = sent.threshold;
+  an->extended = sent.extended != 0;
+  if (sent.pairs == 0) return TRISTAR_OK;
   const size_t bytes = (size_t)d->n * sizeof *an->second;
   TSI_TRY(tsi_transport_agree(d->transport, TSI_ALLOC(env, an->second, d->n)));
   if (from) memcpy(an->second, from->second, bytes);

@@ -100,7 +100,7 @@ tristar_status tsi_team_factor_run(tristar_distributed_t *d, tsi_team_factor *te
   tsi_idle_recall();
   status = tsi_numeric_run(*out);
   tsi_idle_dismiss();
-  if (status == TRISTAR_OK) status = tsi_failure_tell((*out)->env, &(*out)->failure);
+  if (status == TRISTAR_OK) status = tsi_failure_report((*out)->env, &(*out)->failure);
   TSI_TRY_OUT(tsi_transport_agree(d->transport, status));
   TSI_TRY_OUT(share_figures(d, *out));
   TSI_TRY_OUT(share_pivots(d, team_factor));

@@ -23,7 +23,7 @@ typedef struct entry {
   int64_t place; /* position in the list of the caller */
 } entry;
 
-typedef struct wanted {
+typedef struct requested {
   tristar_distributed_t *d;
   tristar_symmetry symmetry; /* of A, sent by rank 0 */
   bool refined;
@@ -32,9 +32,9 @@ typedef struct wanted {
   int64_t *row;        /* rows: rows of x that a block needs */
   char *values;        /* in the order of the caller's list */
   char *b, *x;         /* refined: rows x block; else b: block x block, x: listed rows x block */
-} wanted;
+} requested;
 
-static void finish(wanted *w) {
+static void finish(requested *w) {
   tsi_release(tsi_take(&w->at));
   tsi_release(tsi_take(&w->row));
   tsi_release(tsi_take(&w->b));
@@ -45,7 +45,7 @@ static char scalar_of(const tristar_distributed_t *d) {
   return d->process->kind.user_scalar;
 }
 
-static int64_t block_of(const wanted *w) {
+static int64_t block_of(const requested *w) {
   return w->refined ? REFINED_BLOCK : BLOCK;
 }
 
@@ -68,7 +68,7 @@ static tristar_status check(const tristar_distributed_t *d, bool *refined) {
 }
 
 /* Local. columns: largest number of a block. */
-static tristar_status begin(wanted *w, int64_t columns) {
+static tristar_status begin(requested *w, int64_t columns) {
   tsi_env *env = &w->d->ts->env;
   const size_t bytes = w->d->process->user_bytes,
                column = (size_t)tsi_count_min(columns, block_of(w)) * bytes;
@@ -84,7 +84,7 @@ static tristar_status begin(wanted *w, int64_t columns) {
 }
 
 /* Collective. */
-static tristar_status share_symmetry(wanted *w) {
+static tristar_status share_symmetry(requested *w) {
   w->symmetry = w->d->stats.symmetry;
   return tsi_broadcast_bytes(&w->d->ts->env, tsi_transport_comm(w->d->transport), &w->symmetry,
                              sizeof w->symmetry);
@@ -93,7 +93,7 @@ static tristar_status share_symmetry(wanted *w) {
 /* ---- A block of columns -------------------------------------------------------------------------------- */
 
 /* Collective. Rank 0 passes the unit vectors; x has the rows of w->row. */
-static tristar_status solve_units(wanted *w, int64_t columns, const int64_t *column, int64_t rows) {
+static tristar_status solve_units(requested *w, int64_t columns, const int64_t *column, int64_t rows) {
   const bool root = tsi_transport_rank(w->d->transport) == 0;
   tristar_solve_options options;
   tristar_solve_options_init(&options);
@@ -105,11 +105,11 @@ static tristar_status solve_units(wanted *w, int64_t columns, const int64_t *col
   options.x_rows = rows;
   options.x_row = w->row;
   const tristar_status status = tristar_distributed_solve_with(w->d, &options, columns, w->b, w->x, NULL);
-  return status == TRISTAR_ERR_NOT_FINITE ? TRISTAR_OK : status; /* each wanted entry is checked */
+  return status == TRISTAR_ERR_NOT_FINITE ? TRISTAR_OK : status; /* each requested entry is checked */
 }
 
 /* Collective. x has all rows of this rank. */
-static tristar_status solve_units_refined(wanted *w, int64_t columns, const int64_t *column) {
+static tristar_status solve_units_refined(requested *w, int64_t columns, const int64_t *column) {
   const double most = tsi_acceptable_error(tsi_sparse_kernels_select(scalar_of(w->d))->epsilon);
   const int64_t ld = w->rows > 0 ? w->rows : 1;
   tristar_refine_result result;
@@ -127,7 +127,7 @@ static tristar_status solve_units_refined(wanted *w, int64_t columns, const int6
 }
 
 /* Collective. Takes `count` entries of these columns; columns and entries ascend alike. */
-static tristar_status take_block(wanted *w, int64_t columns, const int64_t *column, int64_t count,
+static tristar_status take_block(requested *w, int64_t columns, const int64_t *column, int64_t count,
                                  const entry *e) {
   const size_t bytes = w->d->process->user_bytes;
   int64_t rows = 0;
@@ -157,7 +157,7 @@ static tristar_status take_block(wanted *w, int64_t columns, const int64_t *colu
 }
 
 /* Collective. Takes all entries, which ascend by columns. */
-static tristar_status take_entries(wanted *w, int64_t count, const entry *e) {
+static tristar_status take_entries(requested *w, int64_t count, const entry *e) {
   int64_t column[BLOCK], columns = 0, from = 0;
   for (int64_t k = 0; k < count; k++) {
     if (columns > 0 && column[columns - 1] == e[k].column) continue;
@@ -177,7 +177,7 @@ tristar_status tristar_distributed_inverse_diagonal(tristar_distributed_t *d, vo
   tristar_status status = TRISTAR_OK;
   TSI_ENTER(d, d->ts);
   tsi_env *env = &d->ts->env;
-  TSI_CLEANUP(finish) wanted w = {.d = d};
+  TSI_CLEANUP(finish) requested w = {.d = d};
   entry e[BLOCK];
   tsi_queue_drain(d);
   tristar_status mine = check(d, &w.refined);
@@ -252,7 +252,7 @@ tristar_status tristar_distributed_inverse_entries(tristar_distributed_t *d, int
   tristar_status status = TRISTAR_OK;
   TSI_ENTER(d, d->ts);
   tsi_env *env = &d->ts->env;
-  TSI_CLEANUP(finish) wanted w = {.d = d};
+  TSI_CLEANUP(finish) requested w = {.d = d};
   TSI_OWNED entry *e = NULL;
   TSI_OWNED char *found = NULL;
   const bool root = tsi_transport_rank(d->transport) == 0;

@@ -32,7 +32,7 @@ typedef struct inverse {
   char *between;            /* TSI_DCOLUMNS vectors */
   /* of updates */
   int levels;
-  uint64_t known;      /* fingerprint of the pattern of this rank's rows of A */
+  uint64_t stored;     /* fingerprint of the pattern of this rank's rows of A */
   tsi_entries pattern; /* of this rank's rows of G, among the near rows; other rows are empty */
 } inverse;
 
@@ -101,7 +101,7 @@ static tristar_status apply(void *arg, tristar_op op, int64_t nrhs, const void *
 
 /* Collective. Checks that the options of all ranks are valid and the same. */
 static tristar_status agree(tristar_dmatrix_t *d, const tristar_precond_options *o, int levels,
-                            bool is_wanted) {
+                            bool is_requested) {
   static const char *const name[] = {"steps",  "per_step",  "power",     "block",      "single", "pair",
                                      "levels", "reduction", "prefilter", "postfilter", "shift"};
   tsi_env *env = &d->ts->env;
@@ -109,7 +109,7 @@ static tristar_status agree(tristar_dmatrix_t *d, const tristar_precond_options 
   const double real[] = {o->reduction, o->prefilter, o->postfilter, o->shift};
   int64_t value[11] = {o->steps, o->per_step, o->power, o->block, o->single != 0, o->pair, levels};
   memcpy(value + 7, real, sizeof real);
-  if (!is_wanted) TSI_FAIL_OUT(env, TRISTAR_ERR_ARGUMENT, "precond is NULL");
+  if (!is_requested) TSI_FAIL_OUT(env, TRISTAR_ERR_ARGUMENT, "precond is NULL");
   if (o->kind != TRISTAR_PRECOND_FSAI)
     TSI_FAIL_OUT(env, TRISTAR_ERR_ARGUMENT, "kind is %d: FSAI alone is made of rows on all ranks",
                  (int)o->kind);
@@ -164,16 +164,16 @@ static tristar_status gather_near(tristar_dmatrix_t *d, const tristar_precond_op
   return tsi_near_rows_gather(pair ? both : d, levels, o->power < 2, near);
 }
 
-/* Collective. known: fingerprint of the pattern of this rank's rows. pair: AUTO becomes the choice. */
+/* Collective. stored: fingerprint of the pattern of this rank's rows. pair: AUTO becomes the choice. */
 static tristar_status gather_rows(tristar_dmatrix_t *d, const tristar_precond_options *o, int levels,
-                                  tristar_pair *pair, tsi_near_rows *near, uint64_t *known) {
+                                  tristar_pair *pair, tsi_near_rows *near, uint64_t *stored) {
   tristar_status status = TRISTAR_OK;
   const bool had_whole = d->whole != NULL;
   TSI_TRY_OUT(check_symmetry(d, pair));
   tristar_status own = tsi_dmatrix_need_whole(d);
   if (own == TRISTAR_OK) own = find_diagonal(d);
   TSI_TRY_OUT(tsi_transport_agree(d->transport, own));
-  *known = fingerprint(d);
+  *stored = fingerprint(d);
   const bool open = *pair != TRISTAR_PAIR_ALWAYS;
   TSI_TRY_OUT(gather_near(d, o, levels, !open, near));
   if (open && d->stats.symmetry == TRISTAR_GENERAL) {
@@ -237,7 +237,7 @@ static tristar_status compute(tristar_dmatrix_t *d, const tristar_precond_option
   if (start.ptr != NULL) job.given = &start;
   TSI_TRY(tsi_fsai_rows(&job, g, &breakdown));
   if (breakdown.kind != TSI_BREAKDOWN_NONE)
-    TSI_TRY(tsi_breakdown_tell(env, breakdown.kind, near->number[breakdown.row]));
+    TSI_TRY(tsi_breakdown_report(env, breakdown.kind, near->number[breakdown.row]));
   return TRISTAR_OK;
 }
 
@@ -307,7 +307,7 @@ out:
   return status;
 }
 
-static void tell_seconds(tristar_precond_t *p, double all, double symbolic) {
+static void report_seconds(tristar_precond_t *p, double all, double symbolic) {
   p->stats.setup_seconds = all;
   p->stats.symbolic_seconds = symbolic;
   p->stats.numeric_seconds = all - symbolic;
@@ -334,14 +334,14 @@ static tristar_status make(tristar_dmatrix_t *d, const tristar_precond_options *
   tsi_entries g = {.ptr = NULL}, pattern = {.ptr = NULL};
   void *upper = NULL;
   inverse *v = NULL;
-  uint64_t known;
+  uint64_t stored;
   tristar_pair pair = o->pair;
   double symbolic_seconds = 0;
-  TSI_TRY_OUT(gather_rows(d, o, levels, &pair, &near, &known));
-  void **const wanted = pair == TRISTAR_PAIR_ALWAYS ? &upper : NULL;
-  if (wanted == NULL) TSI_TRY_OUT(find_nodes(d, o, &near, &nodes));
+  TSI_TRY_OUT(gather_rows(d, o, levels, &pair, &near, &stored));
+  void **const requested = pair == TRISTAR_PAIR_ALWAYS ? &upper : NULL;
+  if (requested == NULL) TSI_TRY_OUT(find_nodes(d, o, &near, &nodes));
   symbolic_seconds = tsi_clock() - begin;
-  tristar_status own = compute(d, o, &near, &nodes, NULL, &g, wanted, &symbolic_seconds);
+  tristar_status own = compute(d, o, &near, &nodes, NULL, &g, requested, &symbolic_seconds);
   if (own == TRISTAR_OK) own = keep_pattern(d, &near, &g, &pattern);
   TSI_TRY_OUT(tsi_transport_agree(d->transport, own));
   number_columns(&near, &g);
@@ -349,22 +349,22 @@ static tristar_status make(tristar_dmatrix_t *d, const tristar_precond_options *
   tsi_fsai_nodes_finish(&nodes);
   tsi_near_rows_finish(&near);
   const tsi_count entries = g.ptr[g.n];
-  TSI_TRY_OUT(make_factors(d, o, &g, wanted, &v));
+  TSI_TRY_OUT(make_factors(d, o, &g, requested, &v));
   tsi_entries_finish(&g); /* before another form is allocated */
   v->levels = levels;
-  v->known = known;
+  v->stored = stored;
   v->pattern = pattern;
   pattern = (tsi_entries){.ptr = NULL};
-  TSI_TRY_OUT(wanted != NULL ? tsi_dmatrix_need(v->upper, TRISTAR_T, 1, false)
-                             : tsi_dmatrix_need(v->g, TRISTAR_C, 1, false));
+  TSI_TRY_OUT(requested != NULL ? tsi_dmatrix_need(v->upper, TRISTAR_T, 1, false)
+                                : tsi_dmatrix_need(v->g, TRISTAR_C, 1, false));
   own = tsi_precond_of_own(d->ts, o, d->n, (char)d->scalar, apply, v, release_inverse, out);
   if (own == TRISTAR_OK) v = NULL;
   TSI_TRY_OUT(tsi_transport_agree(d->transport, own));
   (*out)->stats.nnz = d->stats.nnz;
   (*out)->stats.nodes = own_nodes;
-  tsi_precond_tell_fill(*out, entries, wanted != NULL ? entries : 0);
+  tsi_precond_report_fill(*out, entries, requested != NULL ? entries : 0);
   (*out)->stats.bytes = count_bytes((*out)->arg);
-  tell_seconds(*out, tsi_clock() - begin, symbolic_seconds);
+  report_seconds(*out, tsi_clock() - begin, symbolic_seconds);
 out:
   tsi_fsai_nodes_finish(&nodes);
   tsi_near_rows_finish(&near);
@@ -412,8 +412,8 @@ static tristar_status check_inverse(const tristar_dmatrix_t *d, const tristar_pr
 
 /* Local. */
 static tristar_status check_pattern(const tristar_dmatrix_t *d, const inverse *v, const tsi_near_rows *near,
-                                    uint64_t known) {
-  if (v->known != known || v->pattern.n != near->a.n)
+                                    uint64_t stored) {
+  if (v->stored != stored || v->pattern.n != near->a.n)
     TSI_FAIL(&d->ts->env, TRISTAR_ERR_STALE,
              "the matrix has not the pattern that the inverse was made of: make another one");
   return TRISTAR_OK;
@@ -427,22 +427,22 @@ static tristar_status renew(tristar_dmatrix_t *d, tristar_precond_t *p) {
   TSI_CLEANUP(tsi_fsai_nodes_finish) tsi_fsai_nodes nodes = {.count = 0};
   TSI_CLEANUP(tsi_entries_finish) tsi_entries g = {.ptr = NULL};
   TSI_OWNED void *upper = NULL;
-  void **const wanted = v->upper != NULL ? &upper : NULL;
-  uint64_t known;
-  tristar_pair pair = wanted != NULL ? TRISTAR_PAIR_ALWAYS : TRISTAR_PAIR_NEVER;
-  TSI_TRY(gather_rows(d, &p->options, v->levels, &pair, &near, &known));
+  void **const requested = v->upper != NULL ? &upper : NULL;
+  uint64_t stored;
+  tristar_pair pair = requested != NULL ? TRISTAR_PAIR_ALWAYS : TRISTAR_PAIR_NEVER;
+  TSI_TRY(gather_rows(d, &p->options, v->levels, &pair, &near, &stored));
   double symbolic_seconds = tsi_clock() - begin;
-  TSI_TRY(tsi_transport_agree(d->transport, check_pattern(d, v, &near, known)));
-  if (wanted == NULL) TSI_TRY(find_nodes(d, &p->options, &near, &nodes));
+  TSI_TRY(tsi_transport_agree(d->transport, check_pattern(d, v, &near, stored)));
+  if (requested == NULL) TSI_TRY(find_nodes(d, &p->options, &near, &nodes));
   TSI_TRY(tsi_transport_agree(
-      d->transport, compute(d, &p->options, &near, &nodes, &v->pattern, &g, wanted, &symbolic_seconds)));
+      d->transport, compute(d, &p->options, &near, &nodes, &v->pattern, &g, requested, &symbolic_seconds)));
   number_columns(&near, &g);
   tsi_fsai_nodes_finish(&nodes);
   tsi_near_rows_finish(&near);
   const tristar_view lower_view = view_of(d, &g, g.item), upper_view = view_of(d, &g, upper);
   TSI_TRY(tsi_dmatrix_take_values(v->g, &lower_view));
-  if (wanted != NULL) TSI_TRY(tsi_dmatrix_take_values(v->upper, &upper_view));
-  tell_seconds(p, tsi_clock() - begin, symbolic_seconds);
+  if (requested != NULL) TSI_TRY(tsi_dmatrix_take_values(v->upper, &upper_view));
+  report_seconds(p, tsi_clock() - begin, symbolic_seconds);
   p->stats.updates++;
   p->valid = true;
   return TRISTAR_OK;

@@ -26,8 +26,8 @@ static tristar_status take(void *context, size_t bytes, const void *x, const voi
   return tsi_rows_matrix_take(&d->ts->env, d->whole, bytes, x, all);
 }
 
-static void *room(void *context, size_t bytes) {
-  return tsi_rows_matrix_room(((const tristar_dmatrix_t *)context)->whole, bytes);
+static void *space(void *context, size_t bytes) {
+  return tsi_rows_matrix_space(((const tristar_dmatrix_t *)context)->whole, bytes);
 }
 
 static tristar_status give(void *context, size_t bytes, void *y, tsi_add_at *add) {
@@ -36,7 +36,7 @@ static tristar_status give(void *context, size_t bytes, void *y, tsi_add_at *add
 }
 
 static tristar_status get_system(void *arg, const tsi_system **system) {
-  static const tsi_system_functions functions = {.take = take, .room = room, .give = give};
+  static const tsi_system_functions functions = {.take = take, .space = space, .give = give};
   tristar_dmatrix_t *d = arg;
   TSI_TRY(tsi_transport_agree(d->transport, tsi_dmatrix_need_whole(d)));
   d->team.number = d->whole->column;

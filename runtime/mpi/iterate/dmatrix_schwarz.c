@@ -98,7 +98,7 @@ static tristar_status apply(void *arg, tristar_op op, int64_t nrhs, const void *
 
 /* Collective. Checks that the options of all ranks are valid and the same. */
 static tristar_status agree(tristar_dmatrix_t *d, const tristar_precond_options *o, int overlap,
-                            int restricted, bool is_wanted) {
+                            int restricted, bool is_requested) {
   static const char *const name[] = {"kind",  "level",  "fill",      "steps",      "per_step",  "power",
                                      "block", "single", "overlap",   "restricted", "drop",      "modified",
                                      "omega", "shift",  "reduction", "prefilter",  "postfilter"};
@@ -108,7 +108,7 @@ static tristar_status agree(tristar_dmatrix_t *d, const tristar_precond_options 
   int64_t value[17] = {(int64_t)o->kind, o->level, o->fill,        o->steps, o->per_step,
                        o->power,         o->block, o->single != 0, overlap,  restricted != 0};
   memcpy(value + 10, real, sizeof real);
-  if (!is_wanted) TSI_FAIL_OUT(env, TRISTAR_ERR_ARGUMENT, "precond is NULL");
+  if (!is_requested) TSI_FAIL_OUT(env, TRISTAR_ERR_ARGUMENT, "precond is NULL");
   if (overlap < 0) TSI_FAIL_OUT(env, TRISTAR_ERR_ARGUMENT, "overlap is %d", overlap);
   if (o->kind == TRISTAR_PRECOND_FUNCTION)
     TSI_FAIL_OUT(env, TRISTAR_ERR_ARGUMENT, "a function stands for no subdomain");
@@ -159,7 +159,7 @@ static tristar_status solve_with(tristar_dmatrix_t *d, const tsi_near_rows *near
 }
 
 /* Local. Fills the statistics of the subdomain. */
-static tristar_status tell(const schwarz *s, double begin, tristar_precond_t *m) {
+static tristar_status report(const schwarz *s, double begin, tristar_precond_t *m) {
   tristar_precond_stats local;
   tristar_factor_stats complete = {.nnz_factor = 0};
   TSI_TRY(tristar_precond_get_stats(s->local, &local));
@@ -194,7 +194,7 @@ static tristar_status make(tristar_dmatrix_t *d, const tristar_precond_options *
   TSI_TRY_OUT(connect(d, &near, s));
   TSI_TRY_OUT(tsi_transport_agree(d->transport, solve_with(d, &near, s, o)));
   status = tsi_precond_of_own(d->ts, o, d->n, (char)d->scalar, apply, s, release, out);
-  if (status == TRISTAR_OK) status = tell(s, begin, *out);
+  if (status == TRISTAR_OK) status = report(s, begin, *out);
   if (*out != NULL) s = NULL; /* the preconditioner owns it */
   TSI_TRY_OUT(tsi_transport_agree(d->transport, status));
 out:

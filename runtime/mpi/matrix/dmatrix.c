@@ -46,7 +46,7 @@ static void fill_stats(tristar_dmatrix_t *d) {
   s->ghosts = d->halo->ghosts;
   s->owners = d->owners;
   s->askers = d->askers;
-  s->product = (tristar_message_count){d->askers, d->halo->asked * bytes};
+  s->product = (tristar_message_count){d->askers, d->halo->requested * bytes};
   s->transposed = (tristar_message_count){d->owners, d->halo->ghosts * bytes};
   s->nnz = form->diagonal.ptr[d->n];
   for (int o = 0; o < d->owners; o++) s->nnz += form->block[o].ptr[form->block[o].n];
@@ -61,7 +61,7 @@ static tristar_status prepare(tristar_dmatrix_t *d, tristar_engine engine) {
   for (int o = 0; o < d->owners; o++) lines = tsi_index_max(lines, plain->block[o].n);
   TSI_TRY(tsi_dmatrix_store(d));
   TSI_TRY(TSI_ALLOC_SIZED_IN(d, d->ghost, d->halo->ghosts, strip));
-  TSI_TRY(TSI_ALLOC_SIZED_IN(d, d->asked, d->halo->asked, strip));
+  TSI_TRY(TSI_ALLOC_SIZED_IN(d, d->requested, d->halo->requested, strip));
   TSI_TRY(TSI_ALLOC_SIZED_IN(d, d->part, lines, d->bytes));
   TSI_TRY(tsi_dmatrix_hire_crew(d, engine));
   if (env->check) TSI_TRY(tsi_dmatrix_check(d));

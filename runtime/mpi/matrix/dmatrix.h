@@ -71,11 +71,11 @@ struct tristar_dmatrix_s {
   tsi_index n;    /* rows of this rank */
   tsi_halo *halo;
   int owners, askers;
-  tsi_dpeer *owner, *asker;
+  tsi_dpeer *owner, *requester;
   tsi_index *ghost_column; /* ghosts: their columns in the whole matrix */
   tsi_dform form[TSI_DFORMS];
   tsi_dexchange exchange[2][TSI_DWIDTHS]; /* [0]: entries for askers; [1]: shares for owners */
-  char *ghost, *asked;                    /* TSI_DCOLUMNS scalars for each; buffers of messages */
+  char *ghost, *requested;                /* TSI_DCOLUMNS scalars for each; buffers of messages */
   char *part;                             /* a scalar for each line of the longest block, or row */
   char *product;                          /* n scalars for each of TSI_DCOLUMNS; NULL: not needed yet */
   bool *coupled;                          /* windows: whether some row has a column of another rank */

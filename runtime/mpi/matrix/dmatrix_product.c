@@ -153,7 +153,7 @@ static tristar_status open_exchange(tristar_dmatrix_t *d, int direction, int wid
   const int sends = direction == TO_REQUESTERS ? d->askers : d->owners;
   TSI_OWNED tsi_channel *askers = NULL, *owners = NULL;
   TSI_TRY(list_channels(d, width, d->owners, d->owner, d->ghost, &owners));
-  TSI_TRY(list_channels(d, width, d->askers, d->asker, d->asked, &askers));
+  TSI_TRY(list_channels(d, width, d->askers, d->requester, d->requested, &askers));
   if (x->arrived == NULL) TSI_TRY(TSI_ALLOC_ZERO(env, x->arrived, receives));
   return tsi_mailbox_create(d->transport, receives, direction == TO_REQUESTERS ? owners : askers, sends,
                             direction == TO_REQUESTERS ? askers : owners, note_arrival, x, &x->mailbox);
@@ -257,18 +257,18 @@ static char *travelling(const strip *s, char *area, const tsi_dpeer *peer, int c
   return area + (size_t)at * s->d->bytes;
 }
 
-static void pack_entries(const strip *s, const tsi_dpeer *asker) {
+static void pack_entries(const strip *s, const tsi_dpeer *requester) {
   const tristar_dmatrix_t *d = s->d;
   for (int c = 0; c < s->columns; c++)
-    d->sparse->gather(asker->count, d->halo->own + asker->first, TRISTAR_GENERAL,
-                      s->x + (size_t)c * s->x_column, travelling(s, d->asked, asker, c));
+    d->sparse->gather(requester->count, d->halo->own + requester->first, TRISTAR_GENERAL,
+                      s->x + (size_t)c * s->x_column, travelling(s, d->requested, requester, c));
 }
 
-static void add_share(const strip *s, const tsi_dpeer *asker) {
+static void add_share(const strip *s, const tsi_dpeer *requester) {
   const tristar_dmatrix_t *d = s->d;
   for (int c = 0; c < s->columns; c++)
-    d->sparse->add_at(asker->count, d->halo->own + asker->first, travelling(s, d->asked, asker, c),
-                      s->y + (size_t)c * s->y_column);
+    d->sparse->add_at(requester->count, d->halo->own + requester->first,
+                      travelling(s, d->requested, requester, c), s->y + (size_t)c * s->y_column);
 }
 
 /* y += the block of an owner times its entries. */
@@ -313,7 +313,7 @@ static tristar_status multiply_strip(strip *s, int direction) {
   tristar_dmatrix_t *d = s->d;
   const bool entries = direction == TO_REQUESTERS;
   const int receives = entries ? d->owners : d->askers, sends = entries ? d->askers : d->owners;
-  const tsi_dpeer *to = entries ? d->asker : d->owner;
+  const tsi_dpeer *to = entries ? d->requester : d->owner;
   for (int k = 0; k < receives; k++)
     atomic_store_explicit(&s->exchange->arrived[k], false, memory_order_relaxed);
   TSI_TRY(tsi_mailbox_start(s->exchange->mailbox, NULL, sends));
@@ -332,7 +332,7 @@ static tristar_status multiply_strip(strip *s, int direction) {
     if (entries)
       add_block(s, k);
     else
-      add_share(s, &d->asker[k]);
+      add_share(s, &d->requester[k]);
   }
   if (s->done != NULL) {
     failed = finish_coupled(s);

@@ -32,17 +32,17 @@ static tristar_status agree_on_header(tristar_dmatrix_t *d, const tsi_market_par
 static tristar_status list_entries(const tristar_dmatrix_t *d, tsi_market_part *p, tsi_dlist *list) {
   tsi_env *env = &d->ts->env;
   const tsi_count expected = p->header.entries / p->part.parts + 1;
-  tsi_count room = 0;
+  tsi_count space = 0;
   for (;;) {
     double value[2];
     tsi_dplace place;
     bool there;
     TSI_TRY(tsi_market_part_next(p, &there, &place.row, &place.col, value));
     if (!there) break;
-    if (list->count == room) {
-      room = tsi_next_capacity(room, expected);
-      TSI_TRY(tsi_grow(env, (void **)&list->place, sizeof *list->place, list->count, room));
-      TSI_TRY(tsi_grow(env, (void **)&list->value, d->bytes, list->count, room));
+    if (list->count == space) {
+      space = tsi_next_capacity(space, expected);
+      TSI_TRY(tsi_grow(env, (void **)&list->place, sizeof *list->place, list->count, space));
+      TSI_TRY(tsi_grow(env, (void **)&list->value, d->bytes, list->count, space));
     }
     list->place[list->count] = place;
     tsi_dvalue_put(d->scalar, value, list->value, list->count++);

@@ -24,11 +24,12 @@ void tsi_dvalue_put(tristar_scalar scalar, const double value[2], void *to, tsi_
 tristar_status tsi_dmatrix_choose_scalar(tristar_dmatrix_t *d, const tristar_dmatrix_options *options,
                                          tristar_scalar given, bool values) {
   tsi_env *env = &d->ts->env;
-  const int wanted = options->scalar;
-  d->scalar = wanted != 0 ? (tristar_scalar)wanted : given;
-  d->sparse = wanted == (char)wanted ? tsi_sparse_kernels_select((char)d->scalar) : NULL;
+  const int requested = options->scalar;
+  d->scalar = requested != 0 ? (tristar_scalar)requested : given;
+  d->sparse = requested == (char)requested ? tsi_sparse_kernels_select((char)d->scalar) : NULL;
   if (d->sparse == NULL || (unsigned)options->engine > TRISTAR_ENGINE_TASKS)
-    TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "scalar %d, engine %d: one is unknown", wanted, (int)options->engine);
+    TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "scalar %d, engine %d: one is unknown", requested,
+             (int)options->engine);
   if (!values) TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "the matrix has no values");
   if (!d->sparse->is_complex && tsi_scalar_width(given) == 2)
     TSI_FAIL(env, TRISTAR_ERR_UNSUPPORTED, "complex values, but the type %c is real", (int)d->scalar);

@@ -64,7 +64,7 @@ static tristar_status keep(gathering *g, const batch *b) {
   if (b->rows > 0) memcpy(g->number + g->gathered, b->number, (size_t)b->rows * sizeof *b->number);
   g->gathered = all;
   tsi_sort_indices(g->number, all);
-  TSI_TRY(tsi_make_room(env, (void **)&g->batch, sizeof *g->batch, g->batches, &g->capacity));
+  TSI_TRY(tsi_reserve(env, (void **)&g->batch, sizeof *g->batch, g->batches, &g->capacity));
   g->batch[g->batches] = (batch){.rows = 0};
   return TRISTAR_OK;
 }
@@ -73,10 +73,10 @@ static tristar_status keep(gathering *g, const batch *b) {
 
 /* Local. Counts the entries of the rows that other ranks requested. */
 static tristar_status count_entries(const gathering *g, const tsi_halo *halo, tsi_route *route) {
-  const tsi_count *ptr = g->d->whole->ptr, *asked = halo->route.comes;
+  const tsi_count *ptr = g->d->whole->ptr, *requested = halo->route.comes;
   TSI_TRY(tsi_route_begin(&g->d->ts->env, g->d->transport, route));
   for (int r = 0; r < route->ranks; r++)
-    for (tsi_count k = asked[r]; k < asked[r + 1]; k++)
+    for (tsi_count k = requested[r]; k < requested[r + 1]; k++)
       route->goes[r + 1] += ptr[halo->own[k] + 1] - ptr[halo->own[k]];
   return TRISTAR_OK;
 }
@@ -104,7 +104,7 @@ static void pack(const gathering *g, const tsi_halo *halo, const freight *f) {
   const tristar_dmatrix_t *d = g->d;
   const tsi_count *ptr = d->whole->ptr;
   tsi_count at = 0;
-  for (tsi_index k = 0; k < halo->asked; k++) {
+  for (tsi_index k = 0; k < halo->requested; k++) {
     const tsi_count begin = ptr[halo->own[k]], count = ptr[halo->own[k] + 1] - begin;
     memcpy(f->column + at, d->column + begin, (size_t)count * sizeof *f->column);
     memcpy(f->value + (size_t)at * d->bytes, (const char *)d->whole->values + (size_t)begin * d->bytes,

@@ -174,7 +174,7 @@ tristar_status tsi_rows_matrix_take(tsi_env *env, const tsi_rows_matrix *m, size
   return tsi_halo_fill(env, m->halo, bytes, x, ghosts_of(m, bytes));
 }
 
-void *tsi_rows_matrix_room(const tsi_rows_matrix *m, size_t bytes) {
+void *tsi_rows_matrix_space(const tsi_rows_matrix *m, size_t bytes) {
   memset(ghosts_of(m, bytes), 0, (size_t)m->halo->ghosts * bytes);
   return m->vector;
 }

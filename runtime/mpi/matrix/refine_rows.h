@@ -86,7 +86,7 @@ static inline tsi_sparse tsi_rows_matrix_sparse(const tsi_rows_matrix *matrix) {
 TRISTAR_CHECKED tristar_status tsi_rows_matrix_take(tsi_env *env, const tsi_rows_matrix *matrix, size_t bytes,
                                                     const void *x, const void **all);
 /* Returns a buffer for a result and for the shares of other ranks; these shares are set to zero. Local. */
-void *tsi_rows_matrix_room(const tsi_rows_matrix *matrix, size_t bytes);
+void *tsi_rows_matrix_space(const tsi_rows_matrix *matrix, size_t bytes);
 /* y = the sum of the results in these buffers, of this rank and of other ranks. Errors: RUNTIME. */
 TRISTAR_CHECKED tristar_status tsi_rows_matrix_give(tsi_env *env, const tsi_rows_matrix *matrix, size_t bytes,
                                                     void *y, tsi_add_at *add);

@@ -16,7 +16,7 @@ tristar_status tsi_distributed_choose_layout(tristar_distributed_t *d, const tri
   tristar_status status = TRISTAR_OK;
   tsi_env *env = &d->ts->env;
   MPI_Comm comm = tsi_transport_comm(d->transport);
-  const bool tasks = tsi_distributed_wants_tasks(d);
+  const bool tasks = tsi_distributed_needs_tasks(d);
   const int cores = tasks ? tsi_expected_cpu_workers(d->ts->workers.wishes.workers) : 1;
   chosen c;
   tristar_layout_costs costs;

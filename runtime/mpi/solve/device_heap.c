@@ -3,20 +3,20 @@
 
 #include "runtime/exec/starpu/devices.h"
 
-tristar_status tsi_device_told(const tsi_env *env, const char *what, int code) {
+tristar_status tsi_device_status(const tsi_env *env, const char *what, int code) {
   if (code != 0) TSI_FAIL(env, TRISTAR_ERR_RUNTIME, "%s: %s reports error %d", what, tsi_devices.name, code);
   return TRISTAR_OK;
 }
 
 tristar_status tsi_device_allocate(const tsi_env *env, void **at, size_t bytes) {
   *at = NULL;
-  return tsi_device_told(env, "memory of a device", bytes > 0 ? tsi_devices.allocate(at, bytes) : 0);
+  return tsi_device_status(env, "memory of a device", bytes > 0 ? tsi_devices.allocate(at, bytes) : 0);
 }
 
 tristar_status tsi_device_upload(const tsi_env *env, void **at, const void *from, size_t bytes) {
   if (from == NULL || bytes == 0) return TRISTAR_OK;
   if (*at == NULL) TSI_TRY(tsi_device_allocate(env, at, bytes));
-  return tsi_device_told(env, "copy to a device", tsi_devices.transfer(*at, from, bytes, NULL));
+  return tsi_device_status(env, "copy to a device", tsi_devices.transfer(*at, from, bytes, NULL));
 }
 
 tristar_status tsi_device_heap_open(tsi_env *env, const tsi_oneside *port, size_t data,
@@ -26,13 +26,13 @@ tristar_status tsi_device_heap_open(tsi_env *env, const tsi_oneside *port, size_
   TSI_SCRATCH(env, char *, base, given->pes);
   *heap = (tsi_device_heap){.seen = {given->pe, given->pes, given->flags, NULL}, .port = port};
   for (int32_t pe = 0; pe < given->pes; pe++) {
-    TSI_TRY(
-        tsi_device_told(env, "mapping a heap", tsi_devices.map(given->base[pe], bytes, (void **)&base[pe])));
+    TSI_TRY(tsi_device_status(env, "mapping a heap",
+                              tsi_devices.map(given->base[pe], bytes, (void **)&base[pe])));
     heap->mapped++;
   }
   heap->own = base[given->pe] + tsi_heap_data(given->flags);
   TSI_TRY(tsi_device_upload(env, (void **)&heap->seen.base, base, (size_t)given->pes * sizeof *base));
-  return tsi_device_told(env, "copy to a device", tsi_devices.finish(NULL));
+  return tsi_device_status(env, "copy to a device", tsi_devices.finish(NULL));
 }
 
 void tsi_device_heap_close(tsi_device_heap *heap) {

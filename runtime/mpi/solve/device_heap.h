@@ -7,7 +7,7 @@
 #include "runtime/mpi/oneside/oneside.h"
 
 /* The status for the return code of a function of the device's runtime. Errors: RUNTIME. */
-TRISTAR_CHECKED tristar_status tsi_device_told(const tsi_env *env, const char *what, int code);
+TRISTAR_CHECKED tristar_status tsi_device_status(const tsi_env *env, const char *what, int code);
 /* Allocates memory of the device. 0 bytes: *at becomes NULL. Errors: RUNTIME. */
 TRISTAR_CHECKED tristar_status tsi_device_allocate(const tsi_env *env, void **at, size_t bytes);
 /* Copies to *at, which is first allocated if it is NULL. Does nothing if from is NULL or bytes is 0. Errors:

@@ -35,7 +35,7 @@ tristar_status tsi_device_run_check(const tsi_env *env) {
 /* Local, with the device selected. */
 static tristar_status check_adds(const tsi_env *env, int device) {
   bool adds = false;
-  TSI_TRY(tsi_device_told(env, "choosing a device", tsi_devices.adds(device, &adds)));
+  TSI_TRY(tsi_device_status(env, "choosing a device", tsi_devices.adds(device, &adds)));
   if (!adds)
     TSI_FAIL(env, TRISTAR_ERR_UNSUPPORTED,
              "atomic_sums: additions of GPU %d to memory of the host are not atomic for other GPUs", device);
@@ -60,7 +60,7 @@ static tristar_status fill(tsi_device_run *run) {
   TSI_TRY(tsi_device_allocate(p->env, &run->b, user));
   TSI_TRY(tsi_device_allocate(p->env, &run->x, user));
   TSI_TRY(tsi_device_allocate(p->env, (void **)&run->flag, flags));
-  TSI_TRY(tsi_device_told(p->env, "memory of a device", tsi_devices.clear(run->flag, flags, NULL)));
+  TSI_TRY(tsi_device_status(p->env, "memory of a device", tsi_devices.clear(run->flag, flags, NULL)));
   return tsi_device_heap_open(p->env, run->port->oneside, 2 * run->port->inbox_bytes, &run->heap);
 }
 
@@ -75,7 +75,7 @@ tristar_status tsi_device_run_create(tsi_process *process, tsi_run_port *port, t
   run->stride = stride;
   run->stale = true;
   run->device = device % tsi_devices.present();
-  TSI_TRY(tsi_device_told(env, "choosing a device", tsi_devices.select(run->device)));
+  TSI_TRY(tsi_device_status(env, "choosing a device", tsi_devices.select(run->device)));
   if (port->adds) TSI_TRY(check_adds(env, run->device));
   if (process->pivots) TSI_TRY(TSI_ALLOC_IN(run, run->from, columns_of(process)));
   TSI_TRY(fill(run));
@@ -152,7 +152,7 @@ static tsi_gpu_program program_of(const tsi_device_run *run, const tsi_solve_cal
 static tristar_status watch(const tsi_device_run *run) {
   bool busy = true;
   for (int turn = 0; busy; turn++) {
-    TSI_TRY(tsi_device_told(run->process->env, "solve on a device", tsi_devices.busy(NULL, &busy)));
+    TSI_TRY(tsi_device_status(run->process->env, "solve on a device", tsi_devices.busy(NULL, &busy)));
     if (busy && !tsi_run_port_look(run->port)) tsi_mpi_pause(turn);
   }
   return TRISTAR_OK;
@@ -164,15 +164,16 @@ tristar_status tsi_device_run_sweeps(void *context, const tsi_solve_call *call) 
   const tsi_process *p = run->process;
   const size_t bytes = (size_t)columns_of(p) * (size_t)call->nrhs * p->user_bytes;
   const size_t type = (size_t)(strchr(names, p->kind.factor_scalar) - names);
-  TSI_TRY(tsi_device_told(p->env, "choosing a device", tsi_devices.select(run->device)));
+  TSI_TRY(tsi_device_status(p->env, "choosing a device", tsi_devices.select(run->device)));
   TSI_TRY(upload_values(run));
   TSI_TRY(tsi_device_upload(p->env, &run->b, call->b, bytes));
   TSI_TRY(tsi_device_upload(p->env, &run->x, call->x, bytes)); /* rows of other ranks keep their values */
   const tsi_gpu_program program = program_of(run, call);
-  TSI_TRY(tsi_device_told(p->env, "solve on a device",
-                          tsi_devices.program[type](&program, 0, TSI_GPU_THREADS, NULL)));
+  TSI_TRY(tsi_device_status(p->env, "solve on a device",
+                            tsi_devices.program[type](&program, 0, TSI_GPU_THREADS, NULL)));
   TSI_TRY(watch(run));
   if (bytes == 0) return TRISTAR_OK;
-  TSI_TRY(tsi_device_told(p->env, "copy from a device", tsi_devices.transfer(call->x, run->x, bytes, NULL)));
-  return tsi_device_told(p->env, "copy from a device", tsi_devices.finish(NULL));
+  TSI_TRY(
+      tsi_device_status(p->env, "copy from a device", tsi_devices.transfer(call->x, run->x, bytes, NULL)));
+  return tsi_device_status(p->env, "copy from a device", tsi_devices.finish(NULL));
 }

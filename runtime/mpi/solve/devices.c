@@ -56,27 +56,28 @@ out:
 }
 
 /* Local. Chooses the devices of this rank; places->device NULL: none. */
-static tristar_status choose_own(tristar_distributed_t *d, const tsi_known *known,
+static tristar_status choose_own(tristar_distributed_t *d, const tsi_shared_structure *structure,
                                  const tsi_process_options *options, int sharers,
                                  tsi_device_split_options *places) {
   tristar_status status = TRISTAR_OK;
   tsi_env *env = &d->ts->env;
   const tristar_distributed_options *o = &d->options;
-  const bool wanted = o->place == TRISTAR_PLACE_GPU;
+  const bool requested = o->place == TRISTAR_PLACE_GPU;
   const tsi_process_wishes wishes = {.place = o->place,
                                      .device_bytes = (double)o->device_bytes,
                                      .columns = tsi_columns_of(o->nrhs),
                                      .sharers = sharers};
   *places = (tsi_device_split_options){.device = NULL};
-  if (wanted && options->workers == 0)
+  if (requested && options->workers == 0)
     TSI_FAIL_OUT(env, TRISTAR_ERR_UNSUPPORTED, "PLACE_GPU: there are no tasks");
-  if (wanted && o->layout.map == TRISTAR_MAP_CYCLIC && o->layout.px * o->layout.py > 1)
+  if (requested && o->layout.map == TRISTAR_MAP_CYCLIC && o->layout.px * o->layout.py > 1)
     TSI_FAIL_OUT(
         env, TRISTAR_ERR_UNSUPPORTED,
         "PLACE_GPU: no rank has subtrees of its own, as the cyclic map of the layout spreads them all");
-  if (!wanted && (options->workers == 0 || tsi_devices_count(NULL) == 0)) goto out;
-  status = tsi_process_places(d->ts, &known->kind, known->symbolic, known->panels, options, &wishes, places);
-  if (status == TRISTAR_OK || wanted) goto out;
+  if (!requested && (options->workers == 0 || tsi_devices_count(NULL) == 0)) goto out;
+  status = tsi_process_places(d->ts, &structure->kind, structure->symbolic, structure->panels, options,
+                              &wishes, places);
+  if (status == TRISTAR_OK || requested) goto out;
   tsi_log(env, TRISTAR_LOG_WARNING, "PLACE_AUTO: rank %d solves on its cores: %s", options->rank,
           tsi_error_text(env));
   status = TRISTAR_OK;
@@ -96,15 +97,15 @@ static tristar_status share_choice(tristar_distributed_t *d, tsi_index supernode
   return tsi_transport_unite(d->transport, *device, supernodes, MPI_INT32_T, MPI_MAX);
 }
 
-tristar_status tsi_distributed_choose_devices(tristar_distributed_t *d, const tsi_known *known,
+tristar_status tsi_distributed_choose_devices(tristar_distributed_t *d, const tsi_shared_structure *structure,
                                               tsi_process_options *options, tsi_index **device) {
   tristar_status status = TRISTAR_OK;
   tsi_device_split_options own = {.device = NULL};
   int sharers;
   if (d->options.place == TRISTAR_PLACE_CPU || d->on_device) return TRISTAR_OK;
   TSI_TRY_OUT(count_sharers(d, options->workers > 0, &sharers));
-  TSI_TRY_OUT(tsi_transport_agree(d->transport, choose_own(d, known, options, sharers, &own)));
-  TSI_TRY_OUT(share_choice(d, known->symbolic->count, &own, device));
+  TSI_TRY_OUT(tsi_transport_agree(d->transport, choose_own(d, structure, options, sharers, &own)));
+  TSI_TRY_OUT(share_choice(d, structure->symbolic->count, &own, device));
   d->stats.unfit_bytes = own.unfit_bytes;
   options->cut = own.cut;
   options->layout.device = *device;

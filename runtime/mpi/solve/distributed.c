@@ -78,13 +78,13 @@ static tristar_status check_options(tsi_env *env, const tristar_distributed_opti
   return TRISTAR_OK;
 }
 
-/* kind: transport of messages during setup, and of solves unless *wanted becomes ONE_SIDED. */
-static tristar_status choose_transport(tsi_env *env, tristar_transport *wanted, tsi_transport_kind *kind) {
+/* kind: transport of messages during setup, and of solves unless *requested becomes ONE_SIDED. */
+static tristar_status choose_transport(tsi_env *env, tristar_transport *requested, tsi_transport_kind *kind) {
   const char *name = tsi_variable(TSI_VARIABLE_TRANSPORT);
-  *kind = *wanted == TRISTAR_TRANSPORT_STARPU_MPI ? TSI_TRANSPORT_STARPU_MPI : TSI_TRANSPORT_DIRECT;
-  if (*wanted != TRISTAR_TRANSPORT_AUTO || name == NULL) return TRISTAR_OK;
+  *kind = *requested == TRISTAR_TRANSPORT_STARPU_MPI ? TSI_TRANSPORT_STARPU_MPI : TSI_TRANSPORT_DIRECT;
+  if (*requested != TRISTAR_TRANSPORT_AUTO || name == NULL) return TRISTAR_OK;
   if (strcmp(name, "one_sided") == 0) {
-    *wanted = TRISTAR_TRANSPORT_ONE_SIDED;
+    *requested = TRISTAR_TRANSPORT_ONE_SIDED;
     return TRISTAR_OK;
   }
   for (int k = 0; k < TSI_TRANSPORT_KINDS; k++)
@@ -97,11 +97,11 @@ static tristar_status choose_transport(tsi_env *env, tristar_transport *wanted, 
 }
 
 /* floor_bytes is the same on all ranks: sizes of chunks must not depend on a rank's own calibration. */
-static tsi_process_options process_options(const tristar_distributed_t *d, const tsi_known *known,
+static tsi_process_options process_options(const tristar_distributed_t *d, const tsi_shared_structure *shared,
                                            double floor_bytes) {
-  const size_t scalar_bytes = tsi_sparse_kernels_select(known->kind.factor_scalar)->scalar_bytes;
+  const size_t scalar_bytes = tsi_sparse_kernels_select(shared->kind.factor_scalar)->scalar_bytes;
   return (tsi_process_options){.layout = tsi_layout_options_of(&d->options.layout, floor_bytes,
-                                                               known->symbolic->nnz_stored, scalar_bytes),
+                                                               shared->symbolic->nnz_stored, scalar_bytes),
                                .tree = tsi_tree_of(&d->options.layout),
                                .rank = tsi_transport_rank(d->transport),
                                .isa = d->ts->isa,
@@ -110,21 +110,21 @@ static tsi_process_options process_options(const tristar_distributed_t *d, const
 }
 
 /* Collective. Distributes the positions of the user's rows in the final order, and the inverse lists. */
-static tristar_status share_places(tristar_distributed_t *d, const tsi_known *known) {
+static tristar_status share_places(tristar_distributed_t *d, const tsi_shared_structure *shared) {
   tsi_env *env = &d->ts->env;
-  int same = known->in_place != NULL &&
-             memcmp(known->in_place, known->out_place, (size_t)d->n * sizeof *known->in_place) == 0;
+  int same = shared->in_place != NULL &&
+             memcmp(shared->in_place, shared->out_place, (size_t)d->n * sizeof *shared->in_place) == 0;
   TSI_TRY(TSI_MPI(env, "MPI_Bcast", MPI_Bcast(&same, 1, MPI_INT, 0, tsi_transport_comm(d->transport))));
   d->one_place = same != 0;
-  TSI_TRY(tsi_directory_create(env, d->transport, d->n, known->in_place, &d->in_place));
-  TSI_TRY(tsi_directory_create(env, d->transport, d->n, known->in_row, &d->in_row));
+  TSI_TRY(tsi_directory_create(env, d->transport, d->n, shared->in_place, &d->in_place));
+  TSI_TRY(tsi_directory_create(env, d->transport, d->n, shared->in_row, &d->in_row));
   if (d->one_place) {
     d->out_place = d->in_place;
     d->out_row = d->in_row;
     return TRISTAR_OK;
   }
-  TSI_TRY(tsi_directory_create(env, d->transport, d->n, known->out_place, &d->out_place));
-  return tsi_directory_create(env, d->transport, d->n, known->out_row, &d->out_row);
+  TSI_TRY(tsi_directory_create(env, d->transport, d->n, shared->out_place, &d->out_place));
+  return tsi_directory_create(env, d->transport, d->n, shared->out_row, &d->out_row);
 }
 
 /* Local. */
@@ -132,18 +132,18 @@ static tristar_status start(tristar_distributed_t *d) {
   if (d->on_device) return tsi_device_run_check(&d->ts->env);
   if (d->options.atomic_sums)
     TSI_FAIL(&d->ts->env, TRISTAR_ERR_UNSUPPORTED, "atomic_sums needs TRANSPORT_ONE_SIDED and PLACE_GPU");
-  if (!tsi_distributed_wants_tasks(d)) return TRISTAR_OK;
+  if (!tsi_distributed_needs_tasks(d)) return TRISTAR_OK;
   TSI_TRY(tsi_context_need_starpu(d->ts, &d->stats.start_seconds));
   d->stats.workers = (int)starpu_cpu_worker_get_count();
   return TRISTAR_OK;
 }
 
 /* Local. Creates all data that follow from the structure. */
-static tristar_status prepare(tristar_distributed_t *d, const tsi_known *known,
+static tristar_status prepare(tristar_distributed_t *d, const tsi_shared_structure *shared,
                               const tsi_process_options *options) {
-  d->n = known->kind.n;
+  d->n = shared->kind.n;
   TSI_TRY(
-      tsi_process_create(&d->ts->env, &known->kind, known->symbolic, known->panels, options, &d->process));
+      tsi_process_create(&d->ts->env, &shared->kind, shared->symbolic, shared->panels, options, &d->process));
   const int ranks = tsi_transport_size(d->transport);
   TSI_TRY(TSI_ALLOC(&d->ts->env, d->first, ranks + 1));
   d->first[0] = 0;
@@ -227,10 +227,10 @@ tristar_status tsi_distributed_agree(tristar_distributed_t *d, tristar_status mi
 }
 
 /* Collective. Creates a process and, if it uses devices, the first slot, because that can fail. */
-static tristar_status make_process(tristar_distributed_t *d, const tsi_known *known,
+static tristar_status make_process(tristar_distributed_t *d, const tsi_shared_structure *shared,
                                    const tsi_process_options *options) {
-  TSI_TRY(tsi_transport_agree(d->transport, prepare(d, known, options)));
-  TSI_TRY(share_places(d, known));
+  TSI_TRY(tsi_transport_agree(d->transport, prepare(d, shared, options)));
+  TSI_TRY(share_places(d, shared));
   if (!d->of_rows) TSI_TRY(tsi_distributed_list_rows(d)); /* else the blocks of the matrix come first */
   TSI_TRY(count_tags(d));
   d->placed = options->layout.device != NULL;
@@ -239,35 +239,35 @@ static tristar_status make_process(tristar_distributed_t *d, const tsi_known *kn
 }
 
 /* Collective. Places subtrees on devices or, if PLACE_AUTO fails to do so, everything on the cores. */
-static tristar_status make_placed(tristar_distributed_t *d, const tsi_known *known,
+static tristar_status make_placed(tristar_distributed_t *d, const tsi_shared_structure *shared,
                                   tsi_process_options *options) {
   TSI_OWNED tsi_index *device = NULL;
-  TSI_TRY(tsi_distributed_choose_devices(d, known, options, &device));
-  tristar_status status = make_process(d, known, options);
+  TSI_TRY(tsi_distributed_choose_devices(d, shared, options, &device));
+  tristar_status status = make_process(d, shared, options);
   if (status != TRISTAR_OK && device && d->options.place == TRISTAR_PLACE_AUTO) {
     tsi_log(&d->ts->env, TRISTAR_LOG_WARNING, "PLACE_AUTO: all ranks solve on their cores: %s",
             tsi_error_text(&d->ts->env));
     tsi_distributed_release_layout(d);
     options->layout.device = NULL;
     d->stats.unfit_bytes = 0;
-    status = make_process(d, known, options);
+    status = make_process(d, shared, options);
   }
   return status;
 }
 
 tristar_status tsi_distributed_lay_out(tristar_distributed_t *d, const tristar_factor_t *factor,
-                                       double floor_bytes, tsi_known *known) {
+                                       double floor_bytes, tsi_shared_structure *shared) {
   tsi_env *env = &d->ts->env;
   if (floor_bytes == 0)
     floor_bytes = d->on_device ? TSI_GPU_FLOOR_BYTES : tsi_calibration_now(&d->ts->machine).floor_bytes;
   if (factor != NULL) d->structure = fingerprint(factor);
   TSI_TRY(tsi_distributed_choose_layout(d, factor != NULL ? factor->analysis : NULL));
-  TSI_TRY(tsi_know_structure(env, d->transport, factor, known));
+  TSI_TRY(tsi_share_structure(env, d->transport, factor, shared));
   TSI_TRY(
       TSI_MPI(env, "MPI_Bcast", MPI_Bcast(&floor_bytes, 1, MPI_DOUBLE, 0, tsi_transport_comm(d->transport))));
   TSI_TRY(tsi_transport_agree(d->transport, start(d)));
-  tsi_process_options options = process_options(d, known, floor_bytes);
-  return make_placed(d, known, &options);
+  tsi_process_options options = process_options(d, shared, floor_bytes);
+  return make_placed(d, shared, &options);
 }
 
 tristar_status tsi_distributed_take_values(tristar_distributed_t *d) {
@@ -285,18 +285,18 @@ tristar_status tsi_distributed_make_ready(tristar_distributed_t *d) {
   return need_first_slot(d);
 }
 
-void tsi_distributed_forget_structure(tristar_distributed_t *d) {
+void tsi_distributed_discard_structure(tristar_distributed_t *d) {
   if (tsi_transport_rank(d->transport) != 0 || (d->of_rows && !d->placed))
-    tsi_layout_forget_rows(&d->ts->env, d->process->layout);
+    tsi_layout_discard_rows(&d->ts->env, d->process->layout);
 }
 
 static tristar_status distribute(tristar_distributed_t *d, const tristar_factor_t *factor) {
   tsi_env *env = &d->ts->env;
-  TSI_CLEANUP(tsi_known_release) tsi_known known = {.borrowed = false};
+  TSI_CLEANUP(tsi_shared_structure_release) tsi_shared_structure shared = {.borrowed = false};
   TSI_TRY(tsi_distributed_agree(d, check_factor(env, factor, tsi_transport_rank(d->transport))));
-  TSI_TRY(tsi_distributed_lay_out(d, factor, 0, &known));
-  tsi_known_release(&known);
-  tsi_distributed_forget_structure(d);
+  TSI_TRY(tsi_distributed_lay_out(d, factor, 0, &shared));
+  tsi_shared_structure_release(&shared);
+  tsi_distributed_discard_structure(d);
   TSI_TRY(tsi_transport_agree(d->transport, tsi_process_need_streams(d->process)));
   TSI_TRY(tsi_send_values(d, factor));
   return tsi_distributed_make_ready(d);
@@ -319,7 +319,7 @@ static tristar_status create_empty(tristar_t *ts, tsi_transport *transport,
   return TRISTAR_OK;
 }
 
-tristar_status tsi_distributed_create_beside(tristar_distributed_t *d, tristar_distributed_t **out) {
+tristar_status tsi_distributed_create_twin(tristar_distributed_t *d, tristar_distributed_t **out) {
   TSI_TRY(create_empty(d->ts, d->transport, &d->options, out));
   (*out)->borrows = true;
   return TRISTAR_OK;
@@ -328,7 +328,7 @@ tristar_status tsi_distributed_create_beside(tristar_distributed_t *d, tristar_d
 /* The transport is created even after a failure on one rank, so that all ranks can agree on it. */
 tristar_status tsi_distributed_create(tristar_t *ts, MPI_Comm comm,
                                       const tristar_distributed_options *options,
-                                      tristar_distributed_t *const *wanted, tristar_distributed_t **out) {
+                                      tristar_distributed_t *const *requested, tristar_distributed_t **out) {
   tristar_distributed_options full;
   tristar_status status = TRISTAR_OK;
   tsi_env *env = &ts->env;
@@ -338,7 +338,7 @@ tristar_status tsi_distributed_create(tristar_t *ts, MPI_Comm comm,
   double start_seconds = 0;
   tristar_status mine = TSI_OPTIONS(env, tristar_distributed_options, options, &full);
   if (mine == TRISTAR_OK) mine = choose_transport(env, &full.transport, &kind);
-  if (mine == TRISTAR_OK && wanted == NULL)
+  if (mine == TRISTAR_OK && requested == NULL)
     mine = tsi_fail(env, TRISTAR_ERR_ARGUMENT, __func__, __FILE__, __LINE__, "distributed is NULL");
   if (mine == TRISTAR_OK && kind == TSI_TRANSPORT_STARPU_MPI)
     mine = tsi_context_need_starpu(ts, &start_seconds);

@@ -83,7 +83,7 @@ static inline int64_t tsi_distributed_own_rows(const tristar_distributed_t *d) {
   const int rank = tsi_transport_rank(d->transport);
   return d->first[rank + 1] - d->first[rank];
 }
-static inline bool tsi_distributed_wants_tasks(const tristar_distributed_t *d) {
+static inline bool tsi_distributed_needs_tasks(const tristar_distributed_t *d) {
   return d->options.engine == TRISTAR_ENGINE_TASKS ||
          (d->options.engine == TRISTAR_ENGINE_AUTO && d->ts->workers.allowed);
 }
@@ -118,20 +118,21 @@ TRISTAR_CHECKED tristar_status tsi_slot_need_buffer(tristar_distributed_t *d, ts
 void tsi_distributed_reset_times(tristar_distributed_t *d);
 
 /* Structure of a factor that all ranks need to create their shares. On ranks other than 0 it is allocated;
- * tsi_known_release frees it. */
-typedef struct tsi_known {
+ * tsi_shared_structure_release frees it. */
+typedef struct tsi_shared_structure {
   tsi_factor_kind kind;
   tsi_symbolic *symbolic;
   tsi_panels *panels;
   int64_t entries;                                          /* entries of the matrix, both triangles */
   const tsi_index *in_place, *out_place, *in_row, *out_row; /* rank 0; NULL elsewhere */
   bool borrowed;                                            /* rank 0: the arrays belong to the analysis */
-} tsi_known;
+} tsi_shared_structure;
 
 /* Collective. Broadcasts the structure of factor from rank 0. Errors: MEMORY, RUNTIME. */
-TRISTAR_CHECKED tristar_status tsi_know_structure(tsi_env *env, tsi_transport *transport,
-                                                  const tristar_factor_t *factor, tsi_known *known);
-void tsi_known_release(tsi_known *known);
+TRISTAR_CHECKED tristar_status tsi_share_structure(tsi_env *env, tsi_transport *transport,
+                                                   const tristar_factor_t *factor,
+                                                   tsi_shared_structure *shared);
+void tsi_shared_structure_release(tsi_shared_structure *shared);
 
 /* Collective. Rank 0 sends each rank the values of its share. Errors: MEMORY, RUNTIME. */
 TRISTAR_CHECKED tristar_status tsi_send_values(tristar_distributed_t *d, const tristar_factor_t *factor);
@@ -148,16 +149,16 @@ TRISTAR_CHECKED tristar_status tsi_send_matrix(tristar_distributed_t *d, const t
 
 /* Steps that create a distributed factor; all are collective. */
 
-/* Creates an object with only a transport. options may be NULL. wanted: the user's pointer for the result;
+/* Creates an object with only a transport. options may be NULL. requested: the user's pointer for the result;
  * must not be NULL. Errors: those of tsi_transport_create. */
 TRISTAR_CHECKED tristar_status tsi_distributed_create(tristar_t *ts, MPI_Comm comm,
                                                       const tristar_distributed_options *options,
-                                                      tristar_distributed_t *const *wanted,
+                                                      tristar_distributed_t *const *requested,
                                                       tristar_distributed_t **out);
 /* Creates a second object with the transport and the options of d. d is not used meanwhile, and exists
  * longer. Errors: MEMORY. */
-TRISTAR_CHECKED tristar_status tsi_distributed_create_beside(tristar_distributed_t *d,
-                                                             tristar_distributed_t **out);
+TRISTAR_CHECKED tristar_status tsi_distributed_create_twin(tristar_distributed_t *d,
+                                                           tristar_distributed_t **out);
 /* Checks that all ranks pass the same options. mine: an earlier failure of this rank. Errors: mine; ARGUMENT.
  */
 TRISTAR_CHECKED tristar_status tsi_distributed_agree(tristar_distributed_t *d, tristar_status mine);
@@ -171,14 +172,14 @@ TRISTAR_CHECKED tristar_status tsi_measure_cluster(tristar_t *ts, tsi_transport 
 TRISTAR_CHECKED tristar_status tsi_distributed_choose_layout(tristar_distributed_t *d,
                                                              const tristar_analysis_t *analysis);
 /* Creates all data that follow from the structure. factor: on rank 0. floor_bytes, on rank 0: of whole chunks
- * (layout.h); 0: as rank 0 is calibrated. The caller releases known, whatever the status. Errors: those of
+ * (layout.h); 0: as rank 0 is calibrated. The caller releases `shared`, whatever the status. Errors: those of
  * tsi_process_create. */
 TRISTAR_CHECKED tristar_status tsi_distributed_lay_out(tristar_distributed_t *d,
                                                        const tristar_factor_t *factor, double floor_bytes,
-                                                       tsi_known *known);
+                                                       tsi_shared_structure *shared);
 /* Frees the rows of the layout, except on a rank 0 that needs them to send values. With subtrees on devices
  * rank 0 always keeps them, because it could not recompute the layout (values.c). */
-void tsi_distributed_forget_structure(tristar_distributed_t *d);
+void tsi_distributed_discard_structure(tristar_distributed_t *d);
 /* Releases the layout and the slots. */
 void tsi_distributed_release_layout(tristar_distributed_t *d);
 /* Makes the object ready to solve, when it has its values. Errors: MEMORY, RUNTIME. */
@@ -191,7 +192,7 @@ TRISTAR_CHECKED tristar_status tsi_distributed_take_values(tristar_distributed_t
  * after a failure. options: all fields except cut and layout.device, which this function sets. StarPU runs if
  * it may. Errors: PLACE_GPU: UNSUPPORTED, NO_WORKER; MEMORY, RUNTIME. */
 TRISTAR_CHECKED tristar_status tsi_distributed_choose_devices(tristar_distributed_t *d,
-                                                              const tsi_known *known,
+                                                              const tsi_shared_structure *shared,
                                                               tsi_process_options *options,
                                                               tsi_index **device);
 /* Copies the statistics of this rank's devices. */

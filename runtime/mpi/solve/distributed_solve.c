@@ -35,7 +35,7 @@ static tristar_status list_block(tristar_distributed_t *d, const tsi_directory *
   TSI_OWNED tsi_index *column = NULL;
   tristar_status status = TSI_ALLOC(env, column, rows);
   for (tsi_index i = 0; status == TRISTAR_OK && i < rows; i++) column[i] = first + i;
-  TSI_TRY(tsi_directory_ask(env, d->transport, place, status, rows, column, column));
+  TSI_TRY(tsi_directory_query(env, d->transport, place, status, rows, column, column));
   return tsi_rows_create(env, d->transport, d->process, rows, column, out);
 }
 
@@ -181,7 +181,7 @@ static tristar_status gather_list(const tristar_distributed_t *d, job *j, int wh
   if (status == TRISTAR_OK) status = TSI_ALLOC(env, column, own);
   for (int64_t i = 0; status == TRISTAR_OK && i < own; i++)
     column[i] = row[i] >= 0 && row[i] < d->n ? (tsi_index)row[i] : TSI_NONE; /* reach.h reports it */
-  TSI_TRY(tsi_directory_ask(env, d->transport, places(d, j, which), status, own, column, column));
+  TSI_TRY(tsi_directory_query(env, d->transport, places(d, j, which), status, own, column, column));
   first = j->first[which];
   TSI_TRY(
       TSI_MPI(env, "MPI_Allgather", MPI_Allgather(&own, 1, MPI_INT64_T, first + 1, 1, MPI_INT64_T, comm)));
@@ -233,9 +233,9 @@ static tristar_status choose_chunks(const tristar_distributed_t *d, job *j) {
       .forward = j->operation.sweeps != TSI_BACKWARD ? p->whole : NULL,
       .backward = j->operation.sweeps != TSI_FORWARD ? p->whole : NULL,
       .given = {.row = j->row[B], .final = j->column[B], .name = "b_row, of all ranks,"},
-      .wanted = {.row = j->row[X], .final = j->column[X], .name = "x_row, of all ranks,"}};
+      .requested = {.row = j->row[X], .final = j->column[X], .name = "x_row, of all ranks,"}};
   if (j->listed[B]) source.given.count = j->first[B][ranks];
-  if (j->listed[X]) source.wanted.count = j->first[X][ranks];
+  if (j->listed[X]) source.requested.count = j->first[X][ranks];
   TSI_TRY(tsi_reach_create(&d->ts->env, &source, &j->reach));
   j->call.forward = j->reach.forward;
   j->call.backward = j->reach.backward;
@@ -334,7 +334,7 @@ tristar_status tsi_distributed_run(tristar_distributed_t *d, tsi_slot *slot, con
   add_times(&d->stats, &times);
   count_messages(d, slot->run, tsi_process_stride(slot->run));
 out:
-  if (d->trace) tsi_trace_forget(executor);
+  if (d->trace) tsi_trace_discard(executor);
   return status;
 }
 
@@ -454,7 +454,7 @@ static tristar_status solve(tristar_distributed_t *d, tristar_status mine,
   if (result)
     *result = (tristar_solve_result){.share = j.reach.all_bytes > 0 ? j.reach.bytes / j.reach.all_bytes : 1,
                                      .perturbed_pivots = d->stats.perturbed_pivots};
-  status = tsi_failure_tell(&d->ts->env, &failure);
+  status = tsi_failure_report(&d->ts->env, &failure);
 out:
   release_job(&d->ts->env, &j);
   return status;

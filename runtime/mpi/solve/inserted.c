@@ -187,7 +187,7 @@ tristar_status tristar_distributed_insert(tristar_distributed_t *d, tristar_op o
   i->queued.carry_out = carry_out;
   i->queued.end = end;
   tsi_queue_put(d, &i->queued);
-  tsi_acquisition_ask(&d->ts->solves.order, &i->holds, granted, &i->queued);
+  tsi_acquisition_request(&d->ts->solves.order, &i->holds, granted, &i->queued);
   return TRISTAR_OK;
 out:
   if (i) release_insertion(env, i);
@@ -205,7 +205,7 @@ tristar_status tristar_distributed_wait(tristar_distributed_t *d) {
     TSI_FAIL_OUT(env_of(d), TRISTAR_ERR_UNSUPPORTED, "a StarPU task cannot wait for solves");
   tsi_queue_drain(d);
   pthread_mutex_lock(&d->queue->lock);
-  status = tsi_failure_tell(env_of(d), &d->inserted->failure);
+  status = tsi_failure_report(env_of(d), &d->inserted->failure);
   tsi_failure_clear(&d->inserted->failure);
   pthread_mutex_unlock(&d->queue->lock);
 out:

@@ -24,7 +24,7 @@ static void *serve(void *arg) {
   tsi_env *env = env_of(q->distributed);
   tsi_queued *item;
   while ((item = take_next(q)) != NULL) {
-    const tristar_status mine = tsi_failure_tell(env, &item->failure);
+    const tristar_status mine = tsi_failure_report(env, &item->failure);
     item->end(item, tsi_answer(env, item->carry_out(item, mine)));
     pthread_mutex_lock(&q->lock);
     q->unfinished--;
@@ -115,7 +115,7 @@ void tsi_queue_ready(tsi_queued *item, tristar_status status) {
   pthread_mutex_unlock(&q->lock);
 }
 
-static tristar_status tell(tsi_queued *item, tristar_status mine) {
+static tristar_status report(tsi_queued *item, tristar_status mine) {
   return tsi_transport_agree(item->distributed->transport, mine);
 }
 
@@ -127,7 +127,7 @@ static void end_spare(tsi_queued *item, tristar_status status) {
 void tsi_queue_put_failure(tristar_distributed_t *d, tristar_status status) {
   tsi_queued *spare = &d->queue->spare;
   tsi_queue_drain(d); /* afterwards no thread uses it */
-  *spare = (tsi_queued){.carry_out = tell, .end = end_spare};
+  *spare = (tsi_queued){.carry_out = report, .end = end_spare};
   tsi_queue_put(d, spare);
   tsi_queue_ready(spare, status);
 }

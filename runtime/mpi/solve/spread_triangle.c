@@ -200,19 +200,19 @@ static tristar_status upload_values(tristar_spread_triangle_t *t, const sweep_ro
   }
   TSI_TRY(tsi_device_upload(env, &t->values, values, entries * t->bytes));
   TSI_TRY(tsi_device_upload(env, &t->inverse, inverse, own * t->bytes));
-  return tsi_device_told(env, "copy to a device", tsi_devices.finish(NULL));
+  return tsi_device_status(env, "copy to a device", tsi_devices.finish(NULL));
 }
 
 static tristar_status fill_device(tristar_spread_triangle_t *t, const sweep_rows *rows) {
   tsi_env *env = &t->ts->env;
   const size_t counters = ((size_t)t->plan.rows + FLAGS) * sizeof *t->counters;
   t->device = t->pe % tsi_devices.present();
-  TSI_TRY(tsi_device_told(env, "choosing a device", tsi_devices.select(t->device)));
+  TSI_TRY(tsi_device_status(env, "choosing a device", tsi_devices.select(t->device)));
   TSI_TRY(tsi_device_upload(env, &t->block, t->plan.block, t->plan.bytes));
   TSI_TRY(upload_values(t, rows));
   TSI_TRY(tsi_device_allocate(env, &t->workspace, (size_t)t->plan.rows * (size_t)t->stride * t->bytes));
   TSI_TRY(tsi_device_allocate(env, (void **)&t->counters, counters));
-  return tsi_device_told(env, "memory of a device", tsi_devices.clear(t->counters, counters, NULL));
+  return tsi_device_status(env, "memory of a device", tsi_devices.clear(t->counters, counters, NULL));
 }
 
 static size_t whole_lines(size_t bytes) {
@@ -382,7 +382,7 @@ static tristar_status watch(tristar_spread_triangle_t *t) {
   const double begin = tsi_clock();
   bool busy = true;
   for (int turn = 0; busy; turn++) {
-    TSI_TRY(tsi_device_told(&t->ts->env, "solve on a device", tsi_devices.busy(NULL, &busy)));
+    TSI_TRY(tsi_device_status(&t->ts->env, "solve on a device", tsi_devices.busy(NULL, &busy)));
     if (busy && tsi_clock() - begin > tsi_oneside_seconds(t->port) && !tsi_oneside_stopped(t->port))
       tsi_oneside_stop(t->port, (t->pe + 1) % t->pes, 0, t->epoch);
     if (busy) tsi_mpi_pause(turn);
@@ -396,15 +396,16 @@ static tristar_status run(tristar_spread_triangle_t *t, tsi_index width) {
   tsi_env *env = &t->ts->env;
   const size_t type = (size_t)(strchr(names, t->scalar) - names);
   int32_t polls = 0;
-  TSI_TRY(tsi_device_told(env, "choosing a device", tsi_devices.select(t->device)));
-  TSI_TRY(tsi_device_told(env, "memory of a device",
-                          tsi_devices.clear(t->counters, FLAGS * sizeof *t->counters, NULL)));
+  TSI_TRY(tsi_device_status(env, "choosing a device", tsi_devices.select(t->device)));
+  TSI_TRY(tsi_device_status(env, "memory of a device",
+                            tsi_devices.clear(t->counters, FLAGS * sizeof *t->counters, NULL)));
   const tsi_gpu_spread s = launch_of(t, width, t->heap.own + t->vector);
-  TSI_TRY(tsi_device_told(env, "solve on a device", tsi_devices.spread[type](&s, 0, TSI_GPU_THREADS, NULL)));
+  TSI_TRY(
+      tsi_device_status(env, "solve on a device", tsi_devices.spread[type](&s, 0, TSI_GPU_THREADS, NULL)));
   TSI_TRY(watch(t));
-  TSI_TRY(tsi_device_told(env, "copy from a device",
-                          tsi_devices.transfer(&polls, t->counters + POLLS, sizeof polls, NULL)));
-  TSI_TRY(tsi_device_told(env, "copy from a device", tsi_devices.finish(NULL)));
+  TSI_TRY(tsi_device_status(env, "copy from a device",
+                            tsi_devices.transfer(&polls, t->counters + POLLS, sizeof polls, NULL)));
+  TSI_TRY(tsi_device_status(env, "copy from a device", tsi_devices.finish(NULL)));
   t->stats.polls += polls;
   t->stats.bytes += (int64_t)polls * (int64_t)sizeof(int32_t) + t->plan.gets * width * (int64_t)t->bytes;
   return tsi_oneside_check(t->port);

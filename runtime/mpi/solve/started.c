@@ -130,7 +130,7 @@ tristar_status tristar_distributed_solve_wait(tristar_distributed_request_t **re
   pthread_mutex_lock(&q->lock);
   while (!r->done) pthread_cond_wait(&q->changed, &q->lock);
   pthread_mutex_unlock(&q->lock);
-  status = tsi_failure_tell(env, &r->outcome);
+  status = tsi_failure_report(env, &r->outcome);
   if (result && status == TRISTAR_OK) *result = r->result;
   *request = NULL;
   status = tsi_answer(env, status);

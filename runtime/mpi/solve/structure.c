@@ -32,12 +32,12 @@ static head describe(const tristar_factor_t *factor) {
   return h;
 }
 
-static tristar_status allocate(tsi_env *env, const head *h, tsi_known *known) {
+static tristar_status allocate(tsi_env *env, const head *h, tsi_shared_structure *structure) {
   tsi_symbolic *symbolic;
   tsi_panels *panels;
-  TSI_TRY(TSI_ALLOC_ZERO(env, known->symbolic, 1));
-  TSI_TRY(TSI_ALLOC_ZERO(env, known->panels, 1));
-  symbolic = known->symbolic;
+  TSI_TRY(TSI_ALLOC_ZERO(env, structure->symbolic, 1));
+  TSI_TRY(TSI_ALLOC_ZERO(env, structure->panels, 1));
+  symbolic = structure->symbolic;
   symbolic->n = h->n;
   symbolic->count = h->supernodes;
   symbolic->leaf_parts = h->leaf_parts;
@@ -49,7 +49,7 @@ static tristar_status allocate(tsi_env *env, const head *h, tsi_known *known) {
   TSI_TRY(TSI_ALLOC_IN(symbolic, symbolic->row_ptr, (tsi_count)h->supernodes + 1));
   TSI_TRY(TSI_ALLOC_IN(symbolic, symbolic->rows, h->rows));
   if (h->parts) TSI_TRY(TSI_ALLOC_IN(symbolic, symbolic->part, h->supernodes));
-  panels = known->panels;
+  panels = structure->panels;
   panels->count = h->panels;
   panels->width_max = h->width_max;
   TSI_TRY(TSI_ALLOC_IN(panels, panels->start, (tsi_count)h->panels + 1));
@@ -58,48 +58,48 @@ static tristar_status allocate(tsi_env *env, const head *h, tsi_known *known) {
   return TSI_ALLOC_IN(panels, panels->first, (tsi_count)h->supernodes + 1);
 }
 
-static void borrow(const tristar_factor_t *factor, tsi_known *known) {
+static void borrow(const tristar_factor_t *factor, tsi_shared_structure *structure) {
   const tristar_analysis_t *an = factor->analysis;
-  known->borrowed = true;
-  known->symbolic = an->symbolic;
-  known->panels = an->panels;
-  known->in_place = an->in_place;
-  known->out_place = an->out_place;
-  known->in_row = an->in_row;
-  known->out_row = an->out_row;
+  structure->borrowed = true;
+  structure->symbolic = an->symbolic;
+  structure->panels = an->panels;
+  structure->in_place = an->in_place;
+  structure->out_place = an->out_place;
+  structure->in_row = an->in_row;
+  structure->out_row = an->out_row;
 }
 
-tristar_status tsi_know_structure(tsi_env *env, tsi_transport *transport, const tristar_factor_t *factor,
-                                  tsi_known *known) {
+tristar_status tsi_share_structure(tsi_env *env, tsi_transport *transport, const tristar_factor_t *factor,
+                                   tsi_shared_structure *structure) {
   tristar_status status = TRISTAR_OK;
   MPI_Comm comm = tsi_transport_comm(transport);
   head h = {.n = 0};
-  *known = (tsi_known){.borrowed = false};
+  *structure = (tsi_shared_structure){.borrowed = false};
   if (factor != NULL) h = describe(factor);
   TSI_TRY(tsi_broadcast_bytes(env, comm, &h, sizeof h));
-  known->kind = h.kind;
-  known->entries = h.entries;
+  structure->kind = h.kind;
+  structure->entries = h.entries;
   if (factor != NULL)
-    borrow(factor, known);
+    borrow(factor, structure);
   else
-    status = allocate(env, &h, known);
+    status = allocate(env, &h, structure);
   TSI_TRY(tsi_transport_agree(transport, status));
-  BROADCAST(known->symbolic->start, h.supernodes + 1);
-  BROADCAST(known->symbolic->parent, h.supernodes);
-  BROADCAST(known->symbolic->row_ptr, h.supernodes + 1);
-  BROADCAST(known->symbolic->rows, h.rows);
-  if (h.parts) BROADCAST(known->symbolic->part, h.supernodes);
-  BROADCAST(known->panels->start, h.panels + 1);
-  BROADCAST(known->panels->supernode, h.panels);
-  BROADCAST(known->panels->height, h.panels);
-  BROADCAST(known->panels->first, h.supernodes + 1);
+  BROADCAST(structure->symbolic->start, h.supernodes + 1);
+  BROADCAST(structure->symbolic->parent, h.supernodes);
+  BROADCAST(structure->symbolic->row_ptr, h.supernodes + 1);
+  BROADCAST(structure->symbolic->rows, h.rows);
+  if (h.parts) BROADCAST(structure->symbolic->part, h.supernodes);
+  BROADCAST(structure->panels->start, h.panels + 1);
+  BROADCAST(structure->panels->supernode, h.panels);
+  BROADCAST(structure->panels->height, h.panels);
+  BROADCAST(structure->panels->first, h.supernodes + 1);
   return TRISTAR_OK;
 }
 
-void tsi_known_release(tsi_known *known) {
-  if (!known->borrowed) {
-    if (known->symbolic) tsi_release(tsi_take(&known->symbolic));
-    tsi_release(tsi_take(&known->panels));
+void tsi_shared_structure_release(tsi_shared_structure *structure) {
+  if (!structure->borrowed) {
+    if (structure->symbolic) tsi_release(tsi_take(&structure->symbolic));
+    tsi_release(tsi_take(&structure->panels));
   }
-  *known = (tsi_known){.borrowed = false};
+  *structure = (tsi_shared_structure){.borrowed = false};
 }

@@ -8,8 +8,8 @@ static tristar_status take(void *context, size_t bytes, const void *x, const voi
   return tsi_rows_matrix_take(&d->ts->env, d->matrix, bytes, x, all);
 }
 
-static void *room(void *context, size_t bytes) {
-  return tsi_rows_matrix_room(((const tristar_distributed_t *)context)->matrix, bytes);
+static void *space(void *context, size_t bytes) {
+  return tsi_rows_matrix_space(((const tristar_distributed_t *)context)->matrix, bytes);
 }
 
 static tristar_status give(void *context, size_t bytes, void *y, tsi_add_at *add) {
@@ -44,7 +44,7 @@ static int64_t user_row(const void *context, tristar_op op, bool of_x, tsi_index
 
 tristar_status tsi_distributed_system_create(tristar_distributed_t *d, tsi_distributed_system *s) {
   static const tsi_system_functions functions = {
-      .solve = solve, .take = take, .room = room, .give = give, .user_row = user_row};
+      .solve = solve, .take = take, .space = space, .give = give, .user_row = user_row};
   const tsi_rows_matrix *m = d->matrix;
   *s = (tsi_distributed_system){.distributed = d};
   TSI_TRY(tsi_transport_team(&d->ts->env, d->transport, d->n, m->user[0], &s->team));

@@ -97,9 +97,9 @@ static tristar_status send_to(tristar_distributed_t *d, const tsi_layout *layout
   const tsi_process *p = d->process;
   TSI_CLEANUP(release_sender) sender s = {.share = NULL};
   tsi_array array[COLUMN_ARRAYS];
-  int told = (int)(before == TRISTAR_OK ? prepare_sender(d, layout, factor, rank, &s) : before);
-  TSI_TRY(tsi_send_bytes(env, comm, &told, sizeof told, rank));
-  TSI_TRY((tristar_status)told);
+  int code = (int)(before == TRISTAR_OK ? prepare_sender(d, layout, factor, rank, &s) : before);
+  TSI_TRY(tsi_send_bytes(env, comm, &code, sizeof code, rank));
+  TSI_TRY((tristar_status)code);
   const shipment load = {s.share, s.begin, p->scalar_bytes};
   for (int upper = 0; upper < (p->kind.lu ? 2 : 1); upper++)
     for (tsi_index j = 0, end; j < s.share->panels->count; j = end) {
@@ -128,9 +128,9 @@ static tristar_status receive(tristar_distributed_t *d) {
   tsi_process *p = d->process;
   const shipment load = {p->share, p->begin, p->scalar_bytes};
   tsi_array array[COLUMN_ARRAYS];
-  int told = TRISTAR_OK;
-  TSI_TRY(tsi_receive_bytes(env, comm, &told, sizeof told, 0));
-  if (told != TRISTAR_OK) return TRISTAR_OK; /* rank 0 returns its failure */
+  int code = TRISTAR_OK;
+  TSI_TRY(tsi_receive_bytes(env, comm, &code, sizeof code, 0));
+  if (code != TRISTAR_OK) return TRISTAR_OK; /* rank 0 returns its failure */
   for (int upper = 0; upper < (p->kind.lu ? 2 : 1); upper++)
     for (tsi_index j = 0, end; j < p->share->panels->count; j = end) {
       end = end_of_piece(&load, j);
@@ -144,7 +144,7 @@ static tristar_status receive(tristar_distributed_t *d) {
 }
 
 /* Local. Releases lists of the factor order, which depends on the pivots. */
-static tristar_status make_room(tristar_distributed_t *d, bool scaled) {
+static tristar_status make_space(tristar_distributed_t *d, bool scaled) {
   tsi_distributed_release_ordered(d);
   return tsi_process_scale(d->process, scaled);
 }
@@ -174,7 +174,7 @@ tristar_status tsi_agree_on_kind(tristar_distributed_t *d, const tristar_factor_
   d->loses_digits = kind[6] != 0;
   d->weighted = kind[7] != 0;
   d->misfit = kind[8] != 0;
-  TSI_TRY(tsi_transport_agree(d->transport, make_room(d, kind[1] != 0)));
+  TSI_TRY(tsi_transport_agree(d->transport, make_space(d, kind[1] != 0)));
   TSI_FREE(env, d->pivot_order);
   if (kind[2])
     TSI_TRY(
@@ -217,7 +217,7 @@ static tristar_status name_rows(tristar_distributed_t *d, tsi_rows_matrix *m) {
   const tsi_directory *const row[2] = {d->in_row, d->out_row};
   for (int k = 0; k < 2; k++) {
     const tristar_status mine = TSI_ALLOC_IN(m, m->user[k], m->n);
-    TSI_TRY(tsi_directory_ask(env, d->transport, row[k], mine, m->n, m->column, m->user[k]));
+    TSI_TRY(tsi_directory_query(env, d->transport, row[k], mine, m->n, m->column, m->user[k]));
   }
   return TRISTAR_OK;
 }

@@ -176,8 +176,8 @@ static void check_triangular(state *s) {
 /* Lists of rows and row-major arrays give the same numbers as all rows in column-major order (compared by
  * ==, as signs of zeros may differ). */
 static void check_rows(state *s, tristar_op op, tristar_part part, bool factor_order, int64_t given_rows,
-                       int64_t wanted_rows) {
-  const int64_t n = s->n, in = given_rows < 0 ? n : given_rows, out = wanted_rows < 0 ? n : wanted_rows;
+                       int64_t requested_rows) {
+  const int64_t n = s->n, in = given_rows < 0 ? n : given_rows, out = requested_rows < 0 ? n : requested_rows;
   OWNED int64_t *given = xmalloc((size_t)n * sizeof *given), *wanted = xmalloc((size_t)n * sizeof *wanted);
   OWNED void *b = make(s, n * NRHS), *x = make(s, n * NRHS), *bs = make(s, n * NRHS), *xs = make(s, n * NRHS);
   tristar_solve_options options;
@@ -203,16 +203,16 @@ static void check_rows(state *s, tristar_op op, tristar_part part, bool factor_o
   options.b_rows = in;
   options.x_rows = out;
   options.b_row = given_rows < 0 ? NULL : given;
-  options.x_row = wanted_rows < 0 ? NULL : wanted;
+  options.x_row = requested_rows < 0 ? NULL : wanted;
   CHECK_OK(tristar_solve_with(s->plan, &options, NRHS, bs, xs, &result));
   for (int64_t i = 0; i < out; i++)
     for (int64_t c = 0; c < NRHS; c++)
-      CHECK_MSG(get(s, xs, i * NRHS + c) == get(s, x, (wanted_rows < 0 ? i : wanted[i]) + c * n),
+      CHECK_MSG(get(s, xs, i * NRHS + c) == get(s, x, (requested_rows < 0 ? i : wanted[i]) + c * n),
                 "%s, op %c, part %d, %d rows given, %d wanted: row %d", s->p->kind, (int)op, (int)part,
-                (int)given_rows, (int)wanted_rows, (int)i);
+                (int)given_rows, (int)requested_rows, (int)i);
   CHECK(whole.share == 1 && result.share >= 0 && result.share <= 1);
-  if (given_rows == 0 && wanted_rows == 0 && part != TRISTAR_PART_D) CHECK(result.share == 0);
-  if (given_rows == 1 && wanted_rows == 1 && part == TRISTAR_PART_ALL && s->chunks > 9)
+  if (given_rows == 0 && requested_rows == 0 && part != TRISTAR_PART_D) CHECK(result.share == 0);
+  if (given_rows == 1 && requested_rows == 1 && part == TRISTAR_PART_ALL && s->chunks > 9)
     CHECK(result.share < 0.9);
 }
 

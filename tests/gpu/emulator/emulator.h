@@ -111,7 +111,7 @@ void *shared(const void *site, size_t bytes);
 #define GPU_SHARED(type, name, count)                                                                        \
   static const char name##_site = 0;                                                                         \
   type *const name = (type *)emulator::shared(&name##_site, sizeof(type) * (count))
-#define GPU_SHARED_ROOM(name, bytes) GPU_SHARED(unsigned long long, name, ((bytes) + 7) / 8)
+#define GPU_SHARED_SPACE(name, bytes) GPU_SHARED(unsigned long long, name, ((bytes) + 7) / 8)
 
 static inline bool gpu_fault(int kind) {
   return emulator::planted_fault == kind;

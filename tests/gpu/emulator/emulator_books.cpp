@@ -152,7 +152,7 @@ void *shared(const void *site, size_t bytes) {
 }
 
 /* Forgets the atomic accesses to an array, because other blocks may get its memory. */
-static void forget_atomics(const shared_array &s) {
+static void discard_atomics(const shared_array &s) {
   const char *const begin = s.memory.get(), *const end = begin + s.bytes;
   for (auto use = now->atomics.begin(); use != now->atomics.end();) {
     const char *const address = (const char *)use->first;
@@ -163,7 +163,7 @@ static void forget_atomics(const shared_array &s) {
 void close_books(const block &b) {
   for (const auto &array : b.shared) {
     const shared_array &s = array.second;
-    forget_atomics(s);
+    discard_atomics(s);
     for (size_t i = 0; i < GUARD_BYTES; i++)
       if ((unsigned char)s.memory[s.bytes + i] != FILL) {
         report_problem("block " + std::to_string(b.index) + ": written behind an array of " +

@@ -88,7 +88,7 @@ static inline void check_part(problem *q, world *w, tristar_op op, tristar_part 
             q->kind, q->type->scalar, op, (int)part, factor_order, other);
 }
 
-#define FEW 7 /* number of given and of wanted rows */
+#define FEW 7 /* number of given and of requested rows */
 
 /* Checks solves with few rows of b and of x, for each part. */
 static inline void check_sparse(tsi_env *env, problem *q, world *w, tristar_op op, tsi_index nrhs) {
@@ -122,12 +122,12 @@ static inline void check_sparse(tsi_env *env, problem *q, world *w, tristar_op o
                                                         : o.in_moved ? moved
                                                                      : NULL,
                                                .name = "b_row"},
-                                     .wanted = {.count = FEW,
-                                                .row = wanted,
-                                                .place = o.out_user    ? out
-                                                         : o.out_moved ? moved
-                                                                       : NULL,
-                                                .name = "x_row"}};
+                                     .requested = {.count = FEW,
+                                                   .row = wanted,
+                                                   .place = o.out_user    ? out
+                                                            : o.out_moved ? moved
+                                                                          : NULL,
+                                                   .name = "x_row"}};
     tsi_reach reach;
     tristar_solve_options options = DEFAULTS(tristar_solve_options);
     options.op = op;

@@ -91,7 +91,7 @@ static void release(rectangle *r) {
 static bool compress(rectangle *r, const tsi_tile_options *options) {
   const tsi_tiling_kernels *tiling = tsi_tiling_kernels_select(TSI_LETTER_CHAR);
   void *work = aligned_alloc(64, (tiling->work_bytes + 63) / 64 * 64);
-  const size_t room = (tiling->room(&r->panel, options) + 63) / 64 * 64;
+  const size_t room = (tiling->packed_bytes(&r->panel, options) + 63) / 64 * 64;
   r->tile = xcalloc((size_t)tiling->count(r->panel.height, options), sizeof *r->tile);
   r->pieces = aligned_alloc(64, room);
   CHECK(work != NULL && r->pieces != NULL);

@@ -125,7 +125,7 @@ static void check_kinds(void) {
   struct starpu_task task[2];
   for (int k = 0; k < TSI_STEP_KINDS; k++) {
     const char *name = tsi_step_name((tsi_step_kind)k);
-    CHECK_MSG(tsi_host_task_known(name), "no kind %s", name);
+    CHECK_MSG(tsi_host_task_exists(name), "no kind %s", name);
     tsi_host_task_init(&task[0], NULL, name, 0);
     CHECK(strcmp(task[0].cl->name + strlen("tristar_"), name) == 0 && task[0].color != 0);
     CHECK(task[0].cl->model != NULL && strcmp(task[0].cl->model->symbol, task[0].cl->name) == 0);
@@ -134,7 +134,7 @@ static void check_kinds(void) {
       CHECK(task[0].color != task[1].color && task[0].cl != task[1].cl);
     }
   }
-  CHECK(!tsi_host_task_known("nothing of the kind"));
+  CHECK(!tsi_host_task_exists("nothing of the kind"));
 }
 
 int main(int argc, char **argv) {

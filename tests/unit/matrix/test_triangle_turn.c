@@ -82,7 +82,8 @@ static void check_rows(tsi_env *env, const tsi_turned *turned) {
     const tsi_count at = t.columns.lower ? t.ptr[j] : t.ptr[j + 1] - 1;
     const bool there = t.ptr[j] < t.ptr[j + 1] && t.index[at] == j;
     const char *value = (const char *)t.values + (size_t)at * bytes;
-    CHECK(memcmp((const char *)turned->known.diagonal + (size_t)j * bytes, there ? value : zero, bytes) == 0);
+    CHECK(memcmp((const char *)turned->properties.diagonal + (size_t)j * bytes, there ? value : zero,
+                 bytes) == 0);
   }
   static tsi_index level[MOST];
   const tsi_lines rows = {n, right.ptr, right.index, !t.columns.lower};
@@ -96,12 +97,12 @@ static bool turn(tsi_env *env, bool *finite) {
   tsi_turned turned;
   bool done;
   CHECK_STATUS(tsi_triangle_turn(env, &t.columns, &done, &turned), TRISTAR_OK);
-  *finite = done && turned.known.finite;
+  *finite = done && turned.properties.finite;
   if (done)
     check_rows(env, &turned);
   else
     CHECK(turned.rows.ptr == NULL && turned.rows.index == NULL && turned.level == NULL &&
-          turned.known.diagonal == NULL);
+          turned.properties.diagonal == NULL);
   tsi_turned_finish(&turned);
   CHECK(env->memory.current == 0);
   return done;
@@ -125,7 +126,7 @@ static void check_values(tsi_env *env) {
     else
       t.values[p] = value;
     CHECK_STATUS(tsi_triangle_turn(env, &t.columns, &done, &turned), TRISTAR_OK);
-    CHECK(done && !turned.known.finite);
+    CHECK(done && !turned.properties.finite);
     tsi_turned_finish(&turned);
     if (is_single)
       ((float *)t.values)[p] = single_was;

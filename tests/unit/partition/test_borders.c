@@ -88,7 +88,7 @@ static void columns_free(tsi_columns *c) {
 /* ---- Placings with all that there is beside a factor --------------------------------------------------- */
 
 typedef struct kept {
-  double *stored, *beside, *scratch;
+  double *stored, *extra, *scratch;
   tsi_index *border;
   double all; /* bytes of the whole factor, and of the other data */
 } kept;
@@ -97,21 +97,21 @@ static kept kept_of(tsi_env *env, const tsi_symbolic *symbolic, const tsi_panels
   const size_t count = (size_t)symbolic->count + 1;
   kept k = {xcalloc(count, sizeof(double)), xcalloc(count, sizeof(double)), xcalloc(count, sizeof(double)),
             xcalloc(count, sizeof(tsi_index)), 0};
-  CHECK(k.stored && k.beside && k.scratch && k.border);
+  CHECK(k.stored && k.extra && k.scratch && k.border);
   CHECK_OK(tsi_borders_count(env, symbolic, k.border));
   for (tsi_index s = 0; s < symbolic->count; s++) {
     for (tsi_index p = panels->first[s]; p < panels->first[s + 1]; p++)
       k.stored[s] += 8 * (double)tsi_panel_entries(panels, p);
-    k.beside[s] = 100 + 12 * (symbolic->start[s + 1] - symbolic->start[s]);
+    k.extra[s] = 100 + 12 * (symbolic->start[s + 1] - symbolic->start[s]);
     k.scratch[s] = 16 * (symbolic->start[s + 1] - symbolic->start[s]);
-    k.all += k.stored[s] + k.beside[s] + k.scratch[s];
+    k.all += k.stored[s] + k.extra[s] + k.scratch[s];
   }
   return k;
 }
 
 static void kept_free(kept *k) {
   free(k->stored);
-  free(k->beside);
+  free(k->extra);
   free(k->scratch);
   free(k->border);
 }
@@ -132,7 +132,7 @@ static void check_placings(tsi_env *env, const tsi_symbolic *symbolic, const tsi
                                   .solves = 1,
                                   .devices_first = true,
                                   .stored = k.stored,
-                                  .beside = k.beside,
+                                  .extra = k.extra,
                                   .scratch = k.scratch,
                                   .border = k.border,
                                   .border_bytes = 20,

@@ -100,7 +100,7 @@ static void solve(const char *kind, int64_t k, int streams) {
   for (int off = 0; off < 2; off++) {
     tristar_solve_options part;
     replan(&f, off ? TRISTAR_PLACEMENT_OFF : TRISTAR_PLACEMENT_ON);
-    const int wanted = off ? TSI_PLACEMENT_NONE : TSI_PLACEMENT_WANTED;
+    const int wanted = off ? TSI_PLACEMENT_NONE : TSI_PLACEMENT_REQUESTED;
     CHECK(atomic_load(&f.plan->placement) == wanted);
     tristar_solve_options_init(&part); /* a solve with a part does not place data */
     part.part = TRISTAR_PART_L;
@@ -135,7 +135,7 @@ static void fail(void) {
     end_failure(&failing, status);
     if (status == TRISTAR_OK) break;
     CHECK(bytes_held(ts) == before);
-    CHECK(atomic_load(&f.plan->placement) == TSI_PLACEMENT_WANTED);
+    CHECK(atomic_load(&f.plan->placement) == TSI_PLACEMENT_REQUESTED);
   }
   CHECK_MSG(failing.count >= 2, "%d allocations failed", (int)failing.count);
   CHECK(atomic_load(&f.plan->placement) == TSI_PLACEMENT_DONE);
