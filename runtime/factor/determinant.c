@@ -28,9 +28,8 @@
 
 #define NULL_PIVOT 0.8
 #define FAR_NULL_PIVOT 4 /* Epsilons of the largest entry: limit of what cancellation leaves (front.c). */
-#define ROUNDING                                                                                             \
-  16 /* Times eps and the growth of pivots: largest ratio of a pivot without a sign to the largest. */
-#define UNKNOWN 8 /* Times eps^(1/2) of the largest entry: pivots below may have been perturbed. */
+#define ROUNDING 16      /* Epsilons of the largest entry, times the growth: limit of rounding errors. */
+#define UNKNOWN 8        /* Times eps^(1/2) of the largest entry: pivots below may have been perturbed. */
 
 /* Product of many factors; its value is mantissa 2^exponent. */
 typedef struct product {
@@ -72,8 +71,9 @@ static product scalar_at(char scalar, const void *array, tsi_count i) {
 /* Summary of all pivots. */
 typedef struct pivots {
   double null, unknown; /* Limits of the absolute value. */
-  bool far;             /* Units are far apart, or a row of the scaled matrix is small. */
-  product all;          /* Product of the reciprocals. */
+  double rounded; /* The same for eigenvalues of pivots whose sign single factors may have rounded away. */
+  bool far;       /* Units are far apart, or a row of the scaled matrix is small. */
+  product all;    /* Product of the reciprocals. */
   int64_t positive, negative, zero, uncertain;
 } pivots;
 
@@ -81,7 +81,7 @@ typedef struct pivots {
 static void count(pivots *p, double size, bool negative) {
   if (size <= p->null)
     p->zero++;
-  else if (size <= p->unknown)
+  else if (size <= fmax(p->unknown, p->rounded))
     p->uncertain++;
   else if (negative)
     p->negative++;
@@ -105,6 +105,7 @@ static void count_pair(pivots *p, double size, bool opposite, double first, doub
       count(p, size / least * size, opposite ? !down : down);
     return;
   }
+  if (least <= p->rounded) p->uncertain++;
   count(p, size, opposite || first < 0);
   count(p, size, !opposite && first < 0);
 }
@@ -186,20 +187,28 @@ static double epsilon_of(const tristar_factor_t *factor) {
   return tsi_sparse_kernels_select(factor->analysis->factor_scalar)->epsilon;
 }
 
+/* Are these single factors L D L^T of a matrix in double precision? They round a pivot of a regular matrix
+ * away more easily than the verdict on the matrix shows. */
+static bool rounds_pivots(const tristar_factor_t *factor) {
+  const tristar_analysis_t *an = factor->analysis;
+  return an->stats.method == TRISTAR_METHOD_LDLT && an->factor_scalar != (char)an->pattern->scalar;
+}
+
 /* Summarizes the pivots. singular: null pivots count as zeros. */
 static tristar_status read_pivots(const tristar_factor_t *factor, bool singular, pivots *p) {
-  const double epsilon = epsilon_of(factor);
+  const double epsilon = epsilon_of(factor), growth = fmax(1, factor->stats.growth);
+  const bool perturbed = factor->stats.perturbed_pivots > 0, rounds = !singular && rounds_pivots(factor);
   double largest = 0;
-  *p = (pivots){.null = -1, .unknown = -1, .all = {1, 0, 0}};
+  bool far = false;
+  *p = (pivots){.null = -1, .unknown = -1, .rounded = -1, .all = {1, 0, 0}};
   normalize(&p->all);
-  if (singular || factor->stats.perturbed_pivots > 0) {
-    TSI_TRY(find_largest_entry(factor, &largest, &p->far));
-    p->far = p->far || tsi_scaling_spread(factor) > tsi_apart_units(factor->analysis->factor_scalar);
+  if (singular || perturbed || rounds) TSI_TRY(find_largest_entry(factor, &largest, &far));
+  if (singular || perturbed) {
+    p->far = far || tsi_scaling_spread(factor) > tsi_apart_units(factor->analysis->factor_scalar);
     p->unknown = UNKNOWN * sqrt(epsilon) * largest;
   }
-  if (singular)
-    p->null = largest *
-              (p->far ? FAR_NULL_PIVOT * epsilon * fmax(1, factor->stats.growth) : pow(epsilon, NULL_PIVOT));
+  if (singular) p->null = largest * (p->far ? FAR_NULL_PIVOT * epsilon * growth : pow(epsilon, NULL_PIVOT));
+  if (rounds) p->rounded = perturbed ? INFINITY : ROUNDING * epsilon * growth * largest;
   if (factor->inverse)
     add_blocks(factor, p);
   else
@@ -334,16 +343,6 @@ static tristar_status find_determinant(const tristar_factor_t *factor, tristar_d
   return multiply_pivots(other, determinant);
 }
 
-/* May rounding errors have changed the sign of a pivot of L D L^T? Single factors of a matrix that is regular
- * in double precision round a pivot away more easily than the verdict on the matrix shows. */
-static bool may_have_rounded(const tristar_factor_t *factor) {
-  const tristar_analysis_t *an = factor->analysis;
-  const tristar_factor_stats *stats = &factor->stats;
-  const double least = ROUNDING * epsilon_of(factor) * fmax(1, stats->growth) * stats->largest_pivot;
-  const bool perturbed = stats->perturbed_pivots > 0 && an->factor_scalar != (char)an->pattern->scalar;
-  return an->stats.method == TRISTAR_METHOD_LDLT && (perturbed || stats->smallest_pivot <= least);
-}
-
 /* Certainty of the signs of all pivots. */
 typedef enum certainty { UNKNOWN_SIGNS, LIKELY_SIGNS, KNOWN_SIGNS } certainty;
 
@@ -356,8 +355,7 @@ static tristar_status count_pivots(const tristar_factor_t *factor, bool singular
   TSI_TRY(read_pivots(factor, singular, &p));
   *inertia = (tristar_inertia){.positive = p.positive, .negative = p.negative, .zero = p.zero};
   *known = KNOWN_SIGNS;
-  if (p.uncertain > 0 || (singular && p.zero == 0) || (doubtful && has_grown(factor)) ||
-      (!singular && may_have_rounded(factor)))
+  if (p.uncertain > 0 || (singular && p.zero == 0) || (doubtful && has_grown(factor)))
     *known = UNKNOWN_SIGNS;
   else if (p.zero > 0 && p.far)
     *known = LIKELY_SIGNS;

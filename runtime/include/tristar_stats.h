@@ -184,10 +184,10 @@ typedef struct tristar_inertia {
                        units are far apart, 4 eps times. */
 } tristar_inertia;
 /* Counts the signs of the pivots of L L^T or L D L^T (Sylvester's law of inertia). Errors: STALE; UNSUPPORTED
- * (LU, a complex symmetric matrix, an imported factor); ACCURACY (the signs of some pivots are unknown, as
- * these were perturbed, or are not clearly zero, or pivots have grown). Before that, and if units are far
- * apart and pivots are zero, the function analyzes and factors A once more, with a matching and delayed
- * pivots, and without single_factors. */
+ * (LU, a complex symmetric matrix, an imported factor); ACCURACY (signs are unknown: pivots were perturbed,
+ * have grown, or are not clearly zero). Before this error the function factors A once more, with a matching
+ * and delayed pivots, and without single_factors. It also does so if units are far apart and pivots are zero,
+ * or if single factors L D L^T were perturbed or have pivots that may be rounding errors. */
 TRISTAR_API tristar_status tristar_factor_get_inertia(const tristar_factor_t *factor,
                                                       tristar_inertia *inertia);
 

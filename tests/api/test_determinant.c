@@ -490,20 +490,39 @@ static void check_single_factors(tristar_t *ts) {
   CHECK_MSG(counted > 150, "%d inertias", counted);
 }
 
+/* Factors in double precision show the sign of the last pivot of a nearly singular matrix. */
+static void check_nearly_singular(tristar_t *ts) {
+  for (int negative = 0; negative < 2; negative++) {
+    const matrix m = {.n = 2, .a = {{1, 1}, {1, negative ? 1 - 3e-15 : 1 + 3e-15}}};
+    const tristar_view v = make_view(&typed_double, &m, TRISTAR_SYMMETRIC);
+    tristar_analysis_options options = DEFAULTS(tristar_analysis_options);
+    tristar_inertia inertia;
+    options.method = TRISTAR_METHOD_LDLT;
+    CLEANUP(tristar_analysis_destroy) tristar_analysis_t *analysis = NEW_ANALYSIS(ts, &v, &options);
+    CLEANUP(tristar_factor_destroy) tristar_factor_t *f = NEW_FACTOR(analysis, v.values);
+    CHECK_OK(tristar_factor_get_inertia(f, &inertia));
+    CHECK_MSG(inertia.positive == 2 - negative && inertia.negative == negative && inertia.zero == 0,
+              "%d: %d, %d, %d", negative, (int)inertia.positive, (int)inertia.negative, (int)inertia.zero);
+  }
+}
+
 /* The determinant of a matrix without rows is 1; a factor without values has none. */
 static void check_edges(tristar_t *ts) {
+  const tristar_method methods[] = {TRISTAR_METHOD_AUTO, TRISTAR_METHOD_LLT, TRISTAR_METHOD_LDLT};
   const matrix empty = {.n = 0};
   matrix m = {.n = 1, .a = {{-3}}};
   tristar_view v = make_view(&typed_double, &empty, TRISTAR_SYMMETRIC);
-  CLEANUP(tristar_factor_destroy) tristar_factor_t *none = NULL;
   CLEANUP(tristar_factor_destroy) tristar_factor_t *f = NULL;
   tristar_determinant d;
   tristar_inertia inertia;
-  CHECK_OK(factor(ts, &v, TRISTAR_METHOD_AUTO, TRISTAR_SINGULAR_REFUSE, &none));
-  CHECK_OK(tristar_factor_get_determinant(none, &d));
-  CHECK(d.mantissa[0] == 0.5 && d.exponent == 1 && d.sign[0] == 1 && d.log_abs == 0);
-  CHECK_OK(tristar_factor_get_inertia(none, &inertia));
-  CHECK(inertia.positive == 0 && inertia.negative == 0 && inertia.zero == 0);
+  for (int k = 0; k < 3; k++) {
+    CLEANUP(tristar_factor_destroy) tristar_factor_t *none = NULL;
+    CHECK_OK(factor(ts, &v, methods[k], TRISTAR_SINGULAR_REFUSE, &none));
+    CHECK_OK(tristar_factor_get_determinant(none, &d));
+    CHECK(d.mantissa[0] == 0.5 && d.exponent == 1 && d.sign[0] == 1 && d.log_abs == 0);
+    CHECK_OK(tristar_factor_get_inertia(none, &inertia));
+    CHECK(inertia.positive == 0 && inertia.negative == 0 && inertia.zero == 0);
+  }
   v = make_view(&typed_double, &m, TRISTAR_SYMMETRIC);
   CHECK_OK(factor(ts, &v, TRISTAR_METHOD_LDLT, TRISTAR_SINGULAR_REFUSE, &f));
   CHECK_OK(tristar_factor_get_inertia(f, &inertia));
@@ -667,6 +686,7 @@ int main(void) {
   for (uint64_t seed = 1; seed <= 200; seed++) graphs += check_graph(ts, seed);
   CHECK_MSG(graphs > 60, "%d regular graphs", graphs);
   check_single_factors(ts);
+  check_nearly_singular(ts);
   check_edges(ts);
   printf("%d determinants, %d matrices refused, %d inertias of renewed values\n", computed, refused, renewed);
   CHECK(computed > 3500 && refused < 600 && renewed > 1000);
