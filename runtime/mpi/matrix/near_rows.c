@@ -21,7 +21,7 @@ typedef struct gathering {
   bool only_before;
   int64_t first, end; /* own rows */
   tsi_index gathered; /* number of remote rows gathered so far */
-  tsi_index *number;  /* known; ascending */
+  tsi_index *number;  /* gathered; ascending */
   int batches;
   tsi_count capacity;
   batch *batch;
