@@ -49,8 +49,9 @@
  * times the condition, if that was estimated. Where scalings differ by more than 2^20 (single precision: 2^9)
  * it is at least 1, without trials: they are no evidence for other right-hand sides. Scalings of A that
  * differ by 2^13 to 2^20 (single precision: 2^6 to 2^9) are tried with 2 right-hand sides, up to 100 rows
- * with 8. There solve_error is eps^-0.1 times their error (37; in single precision 5). Both kinds of trials
- * end as soon as one loses digits.
+ * with 8. There solve_error is eps^-0.1 times their error (37; in single precision 5). Of 8 right-hand sides
+ * 2 are tried first, and the other 6 only if these 2 lose no digits. LU tries A^T after A under the same
+ * condition.
  *
  * Refactorizations. If units or weak pivots made solves lose digits with the values before, and still are the
  * only reason for trials, none are made: solve_error is that of the values before, rounded up to 2^k, and

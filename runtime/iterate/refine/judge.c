@@ -256,8 +256,8 @@ static tristar_status make_trial(trials *t, tristar_op op, trial which, char *b,
   double *real = t->residual.bound; /* both are free until x is there */
   char *zero = t->residual.vector;
   if (which == TRIAL_LARGE) {
-    TSI_TRY(tsi_system_weigh(system, op, g, real));
-    kernels->fill(system->n, real, b);
+    TSI_TRY(tsi_residual_need_sums(&t->residual));
+    kernels->fill(system->n, t->residual.row_sum, b);
     return TRISTAR_OK;
   }
   const bool of_b = which >= TRIAL_ONES && which < TRIAL_UNITS;
@@ -352,8 +352,9 @@ static tristar_status try_solves(trials *t, const tristar_factor_t *factor, tria
   return try_solve(t, TRISTAR_N, first, last, error);
 }
 
-/* The same, if the error decides only whether solves are refined: no trial follows a trial that loses digits.
- * So the last two trials, which lose most, are first. missed: see expect(). */
+/* The same, if the error decides only whether solves are refined. The last two trials, which lose most, are
+ * the first group, and the others the second. No group follows a group that loses digits. missed: see
+ * expect(). */
 static tristar_status try_until_lost(trials *t, const tristar_factor_t *factor, trial first, trial last,
                                      double missed, double *error) {
   const double most = tsi_acceptable_error(epsilon_of(factor));

@@ -24,7 +24,7 @@ static tristar_status make_sums(const tsi_residual *r) {
   return TRISTAR_OK;
 }
 
-static tristar_status need_sums(const tsi_residual *r) {
+tristar_status tsi_residual_need_sums(const tsi_residual *r) {
   return is_pending(r) ? make_sums(r) : TRISTAR_OK;
 }
 
@@ -119,7 +119,7 @@ static bool uses_sums(const tsi_residual *r, const void *x, const tsi_sizes *siz
 static tristar_status measure(const tsi_residual *r, const void *b, bool sums, const tsi_sizes *sizes,
                               double *error) {
   const tsi_system *system = r->system;
-  if (sums) TSI_TRY(need_sums(r));
+  if (sums) TSI_TRY(tsi_residual_need_sums(r));
   *error = tsi_team_largest(system->team, system->kernels->backward_error(system->n, b, r->vector, r->bound,
                                                                           sums ? r->row_sum : NULL, sizes));
   return system->team->failure;
@@ -127,7 +127,7 @@ static tristar_status measure(const tsi_residual *r, const void *b, bool sums, c
 
 tristar_status tsi_residual_error(const tsi_residual *r, const void *b, const void *x, double *error) {
   const tsi_sizes sizes = sizes_of(r, x);
-  return measure(r, b, true, &sizes, error);
+  return measure(r, b, uses_sums(r, x, &sizes), &sizes, error);
 }
 
 tristar_status tsi_residual_find(const tsi_residual *r, const void *b, const void *x, double *error) {
@@ -153,7 +153,7 @@ tristar_status tsi_residual_find(const tsi_residual *r, const void *b, const voi
 tristar_status tsi_residual_leave_solved(const tsi_residual *r, const void *b, const void *x, double error) {
   const tsi_system *system = r->system;
   const tsi_sizes sizes = sizes_of(r, x);
-  TSI_TRY(need_sums(r));
+  TSI_TRY(tsi_residual_need_sums(r));
   system->kernels->leave_solved(system->n, b, r->vector, r->bound, r->row_sum, &sizes, error);
   return system->team->failure;
 }
