@@ -346,11 +346,11 @@ tristar_status tsi_reimport_structure(tristar_factor_t *factor, const tristar_fa
   if (factors->n != an->symbolic->n || (char)factors->scalar != an->factor_scalar ||
       factors->method != an->stats.method)
     TSI_FAIL(env, TRISTAR_ERR_STALE, "n, scalar or method is not that of the first import");
-  factor->valid = false;
   TSI_TRY(read_given(env, factors, true, factors->method == TRISTAR_METHOD_LU, &g));
   TSI_TRY(check_same_matrix(env, &g, factor));
   TSI_TRY(check_same_order(env, an, an->in_row, factors->row_order, "row_order"));
   TSI_TRY(check_same_order(env, an, an->out_row, factors->column_order, "column_order"));
+  factor->valid = false;
   TSI_TRY(fill_panels(env, &g, factor));
   TSI_TRY(tsi_import_check_inverses(factor));
   TSI_TRY(fill(env, &g, factor));

@@ -277,9 +277,9 @@ TRISTAR_API TRISTAR_CHECKED tristar_status tristar_factor(tristar_analysis_t *an
 /* Factors new values with the same pattern. Plans of the factor use them from their next solve on. No solve
  * with the factor may run during the call. The method and the matching of the analysis stay, as plans depend
  * on them. If the values do not suit the method, the function returns ARGUMENT (unsymmetric values) or
- * NOT_POSITIVE_DEFINITE, also with METHOD_AUTO. After a failure the factor has no values, and solves return
- * STALE until tristar_refactor succeeds. Other errors: as tristar_factor; UNSUPPORTED (imported factor);
- * STALE (the values need a new analysis: A only looks singular, or with GROWTH_MATCH solves lose digits). */
+ * NOT_POSITIVE_DEFINITE, also with METHOD_AUTO. Other errors: as tristar_factor; UNSUPPORTED (imported
+ * factor); STALE (a new analysis is needed: A only looks singular, or with GROWTH_MATCH solves lose digits).
+ * After failures other than NULL and UNSUPPORTED solves return STALE until tristar_refactor succeeds. */
 TRISTAR_API TRISTAR_CHECKED tristar_status tristar_refactor(tristar_factor_t *factor, const void *values);
 
 /* Frees the factor. Its plans stay valid. */

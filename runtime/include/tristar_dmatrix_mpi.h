@@ -242,9 +242,9 @@ TRISTAR_API TRISTAR_CHECKED tristar_status tristar_dmatrix_factor(tristar_dmatri
 
 /* Collective. Factors new values for a factor of tristar_dmatrix_factor: those of a matrix of the same order,
  * type and pattern on the same ranks, perhaps in other blocks. It does not analyze; rows of b and x stay.
- * After a failure the factor has no values, unless matrix and factor do not match. Errors: those of
- * tristar_refactor; ARGUMENT (another order, type, pattern, context or communicator), UNSUPPORTED (a factor
- * of tristar_distribute or tristar_distributed_factor). */
+ * Errors: those of tristar_refactor; ARGUMENT (another order, type, pattern, context or communicator),
+ * UNSUPPORTED (a factor of tristar_distribute or tristar_distributed_factor). If matrix and factor do not
+ * match in this way, the factor is as before. After any other failure it has no values. */
 TRISTAR_API TRISTAR_CHECKED tristar_status tristar_dmatrix_refactor(tristar_dmatrix_t *matrix,
                                                                     tristar_distributed_t *distributed);
 

@@ -140,8 +140,9 @@ tristar_distributed_factor(tristar_t *ts, MPI_Comm comm, tristar_analysis_t *ana
                            const tristar_distributed_options *options, tristar_distributed_t **out);
 
 /* Collective. Factors new values on the same pattern (values: on rank 0), for a factor of
- * tristar_distributed_factor. After a failure it has no values. Errors: those of tristar_refactor;
- * UNSUPPORTED (a factor of tristar_distribute). */
+ * tristar_distributed_factor. Errors: those of tristar_refactor; UNSUPPORTED (a factor of tristar_distribute
+ * or tristar_dmatrix_factor). If values is NULL on rank 0, and after UNSUPPORTED, the factor is as before.
+ * After any other failure it has no values. */
 TRISTAR_API TRISTAR_CHECKED tristar_status tristar_distributed_refactor(tristar_distributed_t *distributed,
                                                                         const void *values);
 
@@ -159,7 +160,8 @@ TRISTAR_API TRISTAR_CHECKED tristar_status tristar_distribute(tristar_t *ts, MPI
 
 /* Collective. Takes the values of a factor with the same analysis, such as after tristar_refactor. Errors:
  * ARGUMENT (no factor on rank 0; a factor of another structure, permutation, method, type or treatment of
- * diagonal blocks, which the message names), STALE, MEMORY, RUNTIME. */
+ * diagonal blocks, which the message names), STALE, MEMORY, RUNTIME. After the first two the values are as
+ * before; after the others there are none. */
 TRISTAR_API TRISTAR_CHECKED tristar_status tristar_distributed_update(tristar_distributed_t *distributed,
                                                                       tristar_factor_t *factor);
 

@@ -94,8 +94,10 @@ TRISTAR_API TRISTAR_CHECKED tristar_status tristar_import_supernodal(tristar_t *
 
 /* Imports new values in the same structure. Plans of the factor use them from their next solve on. Errors: as
  * tristar_import_supernodal; NOT_FINITE also if the inverse of a diagonal block exceeds the range of the
- * type, where a new import would use substitution; STALE: a nonzero entry is outside the structure of the
- * first import. The factor then has no values. */
+ * type, where a new import would use substitution; STALE: n, scalar, method, an order or the pattern of the
+ * matrix is another one, or a nonzero entry is outside the structure of the first import; UNSUPPORTED: the
+ * factor was not imported, or is a triangle. After ARGUMENT and UNSUPPORTED the factor is as before. After
+ * other errors it may have no values. */
 TRISTAR_API TRISTAR_CHECKED tristar_status tristar_reimport(tristar_factor_t *factor,
                                                             const tristar_factors *factors);
 

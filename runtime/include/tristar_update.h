@@ -54,17 +54,19 @@ TRISTAR_API void tristar_update_end(tristar_factor_t *factor);
  * tristar_factor; entries whose bits have not changed count as unchanged. result may be NULL. No solve with
  * the factor may run during the call.
  *
- * Errors: those of tristar_refactor; UNSUPPORTED as above. After NOT_FINITE because of a value, the factor
- * and *result are as before. After another failure the factor has no values, and solves return STALE until
- * tristar_refactor or this function succeeds. If MEMORY occurs before any work, the factor is as before. */
+ * Errors: those of tristar_refactor; UNSUPPORTED as above. If values is NULL, after UNSUPPORTED, and after
+ * NOT_FINITE because of a value, the factor and *result are as before. After another failure the factor has
+ * no values, and solves return STALE until tristar_refactor or this function succeeds. If MEMORY occurs
+ * before any work, the factor is as before. */
 TRISTAR_API TRISTAR_CHECKED tristar_status tristar_update_values(tristar_factor_t *factor, const void *values,
                                                                  tristar_update_result *result);
 
 /* The same for `count` entries: entry[k], from 0, is the place of a value in the arrays of the view of
  * tristar_analyze (row i of CSR has the entries ptr[i] - base .. ptr[i+1] - base - 1), and values[k] its new
  * value. If an entry is listed twice, the last value counts. Errors: as tristar_update_values; ARGUMENT (an
- * entry that is out of range: the message names it; count < 0), UNSUPPORTED (the view has duplicates), STALE
- * (the factor has no values). After ARGUMENT for this reason, and UNSUPPORTED, the factor is as before. */
+ * entry that is out of range: the message names it; count < 0; NULL), UNSUPPORTED (the view has duplicates),
+ * STALE (the factor has no values). After ARGUMENT for these reasons, and UNSUPPORTED, the factor is as
+ * before. */
 TRISTAR_API TRISTAR_CHECKED tristar_status tristar_update_entries(tristar_factor_t *factor, int64_t count,
                                                                   const int64_t *entry, const void *values,
                                                                   tristar_update_result *result);

@@ -161,6 +161,8 @@ static void check_factor(void) {
   CHECK(f == NULL);
   CHECK_OK(tristar_factor(an, val, &f));
   CHECK_OK(tristar_plan(f, NULL, &p));
+  EXPECT(tristar_refactor(f, NULL), TRISTAR_ERR_ARGUMENT, "values"); /* The values stay. */
+  CHECK_OK(tristar_solve(p, TRISTAR_N, 1, b, 3, x, 3));
   EXPECT(tristar_refactor(f, indefinite), TRISTAR_ERR_NOT_POSITIVE_DEFINITE, "row 2");
   EXPECT(tristar_solve(p, TRISTAR_N, 1, b, 3, x, 3), TRISTAR_ERR_STALE, "no values");
   CHECK_OK(tristar_refactor(f, val));

@@ -348,7 +348,9 @@ static void check_memory(const world *w) {
                TRISTAR_ERR_ARGUMENT);
   expect_text(w, "values");
   CHECK_OK(factor(w, an, &c, &d));
-  CHECK_STATUS(tristar_distributed_refactor(d, NULL), TRISTAR_ERR_ARGUMENT);
+  CHECK_STATUS(tristar_distributed_refactor(d, NULL), TRISTAR_ERR_ARGUMENT); /* The values stay. */
+  double b[N] = {1};
+  CHECK_OK(tristar_distributed_solve(d, TRISTAR_N, 1, b, N, b, N));
 }
 
 /* Repeated new values: each solution is right, and no memory is lost. */

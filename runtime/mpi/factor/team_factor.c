@@ -399,18 +399,27 @@ out:
   return tsi_answer(&ts->env, status);
 }
 
-/* Local. Checks that these values can be factored like the earlier ones. */
-static tristar_status replace_values(const tristar_distributed_t *d, const void *values) {
+/* Local. Checks the arguments, before the present values are lost. */
+static tristar_status check_arguments(const tristar_distributed_t *d, const void *values) {
   const tsi_env *env = &d->ts->env;
-  tristar_factor_t *source = d->source;
+  if (d->of_rows)
+    TSI_FAIL(env, TRISTAR_ERR_UNSUPPORTED,
+             "all ranks had rows of the matrix: tristar_dmatrix_refactor takes its new values over");
   if (d->team_factor == NULL)
     TSI_FAIL(env, TRISTAR_ERR_UNSUPPORTED,
              "rank 0 factored alone: tristar_distributed_update takes its new values over");
-  if (source == NULL) return TRISTAR_OK;
-  const tsi_pattern *pattern = source->analysis->pattern;
+  if (d->source == NULL) return TRISTAR_OK;
+  const tsi_pattern *pattern = d->source->analysis->pattern;
   if (values == NULL && pattern->ptr[pattern->n] > 0)
     TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "values is NULL on rank 0");
-  tsi_pattern_take(pattern, values, source->values);
+  return TRISTAR_OK;
+}
+
+/* Local. Copies the values on rank 0, and checks that they can be factored like the earlier ones. */
+static tristar_status replace_values(const tristar_distributed_t *d, const void *values) {
+  tristar_factor_t *source = d->source;
+  if (source == NULL) return TRISTAR_OK;
+  tsi_pattern_take(source->analysis->pattern, values, source->values);
   return tsi_factor_explain(source, tsi_factor_check_values(source));
 }
 
@@ -429,7 +438,7 @@ static tristar_status renew(tristar_distributed_t *d, const tsi_supply *supply) 
 tristar_status tsi_team_factor_renew(tristar_distributed_t *d, const tsi_supply *supply,
                                      const tsi_remaking *how, tristar_status before, size_t memory,
                                      double begin) {
-  if (d->team_factor) d->valid = d->team_factor->part.dependent = false;
+  d->valid = d->team_factor->part.dependent = false;
   TSI_TRY(tsi_transport_agree(d->transport, before));
   d->team_factor->part.stats.singular = 0;
   TSI_TRY(tsi_distributed_judge_renewed(d, how, renew(d, supply)));
@@ -444,9 +453,7 @@ tristar_status tristar_distributed_refactor(tristar_distributed_t *d, const void
   tsi_idle_dismiss();
   const double begin = tsi_clock();
   const size_t memory = tsi_memory_watch(&d->ts->env);
-  if (d->of_rows)
-    TSI_FAIL_OUT(&d->ts->env, TRISTAR_ERR_UNSUPPORTED,
-                 "all ranks had rows of the matrix: tristar_dmatrix_refactor takes its new values over");
+  TSI_TRY_OUT(tsi_transport_agree(d->transport, check_arguments(d, values)));
   TSI_TRY_OUT(tsi_team_factor_renew(d, &tsi_supply_of_one, &remaking_of_one, replace_values(d, values),
                                     memory, begin));
 out:

@@ -338,6 +338,13 @@ static void check_bad_input(tristar_t *ts) {
   f->upper = compress(&m, m.u, true, false, &v.upper);
   CHECK_OK(tristar_import_supernodal(ts, f, &good));
   CHECK_STATUS(tristar_refactor(good, v.matrix_values), TRISTAR_ERR_UNSUPPORTED);
+  const void *kept = f->lower.values;
+  f->lower.values = NULL;
+  CHECK_STATUS(tristar_reimport(good, f), TRISTAR_ERR_ARGUMENT);
+  f->lower.values = kept;
+  tristar_plan_t *plan;
+  CHECK_OK(tristar_plan(good, NULL, &plan)); /* The values stay. */
+  tristar_plan_destroy(&plan);
   check_stale_order(ts, good, f, m.row_order, "row_order[0]");
   check_stale_order(ts, good, f, m.column_order, "column_order[0]");
   release_arrays(&v.lower);
@@ -345,7 +352,6 @@ static void check_bad_input(tristar_t *ts) {
   m.l[36 * 40] = m.l[35 * 40] = m.l[34 * 40] = m.l[20 * 40] = 1;
   f->lower = compress(&m, m.l, false, true, &v.lower);
   CHECK_STATUS(tristar_reimport(good, f), TRISTAR_ERR_STALE);
-  tristar_plan_t *plan;
   CHECK_STATUS(tristar_plan(good, NULL, &plan), TRISTAR_ERR_STALE);
 }
 
