@@ -205,8 +205,9 @@ typedef struct tristar_distributed_request_s tristar_distributed_request_t;
  * other, in the order of their start, which is the same on all ranks. Until the solve has ended, b must not
  * change, and x must not be read. Lists of rows are copied. Any other function of the distributed factor
  * waits for all started solves. MPI must be initialized with MPI_THREAD_MULTIPLE. Errors: ARGUMENT (request
- * is NULL), UNSUPPORTED (the thread level of MPI), MEMORY, RUNTIME. tristar_distributed_solve_wait returns
- * all other errors, on all ranks. */
+ * is NULL), UNSUPPORTED (the thread level of MPI), MEMORY, RUNTIME. A rank that has no memory for the
+ * request, or whose arguments are invalid, returns its error alone; the others return this error from
+ * tristar_distributed_solve_wait. That function returns all other errors, on all ranks. */
 TRISTAR_API TRISTAR_CHECKED tristar_status tristar_distributed_solve_start(
     tristar_distributed_t *distributed, const tristar_solve_options *options, int64_t nrhs, const void *b,
     void *x, tristar_distributed_request_t **request);
