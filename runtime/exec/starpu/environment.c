@@ -8,6 +8,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <time.h>
@@ -317,19 +318,38 @@ static bool is_measured(const char *base, const char *host) {
   return true;
 }
 
+/* flock, again after signals. */
+static bool lock_file(int fd, int how) {
+  int code;
+  do code = flock(fd, how);
+  while (code != 0 && errno == EINTR);
+  return code == 0;
+}
+
 int tsi_starpu_lock_files(void) {
   char base[PATH_MAX_OF_STARPU + 1], host[128], file[2 * PATH_MAX_OF_STARPU];
-  if (TSI_IS_SIMULATED || models_folder(base) + (int)sizeof "/bus" > PATH_MAX_OF_STARPU) return -1;
   tsi_starpu_host(host, sizeof host);
+  if (TSI_IS_SIMULATED || models_folder(base) + (int)sizeof "/bus" > PATH_MAX_OF_STARPU ||
+      strchr(host, '/') != NULL)
+    return -1;
   snprintf(file, sizeof file, "%s/bus", base);
   if (make_folder(file) != 0) return -1;
   snprintf(file, sizeof file, "%s/bus/%s.tristar-lock", base, host);
-  const int fd = open(file, O_RDWR | O_CREAT | O_CLOEXEC, S_IRUSR | S_IWUSR);
+  const int fd =
+      open(file, O_RDWR | O_CREAT | O_CLOEXEC, S_IRUSR | S_IWUSR | S_IRGRP | S_IWGRP | S_IROTH | S_IWOTH);
   if (fd < 0) return -1;
-  if (flock(fd, LOCK_SH) == 0 && !is_measured(base, host) && flock(fd, LOCK_EX) == 0 &&
-      is_measured(base, host))
-    (void)flock(fd, LOCK_SH); /* another process has measured in the meantime */
+  if (!lock_file(fd, LOCK_SH) || is_measured(base, host)) return fd;
+  /* Unlocked first: over NFS two processes that both keep a shared lock would wait for each other. */
+  (void)lock_file(fd, LOCK_UN);
+  if (lock_file(fd, LOCK_EX) && is_measured(base, host))
+    (void)lock_file(fd, LOCK_SH); /* another process has measured in the meantime */
   return fd;
+}
+
+void tsi_starpu_unlock_files(int fd) {
+  if (fd < 0) return;
+  (void)lock_file(fd, LOCK_UN); /* a child of fork() may have the descriptor as well */
+  close(fd);
 }
 
 /* ---- All ----------------------------------------------------------------------------------------------- */

@@ -22,8 +22,10 @@ int tsi_starpu_folder_defects(void (*report)(void *arg, const char *text), void 
 /* Errors: RUNTIME, with the first defect as the message. */
 TRISTAR_CHECKED tristar_status tsi_starpu_check_environment(const tsi_env *env);
 
-/* Locks the files of StarPU that describe this machine until the returned descriptor is closed: for this
- * process alone if StarPU will measure the machine and write them, else together with other processes that
- * read them. StarPU itself reads files that another process has not completed, and ends the program then.
- * Returns -1 if the folder cannot be written; nobody writes there then. */
+/* Locks the files of StarPU that describe this machine: for this process alone if one of them is missing, so
+ * that StarPU will measure the machine and write them, else together with other processes that read them.
+ * StarPU itself reads files that another process has not completed, and ends the program then. Not covered:
+ * StarPU measures again because the number of devices differs from the one in its files. Returns a descriptor
+ * for tsi_starpu_unlock_files, or -1 (no lock) if the lock file cannot be opened. */
 int tsi_starpu_lock_files(void);
+void tsi_starpu_unlock_files(int fd);

@@ -5,7 +5,6 @@
 #include <sched.h>
 #include <stdlib.h>
 #include <starpu.h>
-#include <unistd.h>
 
 #include "runtime/exec/starpu/binding.h"
 #include "runtime/exec/starpu/devices.h"
@@ -175,7 +174,7 @@ static tristar_status start_locked(tsi_env *env, const tsi_starpu_wishes *wishes
 static tristar_status start(tsi_env *env, const tsi_starpu_wishes *wishes) {
   const int files = tsi_starpu_lock_files();
   const tristar_status status = start_locked(env, wishes);
-  if (files >= 0) close(files);
+  tsi_starpu_unlock_files(files);
   return status;
 }
 
