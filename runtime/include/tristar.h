@@ -279,7 +279,7 @@ TRISTAR_API TRISTAR_CHECKED tristar_status tristar_factor(tristar_analysis_t *an
  * on them. If the values do not suit the method, the function returns ARGUMENT (unsymmetric values) or
  * NOT_POSITIVE_DEFINITE, also with METHOD_AUTO. Other errors: as tristar_factor; UNSUPPORTED (imported
  * factor); STALE (a new analysis is needed: A only looks singular, or with GROWTH_MATCH solves lose digits).
- * After failures other than NULL and UNSUPPORTED solves return STALE until tristar_refactor succeeds. */
+ * NULL values and UNSUPPORTED leave the factor as it was. After other failures solves return STALE. */
 TRISTAR_API TRISTAR_CHECKED tristar_status tristar_refactor(tristar_factor_t *factor, const void *values);
 
 /* Frees the factor. Its plans stay valid. */
