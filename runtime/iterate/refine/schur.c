@@ -557,7 +557,7 @@ tristar_status tristar_schur_condense(tristar_plan_t *plan, tristar_op op, int64
     copy_columns(factor, nrhs, b, ldb, y, ldy); /* tristar_schur_expand needs y = b */
   } else {
     TSI_TRY_OUT(sweep_forward(plan, op, nrhs, b, ldb, y, ldy, g, ldg));
-    status = tsi_schur_run(env, &v, nrhs, nrhs, check_block, plan->factor);
+    status = tsi_schur_run(env, &v, nrhs, INT32_MAX, check_block, plan->factor);
   }
 out:
   return tsi_answer(env, status);
@@ -595,7 +595,7 @@ tristar_status tristar_schur_expand(tristar_plan_t *plan, tristar_op op, int64_t
     status = tsi_schur_run(env, &v, nrhs, COLUMNS_MOST, expand_block, &r);
   } else {
     TSI_TRY_OUT(sweep_backward(plan, op, nrhs, y, ldy, x_s, ldxs, x, ldx));
-    status = tsi_schur_run(env, &v, nrhs, nrhs, check_block, plan->factor);
+    status = tsi_schur_run(env, &v, nrhs, INT32_MAX, check_block, plan->factor);
   }
 out:
   return tsi_answer(env, status);
