@@ -179,10 +179,9 @@ static void check_other_columns(const world *w, const shared_matrix *m, tristar_
                                   (t->is_single ? 1e-3 : 1e-10) * (cabs(get(t, x, i)) + 1));
     if (k < count && root) put(t, g, bad * count + k, kept);
   }
-  if (nrhs > 1)
-    CHECK_STATUS(tristar_dmatrix_schur_expand(schur, TRISTAR_N, nrhs, in_place, rows, root ? g : NULL, count,
-                                              in_place, rows + 1),
-                 TRISTAR_ERR_ARGUMENT);
+  CHECK_STATUS(tristar_dmatrix_schur_expand(schur, TRISTAR_N, nrhs, in_place, rows, root ? g : NULL, count,
+                                            in_place, rows + 1),
+               TRISTAR_ERR_ARGUMENT);
 }
 
 /* Condensing and expanding give the solution of the whole system, also for new values. */

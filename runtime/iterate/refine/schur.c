@@ -576,7 +576,7 @@ tristar_status tristar_schur_expand(tristar_plan_t *plan, tristar_op op, int64_t
   TSI_TRY_OUT(check_array(env, "y", y, ldy, an->pattern->n, nrhs));
   TSI_TRY_OUT(check_array(env, "x_s", x_s, ldxs, an->schur_count, nrhs));
   TSI_TRY_OUT(check_array(env, "x", x, ldx, an->pattern->n, nrhs));
-  if (x == y && ldx != ldy)
+  if (nrhs > 0 && x == y && ldx != ldy)
     TSI_FAIL_OUT(env, TRISTAR_ERR_ARGUMENT, "x is y, but ldx = %" PRId64 " and ldy = %" PRId64, ldx, ldy);
   if (plan->storage != NULL) TSI_TRY_OUT(tsi_judge_storage(plan));
   const tsi_schur_arrays v = {.op = op,
