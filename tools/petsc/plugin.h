@@ -38,8 +38,8 @@ typedef struct tsi_petsc_rows {
   PetscScalar *values;
 } tsi_petsc_rows;
 
-/* How the entries of A are passed. SBAIJ has one triangle. Of other matrices TriStar finds out whether they
- * are symmetric or Hermitian; known: unless PETSc has the answer. */
+/* How the entries of A are passed. SBAIJ has one triangle. For other matrices TriStar finds out whether they
+ * are symmetric or Hermitian. If `known` is true and PETSc knows that they are, its answer is used. */
 PetscErrorCode tsi_petsc_find_symmetry(Mat A, PetscBool known, tristar_symmetry *symmetry);
 
 /* Copies the rows of this rank. upper: of each pair (i, j), (j, i) the entry in the upper triangle only. */
