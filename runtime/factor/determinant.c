@@ -194,14 +194,23 @@ static bool rounds_pivots(const tristar_factor_t *factor) {
   return an->stats.method == TRISTAR_METHOD_LDLT && an->factor_scalar != (char)an->pattern->scalar;
 }
 
-/* Summarizes the pivots. singular: null pivots count as zeros. */
-static tristar_status read_pivots(const tristar_factor_t *factor, bool singular, pivots *p) {
+/* Multiplies and counts the pivots. Sets all but the limits. */
+static void read_pivots(const tristar_factor_t *factor, pivots *p) {
+  p->all = (product){1, 0, 0};
+  normalize(&p->all);
+  if (factor->inverse)
+    add_blocks(factor, p);
+  else
+    add_diagonal(factor, p);
+}
+
+/* Initializes a summary with the limits for counts. singular: null pivots count as zeros. */
+static tristar_status find_limits(const tristar_factor_t *factor, bool singular, pivots *p) {
   const double epsilon = epsilon_of(factor), growth = fmax(1, factor->stats.growth);
   const bool perturbed = factor->stats.perturbed_pivots > 0, rounds = !singular && rounds_pivots(factor);
   double largest = 0;
   bool far = false;
-  *p = (pivots){.null = -1, .unknown = -1, .rounded = -1, .all = {1, 0, 0}};
-  normalize(&p->all);
+  *p = (pivots){.null = -1, .unknown = -1, .rounded = -1};
   if (singular || perturbed || rounds) TSI_TRY(find_largest_entry(factor, &largest, &far));
   if (singular || perturbed) {
     p->far = far || tsi_scaling_spread(factor) > tsi_apart_units(factor->analysis->factor_scalar);
@@ -209,10 +218,6 @@ static tristar_status read_pivots(const tristar_factor_t *factor, bool singular,
   }
   if (singular) p->null = largest * (p->far ? FAR_NULL_PIVOT * epsilon * growth : pow(epsilon, NULL_PIVOT));
   if (rounds) p->rounded = perturbed ? INFINITY : ROUNDING * epsilon * growth * largest;
-  if (factor->inverse)
-    add_blocks(factor, p);
-  else
-    add_diagonal(factor, p);
   return TRISTAR_OK;
 }
 
@@ -296,10 +301,10 @@ static tristar_status factor_again(const tristar_factor_t *factor, tristar_facto
 
 static tristar_status multiply_pivots(const tristar_factor_t *factor, tristar_determinant *determinant) {
   const tsi_index n = factor->analysis->symbolic->n;
-  pivots p;
+  pivots p = {.null = -1};
   double sign;
   TSI_TRY(find_sign(factor, &sign));
-  TSI_TRY(read_pivots(factor, false, &p));
+  read_pivots(factor, &p); /* Counts are not used, so limits are not needed. */
   product d = reciprocal(p.all);
   divide_by_scales(n, factor->row_scale, &d);
   divide_by_scales(n, factor->col_scale, &d);
@@ -352,7 +357,8 @@ static tristar_status count_pivots(const tristar_factor_t *factor, bool singular
                                    certainty *known) {
   pivots p;
   const bool doubtful = singular || factor->stats.perturbed_pivots > 0;
-  TSI_TRY(read_pivots(factor, singular, &p));
+  TSI_TRY(find_limits(factor, singular, &p));
+  read_pivots(factor, &p);
   *inertia = (tristar_inertia){.positive = p.positive, .negative = p.negative, .zero = p.zero};
   *known = KNOWN_SIGNS;
   if (p.uncertain > 0 || (singular && p.zero == 0) || (doubtful && has_grown(factor)))
