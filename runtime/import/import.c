@@ -347,10 +347,10 @@ tristar_status tsi_reimport_structure(tristar_factor_t *factor, const tristar_fa
       factors->method != an->stats.method)
     TSI_FAIL(env, TRISTAR_ERR_STALE, "n, scalar or method is not that of the first import");
   TSI_TRY(read_given(env, factors, true, factors->method == TRISTAR_METHOD_LU, &g));
+  factor->valid = false; /* the old values are not those of the matrix that the caller has factored */
   TSI_TRY(check_same_matrix(env, &g, factor));
   TSI_TRY(check_same_order(env, an, an->in_row, factors->row_order, "row_order"));
   TSI_TRY(check_same_order(env, an, an->out_row, factors->column_order, "column_order"));
-  factor->valid = false;
   TSI_TRY(fill_panels(env, &g, factor));
   TSI_TRY(tsi_import_check_inverses(factor));
   TSI_TRY(fill(env, &g, factor));
