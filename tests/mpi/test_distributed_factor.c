@@ -380,11 +380,12 @@ static void check_cycles(const world *w) {
   }
 }
 
-/* A matrix without rows. Fresh memory has no zeros, so reads behind its arrays are noticed. */
+/* A matrix without rows. Fresh memory has no zeros, so reads behind its arrays are noticed (the address
+ * sanitizer, whose mallopt does nothing, notices them by itself). */
 static void check_no_rows(const world *w) {
   static const tristar_method methods[] = {TRISTAR_METHOD_LLT, TRISTAR_METHOD_LDLT, TRISTAR_METHOD_LU};
   chain c;
-  CHECK(mallopt(M_PERTURB, 90));
+  (void)mallopt(M_PERTURB, 90);
   make_chain(&c, TRISTAR_SYMMETRIC);
   c.view.rows = c.view.cols = 0;
   for (int k = 0; k < 3; k++) {
@@ -400,7 +401,7 @@ static void check_no_rows(const world *w) {
     CHECK_OK(tristar_distributed_solve(d, TRISTAR_T, 1, &x, 1, &x, 1));
     CHECK(x == 7);
   }
-  CHECK(mallopt(M_PERTURB, 0));
+  (void)mallopt(M_PERTURB, 0);
 }
 
 int main(int argc, char **argv) {
