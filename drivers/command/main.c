@@ -57,14 +57,16 @@ static const tsi_command commands[] = {
      MATRIX_TEXT
      "\n"
      "Analyzes and factors A, records the plan of a solve, solves, refines, and reports times and accuracy. "
-     "Without --rhs the entries of B are floor(s/2^11)/2^52 - 1 for s = 6364136223846793005 s + "
-     "1442695040888963407 mod 2^64, starting from s = 1, column after column; in complex types real and "
-     "imaginary part of each entry in turn. The exit status is 1 if A is singular or X is not accurate.\n"
+     "The exit status is 1 if A is singular or X is not accurate.\n"
      "\n"
-     "If A is lower or upper triangular, as stored or after a permutation of its rows and columns, it is not "
-     "factored, but solved as by tristar trisolve, provided that tristar trisolve has all given options. "
-     "With other options, such as --method or --condition, and with --precision sd and cz and --on-demand, "
-     "it is factored like any matrix.\n"
+     "Without --rhs B is pseudo-random. An integer s begins as 1. For each entry, column after column, it "
+     "becomes 6364136223846793005 s + 1442695040888963407 mod 2^64, and the entry is floor(s/2^11)/2^52 - 1; "
+     "in complex types this gives the real part, then the imaginary part.\n"
+     "\n"
+     "A lower or upper triangular matrix, also after a permutation of its rows and columns, is not factored, "
+     "but solved as by tristar trisolve. It is factored like any other matrix with an option that tristar "
+     "trisolve does not have, such as --method or --condition, with --precision sd or cz, and with "
+     "--on-demand.\n"
      "\n"
      "In a file of plain text for --rhs each line is a row of B. If the precision is complex, two numbers "
      "are one entry: its real and its imaginary part.\n"
@@ -104,7 +106,7 @@ static const tsi_command commands[] = {
      "\n"
      "The exit status is 1 if a right-hand side has not converged; X is written nevertheless.\n",
      NULL, 1, tsi_command_krylov},
-    {TSI_INFO, "info", "MATRIX", "Describes a solve with a matrix",
+    {TSI_INFO, "info", "MATRIX", "Describes the factors of a matrix and predicts the time of a solve",
      MATRIX_TEXT
      "\n"
      "Analyzes and factors the matrix and records a plan, but does not solve. Reports fill, supernodes, "
@@ -113,8 +115,9 @@ static const tsi_command commands[] = {
      "factorization and of solves; with --forecast it does only this. For a triangular matrix, which tristar "
      "solve does not factor, it reports the plan of that solve.\n"
      "\n"
-     "With --layout it counts the messages of a distributed solve instead, with --ranks those of conjugate "
-     "gradients with a sparse approximate inverse (tristar krylov), from the matrix alone.\n",
+     "With --layout it counts the messages of a distributed solve instead. With --ranks it counts the "
+     "messages of conjugate gradients with a sparse approximate inverse (tristar krylov). Neither needs "
+     "MPI.\n",
      NULL, 1, tsi_command_info},
     {TSI_SIMULATE, "simulate", "MATRIX", "Predicts solves on many processes, or with GPUs, by simulation",
      MATRIX_TEXT
@@ -172,12 +175,12 @@ static const tsi_command commands[] = {
      NULL, INT_MAX, tsi_command_batch},
     {TSI_CALIBRATE, "calibrate", "", "Measures this machine, for the granularity of later plans",
      "Measures the overhead of a StarPU task and the bandwidth of memory, determines the sizes of caches, "
-     "and stores the figures in the file TRISTAR_CALIBRATION or, without it, in .starpu/tristar below "
+     "and stores the results in the file TRISTAR_CALIBRATION or, without it, in .starpu/tristar below "
      "XDG_CACHE_HOME, STARPU_HOME or HOME, the first of them that is set. Later runs choose the sizes of "
-     "chunks by these figures, and `tristar info` shows them. Results with other chunks have other rounding "
+     "chunks by these results, and `tristar info` shows them. Results with other chunks have other rounding "
      "errors. For each GPU it reports what StarPU measured for its bus when it first started here.\n"
      "\n"
-     "Run it on an idle machine. If it notices other load, it measures again, and warns if the figures are "
+     "Run it on an idle machine. If it notices other load, it measures again, and warns if the results are "
      "still unreliable.\n"
      "\n"
      "mpiexec -n N tristar calibrate --cluster FILE measures messages between processes instead, on a node "

@@ -10,7 +10,7 @@ static const struct {
   const char *name, *fallback, *description;
 } variables[TSI_VARIABLES] = {
     [TSI_VARIABLE_CALIBRATION] = {"TRISTAR_CALIBRATION", "the file of this machine",
-                                  "file of the calibration; off: use the figures of a common machine"},
+                                  "file of the calibration; off: use built-in values"},
     [TSI_VARIABLE_CHECK] = {"TRISTAR_CHECK", "0", "1: verify every internal structure as it is built"},
     [TSI_VARIABLE_IDLE] = {"TRISTAR_IDLE", "sleep",
                            "behaviour of idle workers, if TriStar has started StarPU: sleep, doze or poll"},
@@ -22,9 +22,9 @@ static const struct {
         {"TRISTAR_SHORT_RATES", "0",
          "1: measure read bandwidth and DGEMM rate with small arrays, as tests do: a tenth "
          "of the time, but caches hold the arrays"},
-    [TSI_VARIABLE_HELPERS] = {"TRISTAR_HELPERS", "of the build or installation",
+    [TSI_VARIABLE_HELPERS] = {"TRISTAR_HELPERS", "found automatically",
                               "folder of the helper programs of the library, such as those for orderings"},
-    [TSI_VARIABLE_PEERS] = {"TRISTAR_PEERS", "of the build or installation",
+    [TSI_VARIABLE_PEERS] = {"TRISTAR_PEERS", "found automatically",
                             "folder of the programs that tristar bench compares with"},
     [TSI_VARIABLE_DATA] = {"TRISTAR_DATA", "../shared/data",
                            "folder with further matrices, for tests and tools/bench/table_matrices"},
