@@ -276,7 +276,7 @@ static double preparation(const solution *z) {
 }
 
 static void report_sweep(const tsi_session *s, const sweep *w) {
-  char work[120] = "no tasks: a plain call";
+  char work[120] = "no tasks: the calling thread solves";
   if (w->p.tasks > 0)
     snprintf(work, sizeof work, "%s on %s, scheduler %.32s", tsi_text_many(w->p.tasks, "task"),
              tsi_text_many(w->p.workers, "worker"), w->p.scheduler);

@@ -227,7 +227,7 @@ static void report_storage(const tristar_plan_stats *plan) {
 }
 
 void tsi_report_plan(const tsi_session *s) {
-  char work[120] = "no tasks: a plain call";
+  char work[120] = "no tasks: the calling thread solves";
   if (s->p.tasks > 0)
     snprintf(work, sizeof work, "%s on %s, scheduler %.32s", tsi_text_many(s->p.tasks, "task"),
              tsi_text_many(s->p.workers, "worker"), s->p.scheduler);

@@ -46,7 +46,7 @@ static tristar_status choose_isa(tristar_t *ts) {
 static tristar_status configure(tristar_t *ts, const tristar_config *config) {
   const char *check = tsi_variable(TSI_VARIABLE_CHECK), *idle = tsi_variable(TSI_VARIABLE_IDLE);
   ts->env.check = config->check || (check != NULL && *check != '0');
-  if (config->workers < 0) TSI_FAIL(&ts->env, TRISTAR_ERR_ARGUMENT, "%d workers asked for", config->workers);
+  if (config->workers < 0) TSI_FAIL(&ts->env, TRISTAR_ERR_ARGUMENT, "%d workers requested", config->workers);
   TSI_TRY(choose_isa(ts));
   if (TSI_IS_SIMULATED) {
     const tsi_costs costs = tsi_costs_assumed(&ts->machine, tsi_expected_cpu_workers(config->workers));

@@ -63,7 +63,7 @@ tristar_status tsi_workers_need(tsi_workers *workers, double *start_seconds) {
   if (workers->running) goto out;
   if (!workers->allowed)
     TSI_FAIL_OUT(
-        workers->env, TRISTAR_ERR_UNSUPPORTED, "tasks asked for in a context without StarPU%s",
+        workers->env, TRISTAR_ERR_UNSUPPORTED, "tasks are requested in a context without StarPU%s",
         tsi_starpu_is_lost() ? ", which ran when fork() made this process and cannot be started again" : "");
   const double begin = tsi_clock();
   TSI_TRY_OUT(tsi_starpu_acquire(workers->env, &workers->wishes));

@@ -658,11 +658,10 @@ tristar_status tsi_judge(const tsi_system *system, tristar_factor_t *factor, boo
     TSI_TRY(judge_condition(system, factor));
   }
   if (stats->perturbed_pivots > 0 && !tsi_factor_loses_digits(factor) && system->team->own == 0)
-    tsi_log(
-        system->env, TRISTAR_LOG_WARNING,
-        "factor: pivots were perturbed, %lld in all: solutions need refinement, as tristar_solve does it by "
-        "default",
-        (long long)stats->perturbed_pivots);
+    tsi_log(system->env, TRISTAR_LOG_WARNING,
+            "factor: pivots were perturbed, %lld in all: solutions need refinement (tristar_solve refines by "
+            "default)",
+            (long long)stats->perturbed_pivots);
   return TRISTAR_OK;
 }
 
