@@ -139,7 +139,7 @@ static void write_reason(const tristar_plan_t *plan, const tsi_way *way, char *t
                plan->stats.devices == 1 ? "" : "s");
     break;
   case TSI_WHY_PREDICTED:
-    snprintf(text, size, "predicted: %.3g us with tasks, %.3g us by the calling thread alone",
+    snprintf(text, size, "the prediction is %.3g us with tasks and %.3g us by the calling thread alone",
              1e6 * way->seconds[1], 1e6 * way->seconds[0]);
     break;
   case TSI_WHY_ONE_LANE:

@@ -35,7 +35,7 @@ expect 0 '^s2d9pt .*2D Poisson' gen --list
 
 # ---- What runs a solve, and why
 expect 0 '^way +tasks, on 2 threads: the option engine of the plan is TASKS$' solve gen:s2d9pt:30 --engine tasks --explain
-expect 0 '^way +serial, on 1 thread: predicted: [0-9.e+]+ us with tasks, [0-9.e+]+ us by the calling thread alone$' solve gen:s2d9pt:60 --explain
+expect 0 '^way +serial, on 1 thread: the prediction is [0-9.e+]+ us with tasks and [0-9.e+]+ us by the calling thread alone$' solve gen:s2d9pt:60 --explain
 expect 2 '--explain is for one process' solve gen:s2d9pt:30 --explain --layout 1x1x1
 
 # ---- Inertia and determinant: [2 1; 1 -3], a path without boundary, a matrix that is not symmetric
