@@ -12,7 +12,8 @@
  *
  * StarPU is the runtime system that runs tasks. A worker is one of its threads, for a core or a GPU. Comments
  * omit TRISTAR_ and TRISTAR_ERR_ in constants: ARGUMENT is TRISTAR_ERR_ARGUMENT. A has n rows and n columns.
- * eps is 2^-52 (double) or 2^-23 (single). |A|, |x|: absolute values of the entries; ||A||: a norm.
+ * eps is 2^-52 (double) or 2^-23 (single). |A|, |x|: absolute values of the entries; ||A||: a norm. A panel
+ * is a supernode, or a piece of a wide one. A chunk is a sequence of panels, for one task or several.
  *
  * Other headers, each for one subject:
  *
@@ -113,8 +114,8 @@ typedef void (*tristar_log_fn)(void *arg, tristar_log_level level, const char *t
 typedef struct tristar_config {
   size_t size;    /* Set by tristar_config_init. */
   int use_starpu; /* 1: run tasks on StarPU. 0: run everything on the calling thread. */
-  int workers; /* [start] CPU workers. Helper threads replace those above StarPU's limit. 0: one per core. */
-  int first_core;   /* [start] Index, in the affinity mask, of the first core for workers. -1: all cores. */
+  int workers;    /* [start] CPU workers. 0: one per core. Threads of TriStar help if StarPU allows fewer. */
+  int first_core; /* [start] Index, in the affinity mask, of the first core for workers. -1: all cores. */
   int first_device; /* [start] First GPU that gets a worker. -1: all, limited by STARPU_NCUDA, STARPU_NHIP. */
   int devices;      /* [start] Number of GPUs if first_device is not -1. */
   const char *scheduler;       /* [start] Name of a StarPU scheduler. NULL: lws. */
@@ -206,8 +207,7 @@ typedef enum tristar_method {
 } tristar_method;
 
 /* Options of tristar_analyze; their types are in tristar_choices.h and tristar_experimental.h.
- * permutation: LDLT with a matching eliminates both rows of a pivot of order 2 at the place of the row that
- * `permutation` lists first.
+ * permutation: LDLT with a matching eliminates both rows of a pivot of order 2 at the position of the first.
  * leaf_parts: 0, 1 or a power of two. Pz grids of processes need at least Pz leaves (tristar_layout.h).
  * METIS, DISSECTION and AUTO compute the separator tree. Other orderings use the top of the elimination tree.
  * single_factors: b, x and refinement stay double. In tristar_solve x may have errors of single precision,
@@ -222,7 +222,7 @@ typedef struct tristar_analysis_options {
   int seed;                   /* Seed of METIS, Scotch and PT-Scotch. */
   tristar_matching matching;  /* Permutation of large entries to the diagonal. ON needs values. */
   int single_factors;         /* 1: single precision factors and solves for a double matrix. */
-  tristar_inverse inverse;    /* Treatment of diagonal blocks; DIAGONAL may become NONE (tristar_stats.h). */
+  tristar_inverse inverse;    /* Use of diagonal blocks. DIAGONAL can change to NONE (tristar_stats.h). */
   tristar_merge merge;        /* Which supernodes are merged. */
   tristar_singular singular;  /* Treatment of singular matrices. */
   tristar_growth growth;      /* Treatment of pivot growth. */
@@ -278,7 +278,7 @@ TRISTAR_API TRISTAR_CHECKED tristar_status tristar_factor(tristar_analysis_t *an
  * with the factor may run during the call. The method and the matching of the analysis stay, as plans depend
  * on them. If the values do not suit the method, the function returns ARGUMENT (unsymmetric values) or
  * NOT_POSITIVE_DEFINITE, also with METHOD_AUTO. Other errors: as tristar_factor; UNSUPPORTED (imported
- * factor); STALE (a new analysis is needed: A only looks singular, or with GROWTH_MATCH solves lose digits).
+ * factor); STALE (call tristar_analyze: a regular A looks singular, or, with GROWTH_MATCH, digits are lost).
  * NULL values and UNSUPPORTED leave the factor as it was. After other failures solves return STALE. */
 TRISTAR_API TRISTAR_CHECKED tristar_status tristar_refactor(tristar_factor_t *factor, const void *values);
 
@@ -287,8 +287,7 @@ TRISTAR_API void tristar_factor_destroy(tristar_factor_t **factor);
 
 /* ---- Plan -------------------------------------------------------------------------------------------- */
 
-/* The tasks of a solve with a factor and their graph of dependences, recorded once. Tasks work on chunks of
- * the factor. A chunk is a sequence of panels; a panel is a supernode or a piece of one. */
+/* The tasks of a solve and the graph of their dependences, recorded once. */
 typedef struct tristar_plan_s tristar_plan_t;
 
 /* How a plan runs. Plans of triangles by rows differ: see tristar_triangle.h. */
@@ -308,15 +307,15 @@ typedef enum tristar_refinement {
 
 /* Options of tristar_plan. The fields marked [variant] are described in tristar_experimental.h. */
 typedef struct tristar_plan_options {
-  size_t size;                 /* Set by tristar_plan_options_init. */
-  tristar_engine engine;       /* How the plan runs. */
-  int64_t nrhs;                /* Number of right-hand sides the workspace is sized for. 0 means 1. */
-  int64_t chunk_bytes_min;     /* Desired bytes of the smallest chunk. 0: from the calibration. */
-  int64_t chunk_bytes_max;     /* Maximum bytes of a chunk of several panels. 0: by factor and calibration. */
-  unsigned order_seed;         /* ENGINE_SERIAL, for tests: seed of a random topological order. 0: none. */
-  tristar_placement placement; /* NUMA placement of the factor. */
-  tristar_scheduling scheduling;   /* [variant] When a task may run. */
-  tristar_updates updates;         /* [variant] How contributions reach other chunks. */
+  size_t size;                   /* Set by tristar_plan_options_init. */
+  tristar_engine engine;         /* How the plan runs. */
+  int64_t nrhs;                  /* Number of right-hand sides the workspace is sized for. 0 means 1. */
+  int64_t chunk_bytes_min;       /* Desired bytes of the smallest chunk. 0: from the calibration. */
+  int64_t chunk_bytes_max;       /* Maximum bytes of a chunk of several panels. 0: a suitable value. */
+  unsigned order_seed;           /* ENGINE_SERIAL, for tests: seed of a random topological order. 0: none. */
+  tristar_placement placement;   /* NUMA placement of the factor. */
+  tristar_scheduling scheduling; /* [variant] When a task may run. */
+  tristar_updates updates;       /* [variant] How contributions reach other chunks. */
   tristar_granularity granularity; /* [variant] Chunks or supernodes. */
   tristar_kernel kernel;           /* [variant] Panels or the partitioned inverse. */
   tristar_place place;             /* Where subtrees of the assembly tree are solved. */
@@ -325,7 +324,7 @@ typedef struct tristar_plan_options {
   tristar_refinement refine; /* Whether tristar_solve refines. */
   int64_t fuse_columns;      /* Maximum columns of fused solves (tristar_solve.h), <= 64. 0, 1: no fusion. */
   tristar_storage storage;   /* Format of the entries of the factor that solves read. */
-  double accuracy;    /* Largest componentwise backward error of a solve, below 1. 0: see tristar_solve. */
+  double accuracy;    /* Largest componentwise backward error of tristar_solve, below 1. 0: none given. */
   double compress;    /* Tolerance of low-rank compression (tristar_storage), below 1. 0: no compression. */
   int release_factor; /* 1: the plan's copy replaces the factor's entries (tristar_storage). */
 } tristar_plan_options;
@@ -358,18 +357,18 @@ typedef enum tristar_op {
  * be b if ldx == ldb; no other overlap is allowed. With REFINE_AUTO the function refines if needed
  * (tristar_refinement). If the plan has an accuracy, it also refines solutions with a larger backward error.
  * Without refinement, NaN in b gives NaN in x; this is an error only if x is b. With refinement it is
- * NOT_FINITE. Errors: ARGUMENT, MEMORY, STALE, RUNTIME; NOT_FINITE: a column of x is beyond the range of
- * numbers; others are solved. If refined, ACCURACY: the backward error of x, the best found, exceeds the
- * accuracy of the plan or eps^(1/3); or A is singular, and x no solution. */
+ * NOT_FINITE. Errors: ARGUMENT, MEMORY, STALE, RUNTIME; NOT_FINITE (a column of x is beyond the range of
+ * numbers; the other columns are solved). With refinement also ACCURACY: the backward error exceeds the
+ * accuracy of the plan or eps^(1/3), or A is singular and the system has no solution; x is the best found. */
 TRISTAR_API TRISTAR_CHECKED tristar_status tristar_solve(tristar_plan_t *plan, tristar_op op, int64_t nrhs,
                                                          const void *b, int64_t ldb, void *x, int64_t ldx);
 
 /* ---- Refinement -------------------------------------------------------------------------------------- */
 
-/* A point of the refinement history. An undone correction has a point, but later points do not count it. */
+/* A point of the refinement history. An undone correction has a point; later points do not count it. */
 typedef struct tristar_refine_point {
   int64_t column;        /* The right-hand side. */
-  int steps;             /* Corrections so far. If steps and iterations are 0: the first solve. */
+  int steps;             /* Corrections so far. The first solve has 0 steps and 0 iterations. */
   int iterations;        /* Iterations of FGMRES so far. */
   double backward_error; /* Backward error of x after these corrections and iterations. */
 } tristar_refine_point;
@@ -434,10 +433,11 @@ TRISTAR_API TRISTAR_CHECKED tristar_status tristar_residual(const tristar_factor
                                                             double *backward_error);
 
 /* Estimates 1 / (||A|| ||A^-1||) in the 1-norm of the scaled matrix (Hager 1984, Higham 1988) with 4 to 10
- * solves, refined for perturbed pivots and factors of lower precision. If it is small, the result may be that
- * of an equilibration (Ruiz 2001; 4 to 10 more solves) or of a scaling that suits A^-1 (Bauer 1963; 8 to 22).
- * If pivots were perturbed or it is small, 2 to 4 more search for a null vector. About eps or less: A is
- * singular to working precision; 0: refined solves were inaccurate. Errors: as tristar_solve_refined. */
+ * solves, refined for perturbed pivots and factors of lower precision. If the result is small, a better
+ * scaling may replace it: an equilibration (Ruiz 2001; 4 to 10 more solves), or a scaling that suits A^-1
+ * (Bauer 1963; 8 to 22 more). If it is small or pivots were perturbed, 2 to 4 more search for a null vector.
+ * About eps or less: A is singular to working precision. 0: refined solves were inaccurate. Errors: as
+ * tristar_solve_refined. */
 TRISTAR_API TRISTAR_CHECKED tristar_status tristar_condition(tristar_plan_t *plan, double *reciprocal);
 
 #ifdef __cplusplus

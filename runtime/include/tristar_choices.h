@@ -64,7 +64,7 @@ typedef enum tristar_singular {
 
 /* Pivots of LU and LDLT. A pivot passes the threshold test if it bounds the entries of its column of L by 1 /
  * pivot_threshold. STATIC takes pivots from the rows of a panel, which are few, and perturbs tiny ones.
- * DELAYED factors like STATIC first. If a pivot was perturbed or fails the test, tristar_factor searches
+ * DELAYED factors like STATIC first. If a pivot was perturbed or fails the test, tristar_factor searches for
  * another order, and analyzes and factors again in that order, up to three times. The search eliminates with
  * threshold pivoting: a column that fails is delayed to an ancestor in the assembly tree, which has more
  * rows (Duff and Reid 1983). The structure grows by these columns. The factor has an analysis of its own then
@@ -75,8 +75,8 @@ typedef enum tristar_singular {
  * number of workers. tristar_distributed_factor and tristar_dmatrix_factor search on rank 0. Not supported:
  * schur, INVERSE_PARTITIONED. LLT ignores it. */
 typedef enum tristar_pivoting {
-  TRISTAR_PIVOTING_STATIC, /* Inside of panels. */
-  TRISTAR_PIVOTING_DELAYED /* Inside of panels, in an order whose pivots pass the threshold test. */
+  TRISTAR_PIVOTING_STATIC, /* Inside panels. */
+  TRISTAR_PIVOTING_DELAYED /* Inside panels, in an order whose pivots pass the threshold test. */
 } tristar_pivoting;
 
 /* Treatment of pivot growth that costs accuracy: a trial solve of the factorization, without refinement, has
@@ -109,10 +109,11 @@ typedef enum tristar_place {
  * Large 3D problems gain; 2D problems hardly do. tristar_plan and the first solve after new values compress.
  *
  * With release_factor the copy replaces the entries of the factor, whose memory is released (not if
- * STORAGE_AUTO chooses FULL without compression; a narrower format after the trial solves, so that factor and
- * copy exist at once). Functions that read the factor, and solves with other plans
- * of it, return STALE until tristar_refactor, which allocates them. The next solve of this plan releases them
- * again; no other solve may be in flight then. Not supported: imported factors, Schur complements.
+ * STORAGE_AUTO chooses FULL without compression). If STORAGE_AUTO chooses a narrower format, this happens
+ * after the trial solves; until then factor and copy are both in memory. Functions that read the factor, and
+ * solves with other plans of it, return STALE until tristar_refactor allocates the entries again. The next
+ * solve of this plan releases them again; no other solve may be in flight then. Not supported: imported
+ * factors, Schur complements.
  *
  * Not supported: triangles by rows, KERNEL_SPMV, GPUs, distributed solves, tristar_null_space; narrower
  * formats of factors in single precision. */

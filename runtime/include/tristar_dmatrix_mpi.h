@@ -217,7 +217,7 @@ TRISTAR_API const char *tristar_ptscotch_version(void);
 
 /* Collective. Factors the matrix on its ranks, whose number is that of the layout, as
  * tristar_distributed_factor (tristar_mpi.h). The bits are the same if orderings are. No rank ever stores the
- * whole matrix, unless PIVOTING_DELAYED has rank 0 search another order of pivots: then rank 0 stores it
+ * whole matrix, unless PIVOTING_DELAYED has rank 0 search for another order of pivots: then rank 0 stores it
  * until all ranks have factored in the last order. Rank 0 gathers the pattern without values, analyzes it and
  * frees it. Each rank sends the entries of its rows to the ranks that assemble their fronts, and its rows to
  * the ranks that refine with them. The matrix may be destroyed before the factor. Solves use vectors in the

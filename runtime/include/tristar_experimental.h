@@ -56,7 +56,8 @@ typedef enum tristar_updates {
 /* Size of a node of the graph. */
 typedef enum tristar_granularity {
   TRISTAR_TASKS_CHUNKS,    /* A chunk: many small supernodes, or slices of a large one. */
-  TRISTAR_TASKS_SUPERNODES /* A supernode, or a piece of it of at most 128 columns (8 with MERGE_NONE). */
+  TRISTAR_TASKS_SUPERNODES /* A panel: a supernode, or a piece of it of at most 256 columns (8 with
+                              MERGE_NONE). */
 } tristar_granularity;
 
 /* Kernel of a solve. SPMV multiplies, for each level of the assembly tree, a sparse matrix by blocks of rows,

@@ -131,10 +131,10 @@ TRISTAR_API void tristar_distributed_options_init_sized(tristar_distributed_opti
  * the matrix and sends entries, but stores no more of the factor than other ranks. The factor has the bits of
  * tristar_factor for any layout. The caller keeps the analysis, and may destroy it afterwards; values are
  * copied. options: as for tristar_distribute. METHOD_AUTO works as in tristar_factor. The factorization is
- * multifrontal (Duff, Reid 1983). PIVOTING_DELAYED: rank 0 searches another order of pivots as tristar_factor
- * does, while other ranks wait; then all factor in that order. Errors: those of tristar_factor on any rank;
- * ARGUMENT (also: the layout does not match the communicator, pz, no analysis on rank 0), UNSUPPORTED
- * (INVERSE_PARTITIONED; the thread level of MPI), RUNTIME. */
+ * multifrontal (Duff, Reid 1983). PIVOTING_DELAYED: rank 0 searches for another order of pivots as
+ * tristar_factor does, while other ranks wait; then all factor in that order. Errors: those of tristar_factor
+ * on any rank; ARGUMENT (also: the layout does not match the communicator, pz, no analysis on rank 0),
+ * UNSUPPORTED (INVERSE_PARTITIONED; the thread level of MPI), RUNTIME. */
 TRISTAR_API TRISTAR_CHECKED tristar_status
 tristar_distributed_factor(tristar_t *ts, MPI_Comm comm, tristar_analysis_t *analysis, const void *values,
                            const tristar_distributed_options *options, tristar_distributed_t **out);

@@ -41,6 +41,9 @@
  * trial solves decide whether tristar_solve refines, and the log has a warning. Distributed factorizations
  * do the same.
  *
+ * Units. The units of a row or column are the reciprocal of its scaling. They are apart if scalings of rows,
+ * or of columns, differ by more than 2^20 (single precision: 2^9).
+ *
  * Weak pivots. A pivot below eps^0.3 of its column, or g above 100 (single precision: 8), can cost digits in
  * rows of small terms. So can a pivot below 2^-10 of its column, if scalings are apart: its share over their
  * ratio is below eps^0.56. So can growth above 1000 (single precision: 200), if its product with that ratio
@@ -182,12 +185,12 @@ typedef struct tristar_inertia {
   int64_t positive; /* Eigenvalues above zero. */
   int64_t negative; /* Eigenvalues below zero. */
   int64_t zero;     /* Null pivots of a singular matrix: at most eps^0.8 times the largest scaled entry. If
-                       units are far apart, 4 eps times. */
+                       units are apart, 4 eps times. */
 } tristar_inertia;
 /* Counts the signs of the pivots of L L^T or L D L^T (Sylvester's law of inertia). Errors: STALE; UNSUPPORTED
  * (LU, a complex symmetric matrix, an imported factor); ACCURACY (signs are unknown: pivots were perturbed,
  * have grown, or are not clearly zero). Before this error the function factors A once more, with a matching
- * and delayed pivots, and without single_factors. It also does so if units are far apart and pivots are zero,
+ * and delayed pivots, and without single_factors. It also does so if units are apart and pivots are zero,
  * or if single factors L D L^T were perturbed or have pivots that may be rounding errors. */
 TRISTAR_API tristar_status tristar_factor_get_inertia(const tristar_factor_t *factor,
                                                       tristar_inertia *inertia);
@@ -209,20 +212,20 @@ typedef struct tristar_plan_stats {
   tristar_partition partition; /* SUPERNODES, or the partition of the rows of a triangular matrix. */
   int64_t chunks;              /* Chunks with a diagonal part. */
   int64_t slices;              /* Slices of the rows of large panels. */
-  int64_t tasks;               /* StarPU tasks of one solve. 0: a plain call, or lanes. */
+  int64_t tasks;               /* StarPU tasks of one solve. 0: the calling thread solves, or lanes. */
   int64_t edges;               /* Edges of the graph, of both directions. */
   int64_t width;               /* Largest number of nodes at one depth, forward. */
   int64_t depth;               /* Nodes on the longest path, forward. */
   double critical_bytes;       /* Bytes read on the heaviest path, forward and backward. */
   double stream_bytes;         /* Bytes of the stored factor, in the format of storage, or of the matrices of
-                                  KERNEL_SPMV, that one solve         reads, forward and backward. */
+                                  KERNEL_SPMV, that one solve reads, forward and backward. */
   double exact_bytes;          /* (nnz(L) + nnz(U)) * bytes of an entry in the format of storage: the base of
                                   GB/s. */
   double floor_bytes;          /* Desired size of the smallest chunk, in bytes. */
   double ceiling_bytes;        /* Desired size of the largest chunk that has several panels, in bytes. */
-  int workers;                 /* StarPU workers able to run the tasks, or lanes. 1: a plain call. */
-  const char *scheduler;       /* Scheduler of StarPU, "lanes", or "serial" for a plain call; static text. */
-  size_t workspace_bytes;      /* Bytes of the workspace of a solve. */
+  int workers;                 /* StarPU workers able to run the tasks, or lanes; 1 without both. */
+  const char *scheduler;     /* Scheduler of StarPU, "lanes", or "serial": the calling thread. Static text. */
+  size_t workspace_bytes;    /* Bytes of the workspace of a solve. */
   size_t variant_bytes;      /* KERNEL_SPMV: bytes of its matrices, besides the factor. The matrices of op(A)
                                 are made at the first use. */
   double predicted_seconds;  /* Predicted seconds of a solve with one right-hand side whose factor is in main

@@ -12,8 +12,8 @@
  * Lanes. With ENGINE_AUTO a triangular matrix that is not divided into supernodes runs in lanes: a lane is
  * the work of one core, and there are as many as StarPU has CPU workers. The calling thread works on the
  * lanes. StarPU's workers on other cores help it if solves with their help took less time lately; both ways
- * are tried alternately at first, and the other one now and then. The solve is a plain call, with one lane,
- * if a sweep reads less than 300 kB, has one chunk, or StarPU is not used. */
+ * are tried alternately at first, and the other one now and then. The calling thread solves alone, with one
+ * lane, if a sweep reads less than 300 kB, has one chunk, or StarPU is not used. */
 #include "tristar.h" /* before the guard: see tristar_compat.h */
 
 #ifndef TRISTAR_TRIANGLE_H

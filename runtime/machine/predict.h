@@ -4,7 +4,7 @@
  * single task reads memory at the bandwidth of one core, and all tasks together at the bandwidth of all
  * cores. Tasks, barriers, and the start and end have the costs of the calibration:
  *
- *   a plain call   bytes / one
+ *   no tasks       bytes / one
  *   tasks          max(bytes / all, heaviest path / one) + tasks * task + start
  *   level sets     sum over levels of max(bytes / all, heaviest task / one) + levels * barrier + start
  *
@@ -37,10 +37,10 @@ double tsi_predict_reading(const tsi_costs *costs, double bytes, double critical
  * call, seconds[1] in `tasks` tasks. */
 void tsi_predict_ways(const tsi_costs *costs, double bytes, double critical, tsi_index tasks,
                       double seconds[2]);
-/* Whether tasks are faster than a plain call. */
+/* Whether tasks are faster than the calling thread alone. */
 bool tsi_predict_worth_tasks(const tsi_costs *costs, double bytes, double critical, tsi_index tasks);
 
-/* Predicts the seconds of a solve. levels, bundles: one of them, or none for a plain call. Errors: MEMORY. */
+/* Predicts the seconds of a solve. levels, bundles: one of them, or none without tasks. Errors: MEMORY. */
 TRISTAR_CHECKED tristar_status tsi_predict_seconds(tsi_env *env, const tsi_costs *costs,
                                                    const tsi_steps *steps, const tsi_levels *levels,
                                                    const tsi_bundles *bundles, double *seconds);

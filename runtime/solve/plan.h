@@ -78,7 +78,7 @@ typedef struct tsi_way {
   tristar_way kind;
   tsi_why why;
   double bytes;      /* FEW_BYTES, FEW_ROWS, ONE_LANE: bytes that a solve reads */
-  double seconds[2]; /* PREDICTED: seconds of a plain call, and of tasks */
+  double seconds[2]; /* PREDICTED: seconds without tasks, and with tasks */
 } tsi_way;
 
 static inline bool tsi_way_has_tasks(const tsi_way *way) {

@@ -1,5 +1,5 @@
 /* Runs of lanes: steps on a few threads that wait for each other point to point. This is the third form of
- * the executor, besides tasks of StarPU and plain calls (recording.h).
+ * the executor, besides tasks of StarPU and the calling thread (recording.h).
  *
  * Job. A member is a thread that works on a run. It takes a free lane, on which no member works, and runs its
  * steps one after the other. If a step has to wait for a lane on which another member works, the member polls
