@@ -40,6 +40,8 @@ static tristar_status find_structure(tsi_env *env, const tsi_pattern *pattern, c
   if (!unlike->found || !is_complex) return TRISTAR_OK;
   tsi_unlike transposed;
   TSI_TRY(tsi_pattern_find_unlike(env, pattern, values, false, &transposed));
+  unlike->plain_row = transposed.row;
+  unlike->plain_column = transposed.column;
   if (transposed.found) return TRISTAR_OK;
   *out = TSI_SYMMETRIC;
   unlike->rounded = transposed.rounded;
@@ -216,11 +218,10 @@ tristar_status tsi_method_check(const tsi_env *env, tristar_method method, bool 
   const char *name = llt ? "L L^T" : "L D L^T", *held = !is_complex ? "symmetric"
                                                         : llt       ? "Hermitian"
                                                                     : "symmetric or Hermitian";
+  char text[TSI_UNLIKE_TEXT];
   if (unlike->found)
-    TSI_FAIL(
-        env, TRISTAR_ERR_ARGUMENT,
-        "%s holds %s matrices only, but entries (%d,%d) and (%d,%d), counted from 0, are no mirror images",
-        name, held, unlike->row, unlike->column, unlike->column, unlike->row);
+    TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "%s holds %s matrices only, but %s", name, held,
+             tsi_unlike_text(unlike, is_complex && !llt, text));
   TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "%s holds %s matrices only, this one is %s", name, held,
            found == TSI_SYMMETRIC ? "complex symmetric" : "skew-symmetric");
 }

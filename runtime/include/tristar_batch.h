@@ -76,9 +76,10 @@ TRISTAR_API TRISTAR_CHECKED tristar_status tristar_batch_factor(tristar_batch_t 
 
 /* Solves op(A_s) X_s = B_s for the systems that have factors, with nrhs right-hand sides each. b, x: of
  * system s at b + s * bstride and x + s * xstride, n x nrhs, column-major, leading dimensions ldb and ldx; x
- * may be b. status: an entry for each system, or NULL: STALE for a system without factors, ACCURACY for a
- * solution whose backward error exceeds eps^(1/3), NOT_FINITE for one beyond the range of numbers; its x has
- * NaN. errors: an entry for each system, or NULL: the largest componentwise backward error of its solutions.
+ * may be b if all strides are equal. status: an entry for each system, or NULL: STALE for a system without
+ * factors, ACCURACY for a solution whose backward error exceeds eps^(1/3), NOT_FINITE for one beyond the
+ * range of numbers; its x has NaN. errors: an entry for each system, or NULL: the largest componentwise
+ * backward error of its solutions.
  *
  * Returns the first status that is not OK; all other systems are solved. Other errors: ARGUMENT, STALE (no
  * factors), MEMORY, RUNTIME, NO_WORKER, CANCELLED. After the last four status[s] is OK for a system that is

@@ -171,9 +171,9 @@ TRISTAR_API TRISTAR_CHECKED tristar_status tristar_distributed_set_rows(tristar_
                                                                         int64_t first, int64_t rows);
 
 /* Collective. X = op(A)^-1 B for nrhs right-hand sides, the same number on all ranks. b, x: the rows of this
- * rank, column-major with leading dimensions ldb and ldx; x may be b. If pivots were perturbed, A is
- * singular, or trial solves of the factorization lost digits, and the factor has its matrix, the function
- * refines as tristar_distributed_solve_refined does, unless options.refine was REFINE_NEVER. Errors:
+ * rank, column-major with leading dimensions ldb and ldx; x may be b if ldx == ldb. If pivots were perturbed,
+ * A is singular, or trial solves of the factorization lost digits, and the factor has its matrix, the
+ * function refines as tristar_distributed_solve_refined does, unless options.refine was REFINE_NEVER. Errors:
  * ARGUMENT, MEMORY, RUNTIME; NOT_FINITE (a column of x is beyond the range of numbers; the others are solved;
  * without refinement a column whose b has NaN is no error, even if x is b, for which tristar_solve fails);
  * with refinement ACCURACY (the backward error stays above eps^(1/3), or A is singular, and x is no solution;
@@ -402,7 +402,8 @@ TRISTAR_API TRISTAR_CHECKED tristar_status tristar_spread_triangle(tristar_t *ts
                                                                    tristar_spread_triangle_t **out);
 
 /* Collective. X = op(T)^-1 B. b, x: on rank 0, n x nrhs, column-major, leading dimensions ldb and ldx; x may
- * be b. Other ranks pass nrhs; their b and x are not read. Errors: ARGUMENT (also: nrhs differs), RUNTIME. */
+ * be b if ldx == ldb. Other ranks pass nrhs; their b and x are not read. Errors: ARGUMENT (also: nrhs
+ * differs), RUNTIME. */
 TRISTAR_API TRISTAR_CHECKED tristar_status tristar_spread_solve(tristar_spread_triangle_t *triangle,
                                                                 int64_t nrhs, const void *b, int64_t ldb,
                                                                 void *x, int64_t ldx);

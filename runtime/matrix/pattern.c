@@ -2,6 +2,7 @@
 #include "runtime/matrix/pattern.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 
 #include "runtime/matrix/matrix.h"
 #include "runtime/base/grow.h"
@@ -327,6 +328,26 @@ tristar_status tsi_pattern_find_unlike(tsi_env *env, const tsi_pattern *pattern,
   const tsi_index j = line_of(a.ptr, p);
   *out = (tsi_unlike){.found = true, .row = a.by_rows ? j : a.index[p], .column = a.by_rows ? a.index[p] : j};
   return TRISTAR_OK;
+}
+
+const char *tsi_unlike_text(const tsi_unlike *unlike, bool both, char text[TSI_UNLIKE_TEXT]) {
+  const tsi_index i = unlike->row, j = unlike->column, k = unlike->plain_row, l = unlike->plain_column;
+  char real[60];
+  if (i == j)
+    snprintf(real, sizeof real, "the diagonal entry (%d,%d) is not real", i, i);
+  else
+    snprintf(real, sizeof real, "entries (%d,%d) and (%d,%d) are not conjugate", i, j, j, i);
+  if (both)
+    snprintf(text, TSI_UNLIKE_TEXT,
+             "entries (%d,%d) and (%d,%d), counted from 0, are no mirror images of a symmetric matrix; for a "
+             "Hermitian one %s",
+             k, l, l, k, real);
+  else if (i == j)
+    snprintf(text, TSI_UNLIKE_TEXT, "%s (counted from 0)", real);
+  else
+    snprintf(text, TSI_UNLIKE_TEXT, "entries (%d,%d) and (%d,%d), counted from 0, are no mirror images", i, j,
+             j, i);
+  return text;
 }
 
 /* As lines ascend, the entries (i, j) with i > j of line i are needed in the order of j: next[i] is the first

@@ -63,9 +63,16 @@ TRISTAR_CHECKED tristar_status tsi_pattern_check_values(tsi_env *env, const tsi_
 /* A pair of entries that are not mirror images, in a matrix that should be symmetric (adjoint: Hermitian). */
 typedef struct tsi_unlike {
   bool found;
-  tsi_index row, column; /* Of one of these entries. */
-  bool rounded;          /* No such pair was found, but some pairs differ by rounding errors. */
+  tsi_index row, column; /* Of one of these entries. A diagonal entry that is not real is its own pair. */
+  tsi_index plain_row,
+      plain_column; /* Set by the caller of tsi_unlike_text: of entries that are not equal. */
+  bool rounded;     /* No such pair was found, but some pairs differ by rounding errors. */
 } tsi_unlike;
+
+enum { TSI_UNLIKE_TEXT = 240 };
+/* Writes to `text` which entries are no mirror images, for a message; returns text. both: of a complex matrix
+ * that is neither symmetric nor Hermitian. */
+const char *tsi_unlike_text(const tsi_unlike *unlike, bool both, char text[TSI_UNLIKE_TEXT]);
 
 /* Compares the values of a GENERAL pattern with their transpose, except for rounding errors (TSI_SAME).
  * Errors: MEMORY. */

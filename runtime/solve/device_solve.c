@@ -10,9 +10,7 @@ static tristar_status check_arguments(const tristar_plan_t *plan, tristar_op op,
                                       const tristar_device_vectors *v) {
   tsi_env *env = &plan->ts->env;
   TSI_TRY(tsi_check_op(env, op));
-  TSI_TRY(tsi_check_columns(env, plan->insertable.rows, nrhs, v->b, v->ldb, v->x, v->ldx));
-  if (nrhs > 0 && v->b == v->x && v->ldb != v->ldx)
-    TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "x is b, but ldx is %" PRId64 " and ldb %" PRId64, v->ldx, v->ldb);
+  TSI_TRY(tsi_check_solve_columns(env, plan->insertable.rows, nrhs, v->b, v->ldb, v->x, v->ldx));
   if (v->device < 0) TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "device is %d", v->device);
   return TRISTAR_OK;
 }

@@ -98,10 +98,23 @@ TRISTAR_CHECKED tristar_status tsi_check_op(tsi_env *env, tristar_op op);
 TRISTAR_CHECKED tristar_status tsi_solve_options_check(tsi_env *env, const tristar_solve_options *options,
                                                        int64_t nrhs);
 
-/* Checks b and x in columns, for every function that takes them: nrhs >= 0; pointers are not NULL unless
+/* Checks b and x in columns, for every function that reads them: nrhs >= 0; pointers are not NULL unless
  * there is nothing to read; leading dimensions are at least n, even for one column. Errors: ARGUMENT. */
 TRISTAR_CHECKED tristar_status tsi_check_columns(tsi_env *env, int64_t n, int64_t nrhs, const void *b,
                                                  int64_t ldb, const void *x, int64_t ldx);
+
+/* An array of columns: its name in messages, and the scalars between rows, and between columns. */
+typedef struct tsi_named_array {
+  const char *name;
+  const void *array;
+  int64_t row, column;
+} tsi_named_array;
+/* The rule for every x that may be b: both have the same strides, even for one column. NULL is no array.
+ * Errors: ARGUMENT. */
+TRISTAR_CHECKED tristar_status tsi_check_in_place(const tsi_env *env, tsi_named_array b, tsi_named_array x);
+/* tsi_check_columns, where x is computed and may be b. */
+TRISTAR_CHECKED tristar_status tsi_check_solve_columns(tsi_env *env, int64_t n, int64_t nrhs, const void *b,
+                                                       int64_t ldb, const void *x, int64_t ldx);
 
 /* The request shall fail if x has NaN or infinities, unless b has, too. Call it after prepare. */
 void tsi_request_check_range(tristar_request_t *r);

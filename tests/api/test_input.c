@@ -185,6 +185,11 @@ static void check_factor(void) {
   CHECK_STATUS(tristar_solve(NULL, TRISTAR_N, 1, b, 3, x, 3), TRISTAR_ERR_ARGUMENT);
   tristar_plan_destroy(&p);
   tristar_plan_options po = DEFAULTS(tristar_plan_options);
+  po.accuracy = 1e-10; /* solves are refined */
+  CHECK_OK(tristar_plan(f, &po, &p));
+  EXPECT(tristar_solve(p, TRISTAR_N, 1, b, 3, b, 4), TRISTAR_ERR_ARGUMENT, "x is b");
+  tristar_plan_destroy(&p);
+  po.accuracy = 0;
   po.nrhs = -2;
   EXPECT(tristar_plan(f, &po, &p), TRISTAR_ERR_ARGUMENT, "nrhs -2");
   tristar_plan_options_init(&po);

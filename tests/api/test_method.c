@@ -4,6 +4,7 @@
  * system. Symmetric kinds are stored once. */
 #include "tests/support/subtests.h"
 #include "tests/support/typed.h"
+#include "tristar_precond.h"
 
 enum { N = 12, MOST = 4 * N };
 
@@ -192,6 +193,36 @@ static void check_query(tristar_t *ts, const typed *t, tristar_format format, bo
     CHECK(an == NULL);
     check_message(ts, "no mirror images");
   }
+}
+
+/* Checks the places in messages about a complex matrix that is neither symmetric nor Hermitian: in a
+ * symmetric matrix one entry is changed, and the diagonal is not real. */
+static void check_places(tristar_t *ts, const typed *t) {
+  OWNED matrix *m = xmalloc(sizeof *m);
+  tristar_analysis_t *an;
+  tristar_precond_t *p;
+  number shift = 0;
+  if (!t->is_complex) return;
+  __imag__ shift = 2;
+  m->type = t;
+  store(m, SYMMETRIC, TRISTAR_CSC, false);
+  for (int j = 0; j < N; j++)
+    for (int e = m->ptr[j]; e < m->ptr[j + 1]; e++)
+      if (m->index[e] == j || (m->index[e] == 6 && j == 5))
+        put(t, m->values, e, get(t, m->values, e) + shift);
+  tristar_analysis_options options = DEFAULTS(tristar_analysis_options);
+  options.method = TRISTAR_METHOD_LDLT;
+  CHECK_STATUS(tristar_analyze(ts, &m->view, &options, &an), TRISTAR_ERR_ARGUMENT);
+  check_message(ts, "(6,5)");
+  check_message(ts, "diagonal entry (0,0) is not real");
+  options.method = TRISTAR_METHOD_LLT;
+  CHECK_STATUS(tristar_analyze(ts, &m->view, &options, &an), TRISTAR_ERR_ARGUMENT);
+  check_message(ts, "diagonal entry (0,0) is not real");
+  tristar_precond_options precond = DEFAULTS(tristar_precond_options);
+  precond.kind = TRISTAR_PRECOND_IC;
+  CHECK_STATUS(tristar_precond(ts, &m->view, &precond, &p), TRISTAR_ERR_ARGUMENT);
+  check_message(ts, "(6,5)");
+  check_message(ts, "diagonal entry (0,0) is not real");
 }
 
 /* Duplicates are added up; zeros need no mirror image. */
@@ -397,6 +428,7 @@ static void check_all(tristar_t *ts) {
     check_rounding(ts, types[k], types[k]->is_single ? 8 : 1024);
     check_penalty(ts, types[k]);
     check_missing(ts, types[k]);
+    check_places(ts, types[k]);
   }
   check_diagonals(ts);
 }

@@ -885,6 +885,8 @@ static void check_refused(tristar_t *ts) {
   CHECK_STATUS(tristar_schur_condense(plan, TRISTAR_N, 1, x, 15, x, 16, s, 2), TRISTAR_ERR_ARGUMENT);
   CHECK_STATUS(tristar_schur_condense(plan, TRISTAR_N, -1, x, 16, x, 16, s, 2), TRISTAR_ERR_ARGUMENT);
   CHECK_STATUS(tristar_schur_condense(plan, (tristar_op)0, 1, x, 16, x, 16, s, 2), TRISTAR_ERR_ARGUMENT);
+  CHECK_STATUS(tristar_schur_condense(plan, TRISTAR_N, 1, x, 16, x, 17, s, 2), TRISTAR_ERR_ARGUMENT);
+  CHECK_STATUS(tristar_schur_expand(plan, TRISTAR_N, 1, x, 16, s, 2, x, 17), TRISTAR_ERR_ARGUMENT);
   CHECK_STATUS(tristar_schur_expand(plan, TRISTAR_N, 1, x, 16, s, 1, x, 16), TRISTAR_ERR_ARGUMENT);
   CHECK_STATUS(tristar_schur_expand(plan, TRISTAR_N, 1, x, 16, NULL, 2, x, 16), TRISTAR_ERR_ARGUMENT);
   CHECK_OK(analyze(ts, &v, NULL, 0, &plain));

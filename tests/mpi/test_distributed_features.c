@@ -345,7 +345,7 @@ static void check_refused(const world *w, const problem *q) {
   const bool last = w->rank == w->ranks - 1;
   tristar_solve_options o;
   char message[300];
-  for (int fault = 0; fault < 6; fault++) {
+  for (int fault = 0; fault < 7; fault++) {
     tristar_solve_options_init(&o);
     if (fault == 0 && last) o.b_row = twice, o.b_rows = 3;
     if (fault == 1 && last) o.x_row = outside, o.x_rows = 1;
@@ -353,8 +353,11 @@ static void check_refused(const world *w, const problem *q) {
     if (fault == 3) o.part = last && w->ranks > 1 ? TRISTAR_PART_D : TRISTAR_PART_ALL;
     if (fault == 4 && last) o.b_rows = -1;
     if (fault == 5) o.op = (tristar_op)0;
+    const bool in_place = fault == 6 && last;
+    if (in_place) o.x_row_stride = 1, o.x_column_stride = q->n + 1;
     if (fault == 3 && w->ranks == 1) continue;
-    CHECK_STATUS(tristar_distributed_solve_with(q->d, &o, 1, q->b, q->x, NULL), TRISTAR_ERR_ARGUMENT);
+    CHECK_STATUS(tristar_distributed_solve_with(q->d, &o, 1, in_place ? q->x : q->b, q->x, NULL),
+                 TRISTAR_ERR_ARGUMENT);
     if (fault > 0) continue;
     tristar_get_error(w->ts, message, sizeof message);
     CHECK(strstr(message, "twice"));

@@ -95,6 +95,19 @@ static void scale_row(shared_matrix *s, int64_t row, double factor) {
   for (int64_t e = ptr[0] - base; e < ptr[1] - base; e++) values[e] *= factor;
 }
 
+/* A complex matrix that is neither symmetric nor Hermitian: the message names an entry of each kind. */
+static void check_places(const world *w) {
+  const tristar_layout layout = some_grid(w);
+  wish o = wish_of(&layout, TRISTAR_METHOD_LDLT);
+  CLEANUP(release_shared)
+  shared_matrix s = share_matrix(w, "convdiff3d", 5, &typed_complex_double, TRISTAR_GENERAL);
+  double *values = (void *)s.rows.values;
+  const int64_t *ptr = s.rows.ptr, base = s.rows.view.base;
+  for (int64_t e = 0; e < ptr[s.end - s.first] - base; e++) values[2 * e + 1] += 1; /* imaginary */
+  expect(w, &s, &o, TRISTAR_ERR_ARGUMENT, "(0,1) and (1,0), counted from 0, are no mirror images");
+  expect(w, &s, &o, TRISTAR_ERR_ARGUMENT, "diagonal entry (0,0) is not real");
+}
+
 /* Values that the method does not accept, and singular matrices. */
 static void check_refusals(const world *w) {
   const tristar_layout layout = some_grid(w);
@@ -394,6 +407,7 @@ int main(int argc, char **argv) {
   CLEANUP(close_world) world w = open_world();
   RUN(check_indefinite(&w));
   RUN(check_refusals(&w));
+  RUN(check_places(&w));
   RUN(check_singular(&w));
   RUN(check_arguments(&w));
   if (w.ranks <= 4) RUN(check_memory(&w));

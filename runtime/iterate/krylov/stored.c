@@ -24,6 +24,7 @@ static tristar_status warn_of_symmetry(tristar_krylov_t *k) {
   const tsi_pattern *pattern = k->pattern;
   const bool is_complex = k->sparse->is_complex;
   tsi_unlike unlike;
+  char text[TSI_UNLIKE_TEXT];
   if (!tsi_krylov_is_cg(&k->options) || is_hermitian(k)) return status;
   if (pattern->symmetry != TRISTAR_GENERAL) {
     tsi_log(env, TRISTAR_LOG_WARNING, "CG needs a %s matrix", is_complex ? "Hermitian" : "symmetric");
@@ -31,9 +32,8 @@ static tristar_status warn_of_symmetry(tristar_krylov_t *k) {
   }
   TSI_TRY(tsi_pattern_find_unlike(env, pattern, k->taken, is_complex, &unlike));
   if (unlike.found)
-    tsi_log(env, TRISTAR_LOG_WARNING,
-            "CG needs a %s matrix, but entries (%d,%d) and (%d,%d) are no mirror images",
-            is_complex ? "Hermitian" : "symmetric", unlike.row, unlike.column, unlike.column, unlike.row);
+    tsi_log(env, TRISTAR_LOG_WARNING, "CG needs a %s matrix, but %s", is_complex ? "Hermitian" : "symmetric",
+            tsi_unlike_text(&unlike, false, text));
   return status;
 }
 

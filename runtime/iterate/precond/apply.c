@@ -91,10 +91,7 @@ tristar_status tristar_precond_apply(tristar_precond_t *precond, tristar_op op, 
   tsi_env *env = &precond->ts->env;
   const columns c = {nrhs, ldb, ldx, b, x};
   TSI_TRY_OUT(tsi_check_op(env, op));
-  TSI_TRY_OUT(tsi_check_columns(env, precond->n, nrhs, b, ldb, x, ldx));
-  if (b == x && ldb != ldx && nrhs > 1)
-    TSI_FAIL_OUT(env, TRISTAR_ERR_ARGUMENT, "x is b, but ldb = %lld, ldx = %lld", (long long)ldb,
-                 (long long)ldx);
+  TSI_TRY_OUT(tsi_check_solve_columns(env, precond->n, nrhs, b, ldb, x, ldx));
   if (!precond->valid)
     TSI_FAIL_OUT(env, TRISTAR_ERR_STALE,
                  "the latest update of the preconditioner failed: it holds no values");

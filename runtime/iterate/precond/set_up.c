@@ -29,7 +29,8 @@ tristar_status tsi_precond_find_symmetry(const tristar_precond_t *p, const char 
                                          const void *values, tristar_symmetry *symmetry) {
   tsi_env *env = &p->ts->env;
   const bool is_complex = p->sparse->is_complex;
-  tsi_unlike unlike;
+  tsi_unlike unlike, plain;
+  char text[TSI_UNLIKE_TEXT];
   *symmetry = p->pattern->symmetry;
   if (*symmetry == TRISTAR_SKEW_SYMMETRIC)
     TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "a skew-symmetric matrix has no %s", name);
@@ -38,13 +39,15 @@ tristar_status tsi_precond_find_symmetry(const tristar_precond_t *p, const char 
   TSI_TRY(tsi_pattern_find_unlike(env, p->pattern, values, is_complex, &unlike));
   if (unlike.found && is_complex) {
     *symmetry = TRISTAR_SYMMETRIC;
-    TSI_TRY(tsi_pattern_find_unlike(env, p->pattern, values, false, &unlike));
+    TSI_TRY(tsi_pattern_find_unlike(env, p->pattern, values, false, &plain));
+    unlike.found = plain.found;
+    unlike.plain_row = plain.row;
+    unlike.plain_column = plain.column;
   }
   if (unlike.found)
     TSI_FAIL(env, TRISTAR_ERR_ARGUMENT,
-             "%s are those of a symmetric matrix, but entries (%d,%d) and (%d,%d), counted from 0, are no "
-             "mirror images: ILU takes such a matrix%s",
-             name, unlike.row, unlike.column, unlike.column, unlike.row, others);
+             "%s are those of a symmetric%s matrix, but %s: ILU takes such a matrix%s", name,
+             is_complex ? " or Hermitian" : "", tsi_unlike_text(&unlike, is_complex, text), others);
   return TRISTAR_OK;
 }
 

@@ -141,7 +141,7 @@ static tristar_status solve_and_refine(tristar_plan_t *plan, tristar_op op, int6
   tsi_env *env = &plan->ts->env;
   const size_t n = (size_t)plan->factor->analysis->pattern->n, scalar = plan->factor->user_bytes;
   TSI_OWNED char *copy = NULL;
-  TSI_TRY(tsi_check_columns(env, (int64_t)n, nrhs, b, ldb, x, ldx));
+  TSI_TRY(tsi_check_solve_columns(env, (int64_t)n, nrhs, b, ldb, x, ldx));
   if (b == x && n > 0 && nrhs > 0) {
     const size_t bytes = ((size_t)((nrhs - 1) * ldb) + n) * scalar;
     TSI_TRY(TSI_ALLOC(env, copy, bytes));

@@ -541,6 +541,9 @@ tristar_status tristar_schur_condense(tristar_plan_t *plan, tristar_op op, int64
   TSI_TRY_OUT(check_array(env, "b", b, ldb, an->pattern->n, nrhs));
   TSI_TRY_OUT(check_array(env, "y", y, ldy, an->pattern->n, nrhs));
   TSI_TRY_OUT(check_array(env, "g", g, ldg, an->schur_count, nrhs));
+  if (nrhs > 0)
+    TSI_TRY_OUT(
+        tsi_check_in_place(env, (tsi_named_array){"b", b, 1, ldb}, (tsi_named_array){"y", y, 1, ldy}));
   if (plan->storage != NULL) TSI_TRY_OUT(tsi_judge_storage(plan));
   const tsi_schur_arrays v = {.op = op,
                               .scalar = (char)an->pattern->scalar,
@@ -576,8 +579,9 @@ tristar_status tristar_schur_expand(tristar_plan_t *plan, tristar_op op, int64_t
   TSI_TRY_OUT(check_array(env, "y", y, ldy, an->pattern->n, nrhs));
   TSI_TRY_OUT(check_array(env, "x_s", x_s, ldxs, an->schur_count, nrhs));
   TSI_TRY_OUT(check_array(env, "x", x, ldx, an->pattern->n, nrhs));
-  if (nrhs > 0 && x == y && ldx != ldy)
-    TSI_FAIL_OUT(env, TRISTAR_ERR_ARGUMENT, "x is y, but ldx = %" PRId64 " and ldy = %" PRId64, ldx, ldy);
+  if (nrhs > 0)
+    TSI_TRY_OUT(
+        tsi_check_in_place(env, (tsi_named_array){"y", y, 1, ldy}, (tsi_named_array){"x", x, 1, ldx}));
   if (plan->storage != NULL) TSI_TRY_OUT(tsi_judge_storage(plan));
   const tsi_schur_arrays v = {.op = op,
                               .scalar = (char)an->pattern->scalar,

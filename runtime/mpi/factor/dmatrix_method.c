@@ -165,7 +165,10 @@ static tristar_status find_likeness(const tristar_dmatrix_t *d, tsi_likeness *ou
   if (is_complex && all.pair[SYMMETRIC] == INT64_MAX) {
     *out = TSI_SYMMETRIC;
     unlike->rounded = all.rounded[SYMMETRIC] != 0;
+    return TRISTAR_OK;
   }
+  unlike->plain_row = (tsi_index)(all.pair[SYMMETRIC] / d->stats.n);
+  unlike->plain_column = (tsi_index)(all.pair[SYMMETRIC] % d->stats.n);
   return TRISTAR_OK;
 }
 

@@ -522,11 +522,9 @@ static tristar_status check_call(const complement *c, tristar_op op, int64_t nrh
                       "%s is NULL, or its leading dimension is %lld, below %lld", array[k].name,
                       (long long)array[k].ld, (long long)array[k].rows);
   const columns_of *last = &array[arrays - 1];
-  if (mine == TRISTAR_OK && last->rows > 0 && nrhs > 0 && last->array == array->array &&
-      last->ld != array->ld)
-    mine = tsi_fail(env, TRISTAR_ERR_ARGUMENT, __func__, __FILE__, __LINE__,
-                    "%s is %s, but their leading dimensions are %lld and %lld", last->name, array->name,
-                    (long long)last->ld, (long long)array->ld);
+  if (mine == TRISTAR_OK && last->rows > 0 && nrhs > 0)
+    mine = tsi_check_in_place(env, (tsi_named_array){array->name, array->array, 1, array->ld},
+                              (tsi_named_array){last->name, last->array, 1, last->ld});
   return tsi_transport_same(c->matrix->transport, mine, 2, name, value, 0, NULL);
 }
 

@@ -24,13 +24,14 @@ static tristar_status find_unlike(const tristar_dmatrix_t *d, const tsi_near_row
 /* Local. */
 static tristar_status report_unlike(const tristar_dmatrix_t *d, const tsi_near_rows *near, tsi_index i,
                                     tsi_count e) {
+  char text[TSI_UNLIKE_TEXT];
   if (e < near->a.ptr[near->a.n])
-    TSI_FAIL(&d->ts->env, TRISTAR_ERR_ARGUMENT,
-             "a sparse approximate inverse is that of a symmetric (complex: Hermitian) matrix, but entries "
-             "(%d,%d) and (%d,%d), counted from 0, are no mirror images; a pair of factors (option pair) "
-             "takes such a matrix",
-             near->number[i], near->number[near->a.index[e]], near->number[near->a.index[e]],
-             near->number[i]);
+    TSI_FAIL(
+        &d->ts->env, TRISTAR_ERR_ARGUMENT,
+        "a sparse approximate inverse is that of a symmetric (complex: Hermitian) matrix, but %s; a pair "
+        "of factors (option pair) takes such a matrix",
+        tsi_unlike_text(&(tsi_unlike){.row = near->number[i], .column = near->number[near->a.index[e]]},
+                        false, text));
   return TRISTAR_OK;
 }
 

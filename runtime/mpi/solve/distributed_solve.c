@@ -145,6 +145,9 @@ static tristar_status check_options(const tristar_distributed_t *d, const trista
     TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "b is NULL");
   if (nrhs > 0 && x == NULL && (o->x_row ? o->x_rows : rows) > 0)
     TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "x is NULL");
+  if (nrhs > 0 && rows > 0) /* columns of b are read after others of x are written */
+    TSI_TRY(tsi_check_in_place(env, (tsi_named_array){"b", b, o->b_row_stride, o->b_column_stride},
+                               (tsi_named_array){"x", x, o->x_row_stride, o->x_column_stride}));
   return tsi_distributed_check_ready(d);
 }
 

@@ -464,7 +464,7 @@ tristar_status tristar_spread_solve(tristar_spread_triangle_t *t, int64_t nrhs, 
   t->stats.polls = t->stats.bytes = 0;
   t->stats.sweep_seconds = 0;
   if (t->pe == 0)
-    mine = tsi_check_columns(env, t->n, nrhs, b, ldb, x, ldx);
+    mine = tsi_check_solve_columns(env, t->n, nrhs, b, ldb, x, ldx);
   else if (nrhs < 0)
     mine = tsi_fail(env, TRISTAR_ERR_ARGUMENT, __func__, __FILE__, __LINE__, "nrhs is %lld", (long long)nrhs);
   int64_t first = 0;

@@ -100,7 +100,8 @@ static void check_options(void) {
   CHECK_STATUS(tristar_precond_apply(p, (tristar_op)'X', 1, x, N, x, N), TRISTAR_ERR_ARGUMENT);
   CHECK_STATUS(tristar_precond_apply(p, TRISTAR_N, 1, x, N - 1, x, N), TRISTAR_ERR_ARGUMENT);
   CHECK_STATUS(tristar_precond_apply(p, TRISTAR_N, -1, x, N, x, N), TRISTAR_ERR_ARGUMENT);
-  CHECK_STATUS(tristar_precond_apply(p, TRISTAR_N, 2, x, N, x, N + 1), TRISTAR_ERR_ARGUMENT);
+  for (int nrhs = 1; nrhs <= 2; nrhs++)
+    CHECK_STATUS(tristar_precond_apply(p, TRISTAR_N, nrhs, x, N, x, N + 1), TRISTAR_ERR_ARGUMENT);
   CHECK_STATUS(tristar_precond_apply(p, TRISTAR_N, 1, NULL, N, x, N), TRISTAR_ERR_ARGUMENT);
   CHECK_STATUS(tristar_precond_apply(NULL, TRISTAR_N, 1, x, N, x, N), TRISTAR_ERR_ARGUMENT);
   CHECK_OK(tristar_precond_apply(p, TRISTAR_N, 0, NULL, N, NULL, N));

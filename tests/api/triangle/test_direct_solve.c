@@ -84,6 +84,7 @@ static void check_refused(tristar_plan_t *plan) {
   CHECK(tristar_solve(plan, TRISTAR_N, 1, NULL, N, x, N) == TRISTAR_ERR_ARGUMENT);
   CHECK(tristar_solve(plan, TRISTAR_N, 1, b, N, NULL, N) == TRISTAR_ERR_ARGUMENT);
   CHECK(tristar_solve(plan, TRISTAR_N, -1, b, N, x, N) == TRISTAR_ERR_ARGUMENT);
+  CHECK(tristar_solve(plan, TRISTAR_N, 1, x, N, x, N + 1) == TRISTAR_ERR_ARGUMENT);
 }
 
 /* ---- Threads ------------------------------------------------------------------------------------------- */
