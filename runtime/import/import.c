@@ -102,8 +102,10 @@ static tristar_status take_pattern(tsi_env *env, const given *g, tsi_pattern **o
     if (its != own && !(own == 's' && its == 'd') && !(own == 'c' && its == 'z'))
       TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "factors of type %c do not belong to a matrix of type %c", own,
                its);
-    if (matrix->values == NULL) TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "the matrix has no values");
-    return tsi_pattern_create(env, matrix, out);
+    TSI_TRY(tsi_pattern_create(env, matrix, out));
+    if (matrix->values == NULL && (*out)->given > 0)
+      TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "the matrix has no values");
+    return TRISTAR_OK;
   }
   TSI_TRY(TSI_ALLOC_ZERO(env, *out, 1));
   (*out)->n = g->n;
@@ -347,8 +349,11 @@ tristar_status tsi_reimport_structure(tristar_factor_t *factor, const tristar_fa
       factors->method != an->stats.method)
     TSI_FAIL(env, TRISTAR_ERR_STALE, "n, scalar or method is not that of the first import");
   TSI_TRY(read_given(env, factors, true, factors->method == TRISTAR_METHOD_LU, &g));
-  factor->valid = false; /* the old values are not those of the matrix that the caller has factored */
-  TSI_TRY(check_same_matrix(env, &g, factor));
+  const tristar_status same = check_same_matrix(env, &g, factor);
+  if (same !=
+      TRISTAR_ERR_ARGUMENT) /* the old values are not those of the matrix that the caller has factored */
+    factor->valid = false;
+  TSI_TRY(same);
   TSI_TRY(check_same_order(env, an, an->in_row, factors->row_order, "row_order"));
   TSI_TRY(check_same_order(env, an, an->out_row, factors->column_order, "column_order"));
   TSI_TRY(fill_panels(env, &g, factor));

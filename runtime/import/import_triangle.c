@@ -245,8 +245,11 @@ void tristar_triangle_options_init_sized(tristar_triangle_options *options, size
 
 static tristar_status check_options(tsi_env *env, const tristar_view *view,
                                     const tristar_triangle_options *o) {
-  if (view == NULL || (view->values == NULL && view->rows > 0))
-    TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "%s is NULL", view ? "values" : "view");
+  if (view == NULL) TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "view is NULL");
+  if (view->values == NULL) {
+    TSI_TRY(tsi_view_check_ptr(env, view));
+    if (tsi_view_begin(view, tsi_view_major(view)) > 0) TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "values is NULL");
+  }
   if ((o->uplo != TRISTAR_LOWER && o->uplo != TRISTAR_UPPER) ||
       (o->diag != TRISTAR_UNIT && o->diag != TRISTAR_NON_UNIT))
     TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "uplo is %d, diag %d", (int)o->uplo, (int)o->diag);

@@ -19,7 +19,7 @@ static tristar_status check_arrays(tsi_env *env, tsi_index n, const tristar_tria
              t->ptr_bits, t->index_bits);
   if (blocks && (t->supernodes < 0 || t->supernodes > n))
     TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "%s: %" PRId64 " supernodes for %d columns", name, t->supernodes, n);
-  if (t->ptr == NULL || (n > 0 && (t->index == NULL || (blocks ? !t->first || !t->blocks : !t->values))))
+  if (t->ptr == NULL || (blocks && n > 0 && (!t->index || !t->first || !t->blocks)))
     TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "%s: an array is NULL", name);
   return TRISTAR_OK;
 }
@@ -55,6 +55,8 @@ static tristar_status check_lines(tsi_env *env, tsi_index n, const tristar_trian
                end);
     *entries += end - begin;
   }
+  if (*entries > 0 && (t->index == NULL || t->values == NULL))
+    TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "%s: an array is NULL", name);
   return TRISTAR_OK;
 }
 
@@ -79,7 +81,7 @@ static tristar_status take_lines(tsi_env *env, tsi_index n, size_t scalar_bytes,
     line(t, j, &begin, &end);
     out->ptr[j] = to;
     out->count[j] = (tsi_index)(end - begin);
-    out->values[j] = (const char *)t->values + (size_t)begin * scalar_bytes;
+    out->values[j] = end > begin ? (const char *)t->values + (size_t)begin * scalar_bytes : NULL;
     for (int64_t p = begin; p < end; p++) TSI_TRY(read_index(env, n, t, j, p, true, name, &out->row[to++]));
   }
   return TRISTAR_OK;

@@ -36,7 +36,7 @@ typedef enum tristar_triangle_format {
  * place in tristar_factors decides whether it is lower or upper. An entry in the other triangle is an error.
  *
  * COLUMNS, ROWS: line j has the entries ptr[j] .. end[j] - 1 of index and values, in any order. Values of
- * equal indices are summed. If n > 0, index and values must not be NULL, even if no line has an entry.
+ * equal indices are summed. If no line has an entry, index and values may be NULL.
  *
  * SUPERNODES (lower triangles only): supernode s has the columns first[s] .. first[s+1] - 1. Its rows are
  * index[ptr[s]] .. index[ptr[s+1] - 1]: first its own columns, ascending, then the rows below in any order.
@@ -163,9 +163,9 @@ typedef struct tristar_triangle_options {
 /* Makes a factor of a triangular matrix T: solves with T, T^T and T^H; with orders or scales solves with A,
  * A^T and A^H. Entries of view in the other triangle are not read, and with UNIT neither is the diagonal.
  * A symmetric, skew-symmetric or Hermitian view has both triangles, whichever it stores. Refinement uses T,
- * or A, whose entries are rounded if scales are no powers of two. options may be NULL. view->values must not
- * be NULL if n > 0, even if the view has no entries. Errors: as tristar_import_supernodal; UNSUPPORTED: a
- * permuted view that is not GENERAL. */
+ * or A, whose entries are rounded if scales are no powers of two. options may be NULL. view->values may be
+ * NULL if the view has no entries. Errors: as tristar_import_supernodal; UNSUPPORTED: a permuted view that is
+ * not GENERAL. */
 TRISTAR_API TRISTAR_CHECKED tristar_status tristar_import_triangle(tristar_t *ts, const tristar_view *view,
                                                                    const tristar_triangle_options *options,
                                                                    tristar_factor_t **factor);

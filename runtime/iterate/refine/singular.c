@@ -62,7 +62,8 @@ static tristar_status refine_projected(tsi_refinement projected, const tsi_proje
 
 /* Computes x, the solution without null vectors, and its errors. FGMRES may find an x that is large although
  * null vectors are removed: large terms of A x make its backward error small. Then x is computed without
- * FGMRES. */
+ * FGMRES. The second result replaces the first, even if it is worse. If the first error is small, x is large,
+ * which proves nothing. Otherwise the second error can only make the verdict milder. */
 static tristar_status solve_projected(const tsi_refinement *r, tsi_projection *projection, const void *b,
                                       void *x, const tristar_refine_options *options,
                                       tristar_refine_result *result) {
@@ -220,7 +221,8 @@ static bool is_large(const tsi_refinement *r, double terms) {
 }
 
 /* Tries projections for k->b: first with the factors. For a small system the direct one follows if that gave
- * no solution, or one that is large because null vectors were missed. found: errors of k->x; *tried: k->x was
+ * no solution, or one that is large because null vectors were missed. The direct one misses none: its result
+ * replaces the first, unless only the first is a solution. found: errors of k->x; *tried: k->x was
  * computed. */
 static tristar_status try_projections(const blocks *k, const tristar_refine_options *options,
                                       tristar_refine_result *found, bool *tried) {

@@ -297,6 +297,68 @@ static void check_stats(tristar_t *ts) {
   }
 }
 
+/* Solves and compares with x = expected. */
+static void check_three(tristar_factor_t *f, const double *expected) {
+  const double b[] = {2, 4, 6};
+  double x[3];
+  for (tristar_op op = TRISTAR_N;; op = TRISTAR_T) {
+    CLEANUP(tristar_plan_destroy) tristar_plan_t *plan = NEW_PLAN(f, NULL);
+    CHECK_OK(tristar_solve(plan, op, 1, b, 3, x, 3));
+    CHECK(memcmp(x, expected, sizeof x) == 0);
+    if (op == TRISTAR_T) return;
+  }
+}
+
+/* Triangles with a unit diagonal and no entries need no arrays for indices and values. */
+static void check_no_entries(tristar_t *ts) {
+  static const int32_t none[4] = {0}, ptr[] = {0, 1, 2, 3}, index[] = {0, 1, 2};
+  static const double d[] = {2, 2, 2}, half[] = {1, 2, 3}, one[] = {2, 4, 6};
+  static const tristar_method methods[] = {TRISTAR_METHOD_LU, TRISTAR_METHOD_LDLT};
+  for (int k = 0; k < 4; k++) {
+    tristar_factors given;
+    CLEANUP(tristar_factor_destroy) tristar_factor_t *f;
+    tristar_factors_init(&given);
+    given.n = 3;
+    given.method = methods[k % 2];
+    given.diagonal = d;
+    tristar_triangle_init(&given.lower);
+    tristar_triangle_init(&given.upper);
+    given.lower.unit_diagonal = 1;
+    given.lower.ptr = none;
+    given.upper.ptr = ptr;
+    given.upper.index = index;
+    given.upper.values = d;
+    given.lower.format = given.upper.format = k / 2 ? TRISTAR_TRIANGLE_ROWS : TRISTAR_TRIANGLE_COLUMNS;
+    CHECK_OK(tristar_import_supernodal(ts, &given, &f));
+    check_three(f, half);
+    CHECK_OK(tristar_reimport(f, &given));
+    check_three(f, half);
+  }
+  for (int partition = TRISTAR_PARTITION_AUTO; partition <= TRISTAR_PARTITION_RECURSIVE; partition++)
+    for (int format = TRISTAR_CSC; format <= TRISTAR_CSR; format++) {
+      CLEANUP(tristar_factor_destroy) tristar_factor_t *f;
+      tristar_triangle_options options = DEFAULTS(tristar_triangle_options);
+      const tristar_view view = {
+          (tristar_format)format, TRISTAR_GENERAL, TRISTAR_DOUBLE, 3, 3, none, NULL, NULL, 32, 32, 0};
+      options.diag = TRISTAR_UNIT;
+      options.partition = (tristar_partition)partition;
+      CHECK_OK(tristar_import_triangle(ts, &view, &options, &f));
+      check_three(f, one);
+    }
+}
+
+/* A matrix without values is an error that leaves the factor as it was. */
+static void check_matrix_without_values(tristar_t *ts) {
+  CLEANUP(release) dense m = draw(12, false, TRISTAR_METHOD_LU, false);
+  CLEANUP(release_view) given_view v;
+  CLEANUP(tristar_factor_destroy) tristar_factor_t *f;
+  make_view(&m, 0, true, &v);
+  CHECK_OK(tristar_import_supernodal(ts, &v.factors, &f));
+  v.matrix.values = NULL;
+  CHECK_STATUS(tristar_reimport(f, &v.factors), TRISTAR_ERR_ARGUMENT);
+  CLEANUP(tristar_plan_destroy) tristar_plan_t *plan = NEW_PLAN(f, NULL);
+}
+
 static void check_bad_input(tristar_t *ts) {
   CLEANUP(release) dense m = draw(40, false, TRISTAR_METHOD_LU, false);
   CLEANUP(release_view) given_view v;
@@ -417,6 +479,8 @@ int main(int argc, char **argv) {
       }
   for (int k = 0; k < 16; k++) RUN(check_triangle(ts, k & 1, k & 2, k & 4, k & 8));
   RUN(check_stats(ts));
+  RUN(check_no_entries(ts));
+  RUN(check_matrix_without_values(ts));
   RUN(check_bad_input(ts));
   RUN(check_bad_supernodes(ts));
   return 0;
