@@ -373,6 +373,25 @@ class NewValues(unittest.TestCase):
             lu.refactor(B)
             assert_solves(B, lu.solve(b), b)
 
+    def test_values_that_need_refinement(self):
+        """All kinds of right-hand sides are refined if the new values need it: sparse ones, and large ones in any order."""
+        first = sparse.csc_matrix(sparse.random(60, 60, 0.15, random_state=28) + 10 * sparse.eye(60))
+        second, rng = first.copy(), np.random.default_rng(14)
+        second.data = rng.standard_normal(first.nnz) * 10 ** rng.uniform(-8, 0, first.nnz)
+        B = rng.standard_normal((60, 300))
+        for options in ({}, {"storage": "single"}):
+            lu = tristar.splu(first, **options)
+            self.assertEqual(lu.plan_statistics().refines, 0)
+            lu.refactor(second)
+            self.assertEqual(lu.plan_statistics().refines, 1)
+            for trans, op in OPS.items():
+                for X in (lu.solve(B, trans), lu.solve(sparse.csc_matrix(B[:, :3]), trans).toarray()):
+                    self.assertLess(lu.backward_error(X, B[:, :X.shape[1]], trans), 1e-13)
+                    self.assertLess(abs(op(second) @ X - B[:, :X.shape[1]]).max(), 1e-12 * abs(X).max())
+            lu.refactor(first)
+            self.assertEqual(lu.plan_statistics().refines, 0)
+            self.assertLess(lu.backward_error(lu.solve(sparse.csc_matrix(B)).toarray(), B), 1e-5)
+
     def test_failure(self):
         A, b = unsymmetric(40), vectors(40)
         lu = tristar.splu(A)

@@ -177,7 +177,10 @@ class CholeskyFactor(Factorization):
         values, columns = self._arrays.values_of(sum_, "update_inplace"), MatrixArrays(C)
         with self._lock:
             with self._gate.exclusive():
-                check(lib.tristar_update_low_rank(self._factor[0], columns.view, int(subtract), ffi.NULL))
+                try:
+                    check(lib.tristar_update_low_rank(self._factor[0], columns.view, int(subtract), ffi.NULL))
+                finally:
+                    self._look()
             self._arrays.take_values(values)
             self._forget_explicit()
 

@@ -88,6 +88,8 @@ class Factorization(Solver):
             if status in OTHER_METHOD and self._analysis_options.get("method", "auto") == "auto":
                 self._install(*self._build())
                 status = lib.TRISTAR_OK
+            elif not status:
+                self._look()
             return status
 
     def _forget_explicit(self):
@@ -128,10 +130,10 @@ class Factorization(Solver):
         A path is replaced when the new file is complete. The guide describes the format (save.md).
         """
         self._ready()
-        plan, failures = self._plan, []
+        failures = []
         if not hasattr(file, "write"):
             path = os.fsencode(file)
-            self._call(LONG_CALL, lambda: lib.tristar_plan_save(plan, path))
+            self._call(LONG_CALL, lambda: lib.tristar_plan_save(self._plan, path))
             return
 
         def write(_, data, size):
@@ -143,7 +145,7 @@ class Factorization(Solver):
                 return 1
 
         function = ffi.callback("tristar_write_fn", write, error=1)
-        raise_first(failures, lambda: self._call(LONG_CALL, lambda: lib.tristar_plan_write(plan, function, NULL)))
+        raise_first(failures, lambda: self._call(LONG_CALL, lambda: lib.tristar_plan_write(self._plan, function, NULL)))
 
     @classmethod
     def load(cls, file, context=None):
@@ -194,12 +196,13 @@ class Factorization(Solver):
     def analysis_statistics(self):
         """A report of the analysis: order, entries, method, ordering, supernodes, seconds."""
         stats = ffi.new("tristar_analysis_stats *")
-        check(lib.tristar_analysis_get_stats(lib.tristar_factor_get_analysis(self._factor[0]), stats))
+        self._call(1, lambda: lib.tristar_analysis_get_stats(lib.tristar_factor_get_analysis(self._factor[0]), stats))
         return Report("Analysis", stats)
 
     def __reduce__(self):
         options = {**self._analysis_options, **self._plan_options, "same_order": self._arrays.same_order}
-        return _restore, (type(self), self._arrays.matrix(), options)
+        with self._lock:  # no new values while the arrays are copied
+            return _restore, (type(self), self._arrays.matrix().copy(), options)
 
     def __repr__(self):
         stats = self.analysis_statistics()

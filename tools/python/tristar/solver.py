@@ -122,11 +122,19 @@ class Solver:
 
     def _install(self, factor, plan):
         """Destroys the old factor and plan: no solve may use them."""
-        stats = ffi.new("tristar_plan_stats *")
-        check(lib.tristar_plan_get_stats(plan[0], stats))
-        self._refines = stats.refines != 0
-        self._seconds = stats.predicted_seconds
         self._factor, self._plan_cell, self._plan = factor, plan, plan[0]
+        self._look()
+
+    def _look(self):
+        """Called when the factor has other values, while no solve runs: do solves with them need refinement?"""
+        stats = ffi.new("tristar_plan_stats *")
+        check(lib.tristar_plan_get_stats(self._plan, stats))
+        self._seconds = stats.predicted_seconds
+        failed = 0
+        if stats.storage != lib.TRISTAR_STORAGE_FULL or stats.compress > 0:  # a solve judges the stored copy
+            failed = lib.tristar_solve(self._plan, lib.TRISTAR_N, 0, NULL, max(1, self._n), NULL, max(1, self._n))
+            check(lib.tristar_plan_get_stats(self._plan, stats))
+        self._refines = failed != 0 or stats.refines != 0
 
     def _renew(self):
         """In a child of fork(): makes the factor again."""
@@ -194,48 +202,63 @@ class Solver:
         if b.size == 0:
             return
         n, strides = self._n, strides_of(b)
-        if b.flags.f_contiguous or self._refines or strides is None:
-            b = np.asfortranarray(b)
-            self._call(columns, lambda: lib.tristar_solve(self._plan, op, columns, address(b), n, address(x), n))
-        else:
+
+        def call():
+            # tristar_solve_with does not refine. Until now a refactorization may have changed whether that is needed.
+            if b.flags.f_contiguous or strides is None or self._refines:
+                whole = np.asfortranarray(b)
+                return lib.tristar_solve(self._plan, op, columns, address(whole), n, address(x), n)
             options = solve_options(op)
             options.b_row_stride, options.b_column_stride = strides
             options.x_row_stride, options.x_column_stride = 1, n
-            self._call(columns, lambda: lib.tristar_solve_with(self._plan, options, columns, address(b), address(x), NULL))
+            return lib.tristar_solve_with(self._plan, options, columns, address(b), address(x), NULL)
+
+        self._call(columns, call)
 
     def _solve_sparse(self, B, trans):
         """Solves with a sparse B: reads only the rows of B that have entries, and only the chunks of the factor that they need."""
         if B.shape[0] != self._n:
             raise ValueError(f"b is of incompatible size: it has {B.shape[0]} rows, the matrix {self._n}")
         require_cast(B.dtype, self.dtype)
-        B = sparse.csc_matrix(B, dtype=self.dtype)
-        if self._refines:
-            columns = [self._solve_any(B[:, j].toarray(), trans) for j in range(B.shape[1])]
-        else:
-            columns = [self._solve_rows(rows, block, OPS[trans]) for rows, block in sparse_columns(B, 64)]
-        if not columns:
-            return sparse.csc_matrix(B.shape, dtype=self.dtype)
-        return sparse.hstack([sparse.csc_matrix(block) for block in columns], format="csc", dtype=self.dtype)
+        B, found = sparse.csc_matrix(B, dtype=self.dtype), []
 
-    def _solve_rows(self, rows, block, op, part=lib.TRISTAR_PART_ALL, factor_order=0, plan=None):
-        """Dense solutions for right-hand sides whose nonzero rows are `rows`. plan: a cell with another plan of the factor."""
+        def call():  # of all columns, so that all have the same factor
+            status = 0
+            for rows, block in sparse_columns(B, 1 if self._refines else 64):
+                x = np.empty((self._n, block.shape[1]), self.dtype, order="F")
+                if self._refines:
+                    b = np.zeros_like(x)
+                    b[rows] = block
+                    status = lib.tristar_solve(self._plan, OPS[trans], 1, address(b), self._n, address(x), self._n)
+                else:
+                    status = self._call_with(rows, block, x, solve_options(OPS[trans]), self._plan)
+                if status:
+                    break
+                found.append(sparse.csc_matrix(x))
+            return status
+
+        if B.shape[0] and B.shape[1]:
+            self._call(B.shape[1], call)
+        return sparse.hstack(found, format="csc", dtype=self.dtype) if found else sparse.csc_matrix(B.shape, dtype=self.dtype)
+
+    def _solve_rows(self, rows, block, op, part, factor_order, plan=None):
+        """Dense solutions, without refinement, for right-hand sides whose nonzero rows are `rows`. plan: a cell with another plan of the
+        factor."""
         x = np.empty((self._n, block.shape[1]), self.dtype, order="F")
         options = solve_options(op)
         options.part, options.factor_order = part, factor_order
+        self._call(block.shape[1], lambda: self._call_with(rows, block, x, options, self._plan if plan is None else plan[0]))
+        return x
+
+    def _call_with(self, rows, block, x, options, plan):
+        """Calls tristar_solve_with for right-hand sides whose nonzero rows are `rows`. Returns its status."""
         if len(rows) < self._n:
             if not len(rows):  # the library treats an empty list as no list
                 rows, block = np.zeros(1, np.int64), np.zeros((1, block.shape[1]), self.dtype, order="F")
             options.b_rows, options.b_row = len(rows), integers(rows)
         options.b_row_stride, options.b_column_stride = 1, len(rows)
         options.x_row_stride, options.x_column_stride = 1, self._n
-        keep = rows, block  # their addresses are in the options
-
-        def call():
-            chosen = self._plan if plan is None else plan[0]
-            return lib.tristar_solve_with(chosen, options, keep[1].shape[1], address(keep[1]), address(x), NULL)
-
-        self._call(block.shape[1], call)
-        return x
+        return lib.tristar_solve_with(plan, options, block.shape[1], address(block), address(x), NULL)
 
     def _call(self, columns, function):
         """Calls function(), which uses the factor for the given number of right-hand sides. After Ctrl-C it ends on another thread."""
@@ -298,7 +321,7 @@ class Solver:
     def _pivots(self, function, kind):
         self._ready()
         result = ffi.new(kind)
-        check(function(self._factor[0], result))
+        self._call(1, lambda: function(self._factor[0], result))
         return result
 
     def slogdet(self):
@@ -346,20 +369,20 @@ class Solver:
     def statistics(self):
         """A report of the factor: entries, bytes, pivots, growth, seconds."""
         stats = ffi.new("tristar_factor_stats *")
-        check(lib.tristar_factor_get_stats(self._factor[0], stats))
+        self._call(1, lambda: lib.tristar_factor_get_stats(self._factor[0], stats))
         return Report("Factor", stats)
 
     def plan_statistics(self):
         """A report of the plan: chunks, tasks, workers, bytes and predicted seconds of a solve."""
         stats = ffi.new("tristar_plan_stats *")
-        check(lib.tristar_plan_get_stats(self._plan, stats))
+        self._call(1, lambda: lib.tristar_plan_get_stats(self._plan, stats))
         return Report("Plan", stats)
 
     def explain(self, columns=1):
         """A report of what would run a solve with this number of right-hand sides now, and why."""
         self._ready()
         result = ffi.new("tristar_explanation *")
-        check(lib.tristar_plan_explain(self._plan, NULL, columns, result))
+        self._call(1, lambda: lib.tristar_plan_explain(self._plan, NULL, columns, result))
         return Report("Way of a solve", result)
 
     def as_operator(self):
