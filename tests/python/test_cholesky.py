@@ -160,7 +160,16 @@ class Methods(unittest.TestCase):
     def test_orderings(self):
         A, b = positive(40), vectors(40)
         for name in ("default", "natural", "amd", "metis", "nesdis", "best"):
-            assert_solves(A, tristar.cholesky(A, ordering_method=name)(b), b)
+            factor = tristar.cholesky(A, ordering_method=name)
+            assert_solves(A, factor(b), b)
+            PAPt, L = A.toarray()[factor.P()][:, factor.P()], factor.L().toarray()
+            np.testing.assert_allclose(L @ L.T, PAPt, atol=1e-13 * abs(PAPt).max())
+            np.testing.assert_allclose(L @ factor.solve_L(b, False), b, atol=1e-12)
+            np.testing.assert_allclose(L.T @ factor.solve_Lt(b, False), b, atol=1e-12)
+            np.testing.assert_allclose(factor.D(), L.diagonal() ** 2)
+            np.testing.assert_allclose(factor.apply_Pt(factor.solve_LDLt(factor.apply_P(b))), factor(b), atol=1e-12)
+            if name == "natural":
+                np.testing.assert_array_equal(factor.P(), np.arange(40))
         with self.assertRaises(ValueError):
             tristar.cholesky(A, ordering_method="no such")
 

@@ -42,13 +42,15 @@ class CholeskyFactor(Factorization):
 
     @property
     def order(self):
-        """Permutation, scaling and the diagonal of L, computed once."""
+        """Permutation, scaling and the diagonal of L, computed once. Row k of the factor is row place[k] of P A P^T: the factor has a
+        postorder of the natural order."""
         self._ready()
         with self._lock:
             if self._order is None:
                 order = Order(self)
                 order.scale = order.row_scale[order.rows].astype(self.dtype)
                 order.pivots = 1 / (inverse_diagonal(self, order) * order.scale)
+                order.place = place_of(self, order)
                 self._order = order
             return self._order
 
@@ -65,12 +67,15 @@ class CholeskyFactor(Factorization):
         if sparse.issparse(b):
             return sparse.csc_matrix(self._substitute(part, b.toarray(), before, after))
         b = as_vectors(b, self._n, self.dtype)
-        block = np.array(b.reshape(self._n, -1), order="F")
+        place = self.order.place
+        block = np.asfortranarray(b.reshape(self._n, -1)[place])
         if before is not None:
             block *= before[:, None]
-        x = self._solve_rows(np.arange(self._n), block, lib.TRISTAR_N, part, 1)
+        found = self._solve_rows(np.arange(self._n), block, lib.TRISTAR_N, part, 1)
         if after is not None:
-            x *= after[:, None]
+            found *= after[:, None]
+        x = np.empty_like(found)
+        x[place] = found
         return x.reshape(b.shape, order="F")
 
     def solve_L(self, b, use_LDLt_decomposition=True):
@@ -119,11 +124,17 @@ class CholeskyFactor(Factorization):
 
     def P(self):
         """The permutation: entry k is the row of A that becomes row k."""
-        return self.order.rows
+        order = self.order
+        P = np.empty_like(order.rows)
+        P[order.place] = order.rows
+        return P
 
     def D(self):
         """The diagonal of D, real."""
-        return (self.order.pivots.real**2).astype(self.order.pivots.real.dtype)
+        order = self.order
+        D = np.empty_like(order.pivots.real)
+        D[order.place] = order.pivots.real**2
+        return D
 
     def L_D(self):
         """(L', D), both CSC. Use D of this pair with L', not D(), which has other roundings."""

@@ -86,6 +86,12 @@ def triangle(factor, order, entries, op, part, plan):
     return sparse.coo_matrix((values, (rows, columns)), shape=(n, n), dtype=factor.dtype)
 
 
+def place_of(factor, order):
+    """The row of each row of the factor in the triangles of the user. The factor has a postorder of the natural order, in which they
+    are triangles, too."""
+    return order.columns if factor.analysis_statistics().ordering == "natural" else np.arange(order.n)
+
+
 class ExplicitFactors:
     """L, U (CSC), perm_r and perm_c with Pr A Pc = L U and a unit diagonal of L."""
 
@@ -106,9 +112,7 @@ class ExplicitFactors:
         column_scale = order.column_scale[order.columns]
         L.data *= (row_scale[L.col] / row_scale[L.row]).astype(factor.dtype)
         U.data /= (row_scale[U.row] * column_scale[U.col]).astype(factor.dtype)
-        # The factor has a postorder of the natural order. Both orders give the same triangles.
-        natural = factor.analysis_statistics().ordering == "natural"
-        place = order.columns if natural else np.arange(order.n)
+        place = place_of(factor, order)
         self.L, self.U = (sparse.csc_matrix((M.data, (place[M.row], place[M.col])), shape=M.shape) for M in (L, U))
         self.perm_r, self.perm_c = np.empty(order.n, np.int32), np.empty(order.n, np.int32)
         self.perm_r[order.rows] = place
