@@ -105,6 +105,22 @@ class Matrices(unittest.TestCase):
         np.testing.assert_allclose(x, [1, 1])
         np.testing.assert_array_equal(A.data, data)  # SuperLU would have sorted and summed
 
+    def test_unused_elements_of_arrays(self):
+        """SciPy permits elements after the last entry, as its method prune removes them. They belong to no column."""
+        A, b = laplacian(5), vectors(25)
+        for kind in (sparse.csc_matrix, sparse.csr_matrix):
+            longer = kind(A)
+            longer.data = np.append(longer.data, [50.0, 60.0, 70.0])
+            longer.indices = np.append(longer.indices, np.array([3, 4, 5], longer.indices.dtype))
+            for solve in (tristar.splu(longer).solve, tristar.cholesky(longer), lambda b, A=longer: tristar.spsolve(A, b)):
+                assert_solves(A, solve(b), b)
+            lu = tristar.splu(3 * A)
+            lu.refactor(longer)
+            assert_solves(A, lu.solve(b), b)
+            self.assertEqual(len(longer.data), A.nnz + 3)
+        lower = sparse.csr_matrix(([2.0, 3, 9], [0, 1, 0], [0, 1, 2]), shape=(2, 2))
+        np.testing.assert_array_equal(tristar.spsolve_triangular(lower, np.array([2.0, 6])), [1, 2])
+
     def test_matrix_is_read_only(self):
         A, b = unsymmetric(30), vectors(30)
         expected = tristar.splu(A).solve(b)

@@ -17,6 +17,7 @@ def as_sparse(A, caller):
     has to be converted, this warns, as SciPy does."""
     if hasattr(A, "to_scipy_sparse"):  # pydata/sparse
         A = A.to_scipy_sparse()
+    A = without_unused(A)
     if not is_lines(A) and not (sparse.issparse(A) and has_square_blocks(A)):
         A = sparse.csc_matrix(A)
         warnings.warn(f"{caller} converted its input to CSC format", sparse.SparseEfficiencyWarning, stacklevel=3)
@@ -24,6 +25,16 @@ def as_sparse(A, caller):
     if A.dtype not in SCALARS:
         raise TypeError(f"{caller}: matrices of type {A.dtype} are not supported")
     return of_blocks(A) if A.format == "bsr" else A
+
+
+def without_unused(A):
+    """A matrix of SciPy without array elements after its last entry, which conversions in SciPy would take for entries."""
+    if not sparse.issparse(A) or A.format not in ("csc", "csr", "bsr"):
+        return A
+    used = A.indptr[-1] if len(A.indptr) else 0
+    if not 0 <= used <= min(len(A.indices), len(A.data)) or used == max(len(A.indices), len(A.data)):
+        return A
+    return type(A)((A.data[:used], A.indices[:used], A.indptr), shape=A.shape)
 
 
 def is_lines(A):
