@@ -182,6 +182,10 @@ class Methods(unittest.TestCase):
             tristar.cholesky(A).update_inplace(sparse.csc_matrix(np.ones((40, 1))))
         with self.assertRaises(ValueError):
             tristar.cholesky(A[:, :3])
+        factor = tristar.cholesky(A)
+        with self.assertRaises(TypeError):  # the cast would drop the imaginary part
+            factor.update_inplace(sparse.csc_matrix(([1 + 1j], ([0], [0])), shape=(40, 1)))
+        assert_solves(A, factor(vectors(40)), vectors(40))
 
 
 if __name__ == "__main__":

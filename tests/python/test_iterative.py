@@ -197,6 +197,10 @@ class Krylov(unittest.TestCase):
                 call()
         with self.assertRaises(TypeError):
             tristar.cg(A, np.ones(25) * 1j)
+        turn = sla.LinearOperator(A.shape, matvec=lambda x: (1 + 1j) * x, dtype=float)  # complex results of a real operator
+        for operator, M in ((turn, None), (A, turn)):
+            with self.assertRaises(TypeError):
+                tristar.gmres(operator, np.ones(25), M=M)
         with self.assertRaises(tristar.NotFiniteError):
             tristar.cg(A, np.full(25, np.nan))
 

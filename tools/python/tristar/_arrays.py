@@ -147,8 +147,7 @@ class MatrixArrays:
 
     def take_values(self, values):
         """Copies new values into arrays that are copies. Raises TypeError if their type is of another kind."""
-        if not np.can_cast(values.dtype, self.values.dtype, "same_kind"):
-            raise TypeError(f"values of type {values.dtype} for a matrix of type {self.values.dtype}")
+        require_kind(values.dtype, self.values.dtype)
         self.values[:] = values
 
     def matrix(self):
@@ -191,6 +190,12 @@ def copy_of(address_of_first, count, dtype):
     """A copy of `count` numbers in memory of the library."""
     dtype = np.dtype(dtype)
     return np.frombuffer(ffi.buffer(address_of_first, count * dtype.itemsize), dtype).copy() if count else np.empty(0, dtype)
+
+
+def require_kind(given, dtype):
+    """Raises TypeError for values of another kind, such as complex ones of a real matrix: a cast would drop imaginary parts."""
+    if not np.can_cast(given, dtype, "same_kind"):
+        raise TypeError(f"values of type {given} for a matrix of type {dtype}")
 
 
 def require_cast(given, dtype):

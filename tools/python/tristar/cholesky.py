@@ -2,9 +2,9 @@
 import numpy as np
 from scipy import sparse
 
-from ._arrays import MatrixArrays, as_sparse, as_vectors, is_lines, require_square
+from ._arrays import MatrixArrays, as_sparse, as_vectors, is_lines, require_kind, require_square
 from ._runtime import check, ffi, lib
-from .explicit import ExplicitFactors, Order, inverse_diagonal
+from .explicit import ExplicitFactors, Order, inverse_diagonal, place_of
 from .factor import Factorization
 
 ORDERINGS = {"default": "auto", "best": "auto", "natural": "natural", "amd": "amd", "colamd": "amd", "metis": "metis",
@@ -181,7 +181,9 @@ class CholeskyFactor(Factorization):
         positive definite; the factor is unchanged then.
         """
         self._ready()
-        C = sparse.csc_matrix(as_sparse(C, "update_inplace"), dtype=self.dtype, copy=True)
+        C = as_sparse(C, "update_inplace")
+        require_kind(C.dtype, self.dtype)
+        C = sparse.csc_matrix(C, dtype=self.dtype, copy=True)
         C.sum_duplicates()
         product = C @ C.conj().T
         sum_ = self._arrays.matrix() + (-product if subtract else product)

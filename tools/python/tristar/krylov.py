@@ -5,7 +5,7 @@ import numpy as np
 from scipy import sparse
 from scipy.sparse.linalg import aslinearoperator
 
-from ._arrays import LETTERS, SCALARS, MatrixArrays, address, as_sparse, as_vectors, from_buffer
+from ._arrays import LETTERS, SCALARS, MatrixArrays, address, as_sparse, as_vectors, from_buffer, require_kind
 from ._runtime import (NULL, CancelledError, Error, call_interruptibly, check, ffi, generation, lib, make_options, new_cell,
                        usable)
 from .solver import Inverse, Solver
@@ -22,6 +22,13 @@ def vector_view(pointer, n, columns, ld, dtype):
     return np.ndarray((n, columns), dtype, ffi.buffer(pointer, max(count, 0)), strides=(dtype.itemsize, ld * dtype.itemsize))
 
 
+def put(result, view):
+    """Copies the result of an operator of the caller. Raises TypeError for complex results of a real operator."""
+    result = np.asarray(result)
+    require_kind(result.dtype, view.dtype)
+    view[...] = result
+
+
 # Callbacks of C hold no reference to a solver, so that a solver is destroyed with the last reference to it.
 
 
@@ -36,7 +43,7 @@ def product_of(matvec, n, dtype, raised):
 
     def multiply(_, x, y):
         try:
-            vector_view(y, n, 1, n, dtype)[:, 0] = matvec(vector_view(x, n, 1, n, dtype)[:, 0])
+            put(matvec(vector_view(x, n, 1, n, dtype)[:, 0]), vector_view(y, n, 1, n, dtype)[:, 0])
         except BaseException as exception:  # pylint: disable=broad-except
             raised.append(exception)
             return lib.TRISTAR_ERR_RUNTIME
@@ -131,7 +138,7 @@ class KrylovSolver:
         def on_apply(_, op, columns, b, ldb, x, ldx):
             try:
                 B = vector_view(b, n, columns, ldb, dtype)
-                vector_view(x, n, columns, ldx, dtype)[:] = apply[op](B)
+                put(apply[op](B), vector_view(x, n, columns, ldx, dtype))
             except BaseException as exception:  # pylint: disable=broad-except
                 raised.append(exception)
                 return lib.TRISTAR_ERR_RUNTIME
