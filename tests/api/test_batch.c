@@ -416,6 +416,8 @@ static void check_ended(tristar_t *ts, const typed *t) {
   for (int way = 0; way < 3; way++) {
     const tristar_status expected = way == 0 ? TRISTAR_ERR_MEMORY : TRISTAR_ERR_CANCELLED;
     for (int keeps = 0; keeps < 2; keeps++) {
+      tristar_batch_stats stats;
+      CHECK_OK(tristar_batch_factor(batch, 2, s.values, s.stride, NULL));
       if (way == 0)
         CHECK_OK(tristar_fail_allocation(ts, 1));
       else
@@ -425,6 +427,8 @@ static void check_ended(tristar_t *ts, const typed *t) {
                    expected);
       CHECK_OK(tristar_fail_allocation(ts, 0));
       CHECK_OK(tristar_set_progress(ts, NULL, NULL));
+      CHECK_OK(tristar_batch_get_stats(batch, &stats));
+      CHECK(stats.systems == (keeps ? 0 : 2));
       for (int k = 0; k < s.count; k++) {
         const bool solved = way == 2 && !keeps && k != 3 && k != 11;
         CHECK_MSG(s.status[k] == (solved ? TRISTAR_OK : expected), "way %d, system %d: %s", way, k,

@@ -94,6 +94,23 @@ class Systems(unittest.TestCase):
         with self.assertRaises(ValueError):
             tristar.Batch(sp.csc_matrix(np.ones((3, 2))))
 
+    def test_failed_call(self):
+        """A factorization without memory leaves no systems: a solve would have too few solutions for the previous ones."""
+        A, values = random_systems()
+        context = tristar.Context()
+        batch, b = tristar.Batch(A, context), np.ones(60)
+        batch.factor(values)
+        self.assertEqual(batch.systems, 21)
+        context.limit_memory(1)
+        with self.assertRaises(tristar.OutOfMemoryError):
+            batch.factor(values[:1])
+        context.limit_memory(0)
+        self.assertEqual(batch.systems, 0)
+        with self.assertRaises(tristar.StaleError):
+            batch.solve(b)
+        batch.factor(values[:2])
+        self.assertLess(abs(matrix(A, values[1]) @ batch.solve(b)[1] - b).max(), 1e-11)
+
     def test_fork(self):
         A, values = random_systems()
         batch, b = tristar.Batch(A), np.ones(60)

@@ -538,7 +538,6 @@ static tristar_status run_job(job *j, double *errors, tristar_status *status, bo
   if (*each) result = run_rest(j, status);
   if (j->keeps && result == TRISTAR_ERR_CANCELLED) *each = false;
   if (errors != NULL && j->count > 0) memcpy(errors, error, (size_t)j->count * sizeof *errors);
-  if (j->keeps && !*each) tsi_batch_drop_systems(batch); /* Some groups may lack values or factors. */
   return result;
 }
 
@@ -554,6 +553,7 @@ static tristar_status run_alone(job *j, double *errors, tristar_status *status, 
     if (errors != NULL) errors[s] = INFINITY;
     if (status != NULL) status[s] = result;
   }
+  if (j->keeps && !each) tsi_batch_drop_systems(batch); /* Some groups may lack values or factors. */
   *seconds = tsi_clock() - begin;
   batch->seconds += *seconds;
   atomic_store(&batch->busy, false);

@@ -1,4 +1,6 @@
 """Systems of one pattern, factored and solved side by side."""
+import threading
+
 import numpy as np
 from scipy import sparse
 
@@ -21,7 +23,7 @@ class Batch:
         require_square(A)
         self._arrays = MatrixArrays(A, copy=True, same_order=same_order)
         self.shape, self.dtype = A.shape, self._arrays.values.dtype
-        self._options, self._context, self.systems = options, context, 0
+        self._options, self._context = options, context
         self.errors = self.statuses = None
         self._make()
 
@@ -30,12 +32,17 @@ class Batch:
         options, _ = make_options("batch_options", self._options)
         cell = new_cell("batch")
         check(lib.tristar_batch(self._context.handle, self._arrays.view, options, cell))
-        self._cell, self.systems = cell, 0
+        self._cell, self._lock = cell, threading.Lock()
 
     def _ready(self):
         if self._generation != generation():  # a child of fork() creates it again; factors are lost
             self._make()
         return self._cell[0]
+
+    @property
+    def systems(self):
+        """Number of systems that the batch has factors of."""
+        return self.statistics().systems
 
     def _values(self, values):
         """Values of all systems, one row each: an array, or sparse matrices of the pattern."""
@@ -61,13 +68,20 @@ class Batch:
             return np.ascontiguousarray(b.transpose(0, 2, 1), self.dtype), n * b.shape[2], b.shape[2]
         raise ValueError(f"b has the shape {b.shape}: ({n},), ({systems}, {n}) or ({systems}, {n}, columns) is needed")
 
-    def _run(self, function, systems, strict, with_errors=True):
-        """Calls function(errors, statuses), which calls the library. Raises the first failure unless `strict` is false."""
+    def _run(self, function, systems, strict, with_errors=True, kept=False):
+        """Calls function(errors, statuses), which calls the library. Raises the first failure unless `strict` is false. kept: the call
+        takes the systems that the batch has factors of, and fails if their number is another one."""
         errors, statuses = np.zeros(systems), ffi.new("tristar_status[]", max(1, systems))
-        cell = self._cell
+        cell, lock = self._cell, self._lock
         outcome = []
 
         def work():  # local variables live until the end of the call, also after Ctrl-C
+            with lock:
+                return call()
+
+        def call():
+            if kept and self.systems != systems:
+                raise StaleError("another call has changed the systems")
             status = function(cell[0], ffi.cast("double *", ffi.from_buffer(errors)) if systems else NULL, statuses)
             outcome.append((status, message() if status else ""))
             return 0
@@ -86,7 +100,6 @@ class Batch:
         was CSC or CSR, or sparse matrices. strict=False: systems that cannot be factored raise nothing; `statuses` names them."""
         self._ready()
         values = self._values(values)
-        self.systems = len(values)
         self._run(lambda batch, _, statuses: lib.tristar_batch_factor(batch, len(values), address(values), values.shape[1], statuses),
                   len(values), strict, with_errors=False)
 
@@ -95,10 +108,11 @@ class Batch:
         if trans not in OPS:
             raise ValueError("trans must be N, T, or H")
         self._ready()
-        if not self.systems:
+        systems = self.systems
+        if not systems:
             raise StaleError("no systems were factored")
-        return self._solve(b, self.systems, strict, lambda batch, columns, pb, stride, px, errors, statuses: lib.tristar_batch_solve(
-            batch, OPS[trans], columns, pb, self.shape[0], stride, px, self.shape[0], self.shape[0] * columns, errors, statuses))
+        return self._solve(b, systems, strict, lambda batch, columns, pb, stride, px, errors, statuses: lib.tristar_batch_solve(
+            batch, OPS[trans], columns, pb, self.shape[0], stride, px, self.shape[0], self.shape[0] * columns, errors, statuses), True)
 
     def factor_solve(self, values, b, trans="N", strict=True):
         """Factors and solves, without keeping factors. Returns the solutions, with NaN for systems that failed if strict=False."""
@@ -110,11 +124,11 @@ class Batch:
             batch, len(values), address(values), values.shape[1], OPS[trans], columns, pb, self.shape[0], stride, px, self.shape[0],
             self.shape[0] * columns, errors, statuses))
 
-    def _solve(self, b, systems, strict, call):
+    def _solve(self, b, systems, strict, call, kept=False):
         b, stride, columns = self._vectors(b, systems)
         x = np.empty((systems, columns, self.shape[0]), self.dtype)
         self._run(lambda batch, errors, statuses: call(batch, columns, address(b), stride, address(x), errors, statuses), systems,
-                  strict)
+                  strict, kept=kept)
         return x[:, 0, :] if b.ndim < 3 else x.transpose(0, 2, 1)
 
     def statistics(self):
