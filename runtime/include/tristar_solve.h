@@ -100,8 +100,8 @@ TRISTAR_API TRISTAR_CHECKED tristar_status tristar_solve_with(tristar_plan_t *pl
  * matrices. Vectors v count whose A v is at most eps^0.75 of |A| |v|, as rows are scaled. basis: n rows with
  * the leading dimension ld >= n, room for `most` columns, in the scalar type of A; *count columns are
  * written. Errors: as tristar_solve; ARGUMENT also if the null space has more than `most` dimensions;
- * UNSUPPORTED (an imported factor that does not store A); ACCURACY (the null space, or its number of
- * dimensions, is not clear); NOT_FINITE. After an error *count is 0. */
+ * UNSUPPORTED (an imported factor that does not store A; tristar_schur.h); ACCURACY (the null space, or its
+ * number of dimensions, is not clear); NOT_FINITE. After an error *count is 0. */
 TRISTAR_API TRISTAR_CHECKED tristar_status tristar_null_space(tristar_plan_t *plan, tristar_op op,
                                                               int64_t most, void *basis, int64_t ld,
                                                               int64_t *count);

@@ -869,6 +869,7 @@ static void check_refused(tristar_t *ts) {
   double x[16] = {0}, s[4];
   tristar_determinant determinant;
   tristar_inertia inertia;
+  int64_t count;
   const tristar_view v = generated_view(ts, "s2d9pt", 4, &matrix);
   CHECK_OK(analyze(ts, &v, schur, 2, &analysis));
   CHECK_OK(tristar_factor(analysis, v.values, &f));
@@ -876,6 +877,7 @@ static void check_refused(tristar_t *ts) {
   CHECK_STATUS(tristar_solve(plan, TRISTAR_N, 1, x, 16, x, 16), TRISTAR_ERR_UNSUPPORTED);
   CHECK_STATUS(tristar_solve_with(plan, NULL, 1, x, x, NULL), TRISTAR_ERR_UNSUPPORTED);
   CHECK_STATUS(tristar_condition(plan, s), TRISTAR_ERR_UNSUPPORTED);
+  CHECK_STATUS(tristar_null_space(plan, TRISTAR_N, 1, x, 16, &count), TRISTAR_ERR_UNSUPPORTED);
   CHECK_STATUS(tristar_factor_get_determinant(f, &determinant), TRISTAR_ERR_UNSUPPORTED);
   CHECK_STATUS(tristar_factor_get_inertia(f, &inertia), TRISTAR_ERR_UNSUPPORTED);
   CHECK_STATUS(tristar_factor_write(f, write_nothing, NULL), TRISTAR_ERR_UNSUPPORTED);

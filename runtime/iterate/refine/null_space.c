@@ -14,6 +14,7 @@ static tristar_status check_arguments(const tristar_plan_t *plan, tristar_op op,
   tsi_env *env = &plan->ts->env;
   const tsi_index n = plan->factor->analysis->pattern->n;
   TSI_TRY(tsi_check_op(env, op));
+  TSI_TRY(tsi_analysis_need_whole(plan->factor->analysis));
   if (most < 0 || ld < n || ld < 1)
     TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "most is %lld, ld %lld, of %d rows", (long long)most, (long long)ld,
              (int)n);
