@@ -1,6 +1,8 @@
 """The object of cholesky: each method of scikit-sparse's Factor against dense arithmetic."""
 import pickle
+import threading
 import unittest
+from unittest import mock
 
 import numpy as np
 from scipy import sparse
@@ -172,6 +174,32 @@ class Methods(unittest.TestCase):
                 np.testing.assert_array_equal(factor.P(), np.arange(40))
         with self.assertRaises(ValueError):
             tristar.cholesky(A, ordering_method="no such")
+
+    def test_new_values_of_another_thread(self):
+        """The factors, and solves with them, belong to one set of values: a refactorization in between waits."""
+        A, b = positive(40), vectors(40)
+        D = sparse.diags(np.linspace(1, 3, 40))
+        B = sparse.csc_matrix(D @ A @ D)
+        for name, compute in (("triangle", lambda factor: factor.L().toarray()), ("Solver._solve_rows", lambda factor: factor.solve_LDLt(b))):
+            factor = tristar.cholesky(A)
+            expected = compute(tristar.cholesky(A))
+            threads = []
+            place = ("tristar.explicit." if name == "triangle" else "tristar.solver.") + name
+            function = tristar.explicit.triangle if name == "triangle" else tristar.solver.Solver._solve_rows
+
+            def interrupted(*arguments, function=function, factor=factor, threads=threads, **options):
+                if not threads:
+                    threads.append(threading.Thread(target=factor.refactor, args=(B,)))
+                    threads[0].start()
+                    threads[0].join(0.5)
+                return function(*arguments, **options)
+
+            factor.D()
+            with mock.patch(place, interrupted):
+                found = compute(factor)
+            threads[0].join()
+            np.testing.assert_array_equal(found, expected)
+            assert_solves(B, factor(b), b)
 
     def test_refused(self):
         A = positive(40)

@@ -80,13 +80,15 @@ class CholeskyFactor(Factorization):
 
     def solve_L(self, b, use_LDLt_decomposition=True):
         """L'^-1 b, or L^-1 b; b in the order of the factor: apply_P(b)."""
-        order = self.order
-        return self._substitute(lib.TRISTAR_PART_L, b, order.scale, order.pivots if use_LDLt_decomposition else None)
+        with self._lock:  # no new values between the scaling and the solve
+            order = self.order
+            return self._substitute(lib.TRISTAR_PART_L, b, order.scale, order.pivots if use_LDLt_decomposition else None)
 
     def solve_Lt(self, b, use_LDLt_decomposition=True):
         """L'^-H b, or L^-H b."""
-        order = self.order
-        return self._substitute(lib.TRISTAR_PART_U, b, order.pivots if use_LDLt_decomposition else None, order.scale)
+        with self._lock:
+            order = self.order
+            return self._substitute(lib.TRISTAR_PART_U, b, order.pivots if use_LDLt_decomposition else None, order.scale)
 
     def solve_D(self, b):
         """D^-1 b"""
@@ -97,15 +99,18 @@ class CholeskyFactor(Factorization):
 
     def solve_LD(self, b):
         """(L' D)^-1 b"""
-        return self.solve_D(self.solve_L(b))
+        with self._lock:
+            return self.solve_D(self.solve_L(b))
 
     def solve_DLt(self, b):
         """(D L'^H)^-1 b"""
-        return self.solve_Lt(self.solve_D(b))
+        with self._lock:
+            return self.solve_Lt(self.solve_D(b))
 
     def solve_LDLt(self, b):
         """(L' D L'^H)^-1 b"""
-        return self.solve_DLt(self.solve_L(b))
+        with self._lock:
+            return self.solve_DLt(self.solve_L(b))
 
     def apply_P(self, b):
         """P b"""
@@ -138,7 +143,9 @@ class CholeskyFactor(Factorization):
 
     def L_D(self):
         """(L', D), both CSC. Use D of this pair with L', not D(), which has other roundings."""
-        factors = ExplicitFactors(self)
+        self._ready()
+        with self._lock:
+            factors = ExplicitFactors(self)
         return factors.L, sparse.diags(factors.U.diagonal().real, format="csc")
 
     def L(self):
