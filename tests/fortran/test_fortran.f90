@@ -246,8 +246,15 @@ contains
     type(c_ptr) :: analysis, factor, plan
     real(c_double) :: y(n), short(n - 1)
     real(c_float) :: other(n)
-    integer(c_int64_t), target :: next(size(row))
+    integer(c_int64_t), target :: next(size(row)), none(0), pairs(2, size(row))
     analysis = c_null_ptr
+    call check_no_view(tristar_view_csc(n + 1, ptr, row, value), 'ptr is too short')
+    call check_no_view(tristar_view_csr(0, none, row, value), 'ptr is empty')
+    call check_no_view(tristar_view_csc(n, ptr, row(2:), value), 'row is too short')
+    call check_no_view(tristar_view_csc(n, ptr, row, value(:size(row) - 1)), 'value is too short')
+    pairs = spread(row, 1, 2)
+    call check_no_view(tristar_view_csc(n, ptr, pairs(1, :), value), 'row has gaps')
+    call check_no_view(tristar_view_csr(n, ptr, row, value(size(row):1:-1)), 'value is reversed')
     next = row + 1
     call check(tristar_analyze(ts, tristar_view_csc(n, ptr, next, value), analysis=analysis) == TRISTAR_ERR_FORMAT, 'format')
     call check(len(tristar_message()) > 10, 'message')
@@ -259,4 +266,14 @@ contains
     call check(tristar_solve(plan, b, y) == TRISTAR_ERR_STALE, 'stale')
     call release(analysis, factor, plan)
   end subroutine check_errors
+
+  ! The view has no arrays, so an analysis of it fails.
+  subroutine check_no_view(view, what)
+    type(tristar_view), intent(in) :: view
+    character(len=*), intent(in) :: what
+    type(c_ptr) :: analysis
+    analysis = c_null_ptr
+    call check(tristar_analyze(ts, view, analysis=analysis) == TRISTAR_ERR_ARGUMENT, what)
+    call check(index(tristar_message(), 'ptr is NULL') > 0, what)
+  end subroutine check_no_view
 end program test_fortran

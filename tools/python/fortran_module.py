@@ -165,11 +165,16 @@ def init(name):
 def view(form, kind, bits):
     return f"""  function {form}_{kind}{bits}(n, ptr, index, values, symmetry) result(view)
     integer, intent(in) :: n
-    integer(c_int{bits}_t), intent(in), target, contiguous :: ptr(:), index(:)
-    {KINDS[kind]}, intent(in), target, contiguous :: values(:)
+    integer(c_int{bits}_t), intent(in), target :: ptr(:), index(:)
+    {KINDS[kind]}, intent(in), target :: values(:)
     integer, intent(in), optional :: symmetry
     type(tristar_view) :: view
-    view = view_of(TRISTAR_{form.upper()}, {SCALARS[kind]}, n, {bits}, int(ptr(1)), symmetry)
+    view = view_of(TRISTAR_{form.upper()}, {SCALARS[kind]}, n, {bits}, symmetry)
+    ! Without arrays functions return ARGUMENT. A section with gaps has no address; C does not see how long arrays are.
+    if (.not. (is_contiguous(ptr) .and. is_contiguous(index) .and. is_contiguous(values))) return
+    if (size(ptr, kind=c_int64_t) <= max(n, 0)) return
+    if (min(size(index, kind=c_int64_t), size(values, kind=c_int64_t)) < int(ptr(max(n, 0) + 1), c_int64_t) - ptr(1)) return
+    view%base = int(ptr(1), c_int)
     view%ptr = c_loc(ptr)
     view%index = c_loc(index)
     view%values = c_loc(values)
@@ -195,9 +200,9 @@ def solve(kind, rank):
   end function solve_{kind}{rank}"""
 
 
-HELPERS = """  ! A view without arrays; base: the number of the first row.
-  function view_of(form, scalar, n, bits, base, symmetry) result(view)
-    integer, intent(in) :: form, scalar, n, bits, base
+HELPERS = """  ! A view without arrays.
+  function view_of(form, scalar, n, bits, symmetry) result(view)
+    integer, intent(in) :: form, scalar, n, bits
     integer, intent(in), optional :: symmetry
     type(tristar_view) :: view
     call tristar_view_init(view)
@@ -208,7 +213,6 @@ HELPERS = """  ! A view without arrays; base: the number of the first row.
     view%cols = n
     view%ptr_bits = bits
     view%index_bits = bits
-    view%base = base
   end function view_of
 
   ! The message of the latest failed call of this thread.
