@@ -187,8 +187,10 @@ template <class Object, void (*Destroy)(Object **)> class owner {
 public:
   owner() noexcept = default;                                                       /* Nothing. */
   owner(owner &&other) noexcept : object_(std::exchange(other.object_, nullptr)) {} /* Moves. */
-  owner &operator=(owner &&other) noexcept {                                        /* Moves. */
-    std::swap(object_, other.object_);
+  owner &operator=(
+      owner &&other) noexcept { /* Moves: other owns nothing then, the old object is destroyed. */
+    owner moved(std::move(other));
+    std::swap(object_, moved.object_);
     return *this;
   }
   ~owner() { Destroy(&object_); } /* Destroys the object. */

@@ -105,6 +105,10 @@ void check_errors() {
   solver = std::move(moved);
   CHECK(solver.solve(good) == good);
   CHECK(status_of([&] { moved.solve(std::vector<double>()); }) == TRISTAR_ERR_ARGUMENT); /* it is empty */
+  tristar::solver<double> other(tristar::csc<double>(2, ptr, index, std::vector<double>{4, 2}));
+  other = std::move(solver);
+  CHECK(other.solve(good) == good);
+  CHECK(status_of([&] { solver.solve(good); }) == TRISTAR_ERR_ARGUMENT); /* not the system of `other` */
 }
 
 void check_preconditioner() {
