@@ -211,7 +211,14 @@ class Methods(unittest.TestCase):
         with self.assertRaises(ValueError):
             tristar.cholesky(A[:, :3])
         factor = tristar.cholesky(A)
-        with self.assertRaises(TypeError):  # the cast would drop the imaginary part
+        for call in (tristar.cholesky, factor.cholesky_inplace):
+            with self.assertRaises(TypeError):  # the cast would drop the imaginary part
+                call(A, np.complex128(1 + 1j))
+        for permute in (factor.apply_P, factor.apply_Pt):
+            for b in (vectors(41), vectors((39, 2)), sparse.eye(41, format="csc")):
+                with self.assertRaises(ValueError):
+                    permute(b)
+        with self.assertRaises(TypeError):
             factor.update_inplace(sparse.csc_matrix(([1 + 1j], ([0], [0])), shape=(40, 1)))
         assert_solves(A, factor(vectors(40)), vectors(40))
 

@@ -13,6 +13,7 @@ ORDERINGS = {"default": "auto", "best": "auto", "natural": "natural", "amd": "am
 
 def hermitian(A, beta=0):
     """The matrix whose lower triangle is that of A, plus beta I."""
+    require_kind(np.asarray(beta).dtype, A.dtype)
     lower = sparse.tril(A, -1, format="csc")
     diagonal = sparse.diags(A.diagonal().real.astype(A.dtype) + np.asarray(beta, A.dtype), format="csc")
     return sparse.csc_matrix(lower + diagonal + lower.conj().T)
@@ -114,12 +115,18 @@ class CholeskyFactor(Factorization):
 
     def apply_P(self, b):
         """P b"""
+        self._require_rows(b)
         return b.tocsr()[self.P()].tocsc() if sparse.issparse(b) else np.asarray(b)[self.P()]
 
     def apply_Pt(self, b):
         """P^T b"""
+        self._require_rows(b)
         place = np.argsort(self.P())
         return b.tocsr()[place].tocsc() if sparse.issparse(b) else np.asarray(b)[place]
+
+    def _require_rows(self, b):
+        if np.shape(b)[:1] != (self._n,):
+            raise ValueError(f"b has the shape {np.shape(b)}, the matrix {self._n} rows")
 
     def inv(self):
         """A^-1 as a CSC matrix. It has n x n entries unless A has independent blocks."""
