@@ -255,7 +255,7 @@ TRISTAR_API TRISTAR_CHECKED tristar_status tristar_dmatrix_refactor(tristar_dmat
  * and do not write s. Of a symmetric or Hermitian matrix both triangles are written. No rank stores A_II as a
  * whole; each stores an index for each row of A meanwhile. analysis and options: of A_II, as for
  * tristar_dmatrix_factor; messages number rows of A_II. Solves are refined where tristar_distributed_solve
- * refines, so perturbed pivots are allowed, unlike on one process.
+ * refines, so perturbed pivots are allowed. REFINE_NEVER has no effect.
  *
  * A and the complement may be singular; A_II must not be. Errors: those of tristar_dmatrix_factor and
  * tristar_distributed_solve; ARGUMENT (count, unknowns, lds; NULL on rank 0; ranks pass different counts);

@@ -297,7 +297,8 @@ static void check_overflow(const world *w, tristar_method method) {
 }
 
 /* Rows of A_II sum up to zero: it is singular to working precision, but no pivot vanishes. */
-static void check_null_vector(const world *w, tristar_method method, tristar_singular singular) {
+static void check_null_vector(const world *w, tristar_method method, tristar_singular singular,
+                              tristar_refinement refine) {
   const tristar_layout layout = some_grid(w);
   wish o = wish_of(&layout, method);
   CLEANUP(release_shared) shared_matrix m = share_matrix(w, "s2d9pt", 12, &typed_double, TRISTAR_SYMMETRIC);
@@ -307,6 +308,7 @@ static void check_null_vector(const world *w, tristar_method method, tristar_sin
   const int32_t *index = m.view.index;
   OWNED double *sum = xcalloc((size_t)m.n, sizeof *sum);
   o.analysis.singular = singular;
+  o.options.refine = refine;
   for (int turn = 0; turn < 2; turn++)
     for (int64_t j = 0; j < m.n; j++)
       for (int64_t p = ptr[j]; p < ptr[j + 1]; p++) {
@@ -368,10 +370,12 @@ int main(int argc, char **argv) {
   RUN(check_singular(&w, TRISTAR_METHOD_LU));
   RUN(check_overflow(&w, TRISTAR_METHOD_LU));
   RUN(check_overflow(&w, TRISTAR_METHOD_LDLT));
-  RUN(check_null_vector(&w, TRISTAR_METHOD_LDLT, TRISTAR_SINGULAR_REFUSE));
-  RUN(check_null_vector(&w, TRISTAR_METHOD_LU, TRISTAR_SINGULAR_REFUSE));
-  RUN(check_null_vector(&w, TRISTAR_METHOD_LDLT, TRISTAR_SINGULAR_PERTURB));
-  RUN(check_null_vector(&w, TRISTAR_METHOD_LU, TRISTAR_SINGULAR_PERTURB));
+  RUN(check_null_vector(&w, TRISTAR_METHOD_LDLT, TRISTAR_SINGULAR_REFUSE, TRISTAR_REFINE_AUTO));
+  RUN(check_null_vector(&w, TRISTAR_METHOD_LU, TRISTAR_SINGULAR_REFUSE, TRISTAR_REFINE_AUTO));
+  RUN(check_null_vector(&w, TRISTAR_METHOD_LDLT, TRISTAR_SINGULAR_PERTURB, TRISTAR_REFINE_AUTO));
+  RUN(check_null_vector(&w, TRISTAR_METHOD_LDLT, TRISTAR_SINGULAR_PERTURB, TRISTAR_REFINE_NEVER));
+  RUN(check_null_vector(&w, TRISTAR_METHOD_LU, TRISTAR_SINGULAR_PERTURB, TRISTAR_REFINE_AUTO));
+  RUN(check_null_vector(&w, TRISTAR_METHOD_LU, TRISTAR_SINGULAR_PERTURB, TRISTAR_REFINE_NEVER));
   RUN(check_solves(&w, "poisson3d7", 6, &typed_double, TRISTAR_SYMMETRIC, 20, 3));
   RUN(check_solves(&w, "convdiff3d", 6, &typed_double, TRISTAR_GENERAL, 9, 40));
   RUN(check_solves(&w, "convdiff3d", 5, &typed_complex_single, TRISTAR_GENERAL, 4, 2));

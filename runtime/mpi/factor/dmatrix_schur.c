@@ -178,6 +178,7 @@ static tristar_status factor(complement *c, const tristar_analysis_options *anal
     TSI_TRY(tristar_dmatrix_factor(inner, analysis, options, &c->factor));
   else
     TSI_TRY(tristar_dmatrix_refactor(inner, c->factor));
+  c->factor->options.refine = TRISTAR_REFINE_AUTO; /* otherwise the complement may have no correct digit */
   c->generation = c->matrix->generation;
   return TRISTAR_OK;
 }
