@@ -277,6 +277,21 @@ class Factors(unittest.TestCase):
         A = sparse.csc_matrix([[0, 2.0, 0], [1, 0, 3], [0, 1, 1]])
         self.check(A)
 
+    def test_weak_pivots(self):
+        """New values for which the pivots of the first ones are weak: L U still is the matrix."""
+        for seed in (721, 787):
+            rng = np.random.default_rng(seed)
+            n = int(rng.choice([20, 40]))
+            places = (rng.random((n, n)) < 0.15) | np.eye(n, dtype=bool)
+            A = sparse.csc_matrix(np.where(places, rng.standard_normal((n, n)), 0) + 5 * n * np.eye(n))
+            lu, B = tristar.splu(A), A.copy()
+            B.data = rng.standard_normal(A.nnz) * 10 ** rng.uniform(-9, 0, A.nnz)
+            lu.refactor(B)
+            PAQ = np.empty((n, n))
+            PAQ[np.ix_(lu.perm_r, lu.perm_c)] = B.toarray()
+            size = (abs(lu.L) @ abs(lu.U)).max()
+            self.assertLess(abs(PAQ - (lu.L @ lu.U).toarray()).max(), 1e-14 * size)
+
     def test_natural(self):
         lu = self.check(unsymmetric(200), permc_spec="NATURAL")
         np.testing.assert_array_equal(lu.perm_c, np.arange(200))

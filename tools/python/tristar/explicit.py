@@ -92,6 +92,13 @@ def place_of(factor, order):
     return order.columns if factor.analysis_statistics().ordering == "natural" else np.arange(order.n)
 
 
+def error_of(F, L, U):
+    """|F x - L U x| / (|L| |U| |x|) for a vector x of random signs: rounding errors, or more if the solves with weak pivots lose digits."""
+    x = np.random.default_rng(1).choice([-1.0, 1.0], F.shape[0]).astype(F.dtype)
+    size = (abs(L) @ (abs(U) @ abs(x))).max(initial=0)
+    return abs(F @ x - L @ (U @ x)).max(initial=0) / size if size else 0.0
+
+
 class ExplicitFactors:
     """L, U (CSC), perm_r and perm_c with Pr A Pc = L U and a unit diagonal of L."""
 
@@ -108,6 +115,7 @@ class ExplicitFactors:
             lower = sparse.tril(F).T.tocoo()
             L = triangle(factor, order, lower, lib.TRISTAR_T, lib.TRISTAR_PART_U, plan).T.tocoo()
         L.data[L.row == L.col] = 1
+        self.error = error_of(F, L.tocsr(), U.tocsr())
         row_scale = order.row_scale[order.rows]
         column_scale = order.column_scale[order.columns]
         L.data *= (row_scale[L.col] / row_scale[L.row]).astype(factor.dtype)
@@ -121,14 +129,30 @@ class ExplicitFactors:
     @classmethod
     def of(cls, factor):
         """The factors of a SparseLU. For an L D L^H with pivots of order 2 these are the factors of a second factorization, by L U.
-        There is a second factorization, too, if the plan has released the entries of the factor."""
+        There is a second factorization, too, if the plan has released the entries of the factor, or if solves with it lose digits: the
+        second one is analyzed for the present values."""
         method = factor.analysis_statistics().method
-        if method == "ldlt" or factor._plan_options.get("release_factor"):
-            options = {**factor._analysis_options, "method": "lu" if method == "ldlt" else method}
-            factor = type(factor)(factor._arrays.matrix(), context=factor._context, keep=False, **options)
-        if factor.statistics().perturbed_pivots:
-            raise Error("pivots were perturbed, so L U is not the matrix: solve() refines, but there are no L and U")
-        return cls(factor)
+        options = {**factor._analysis_options, "method": "lu" if method == "ldlt" else method}
+
+        def again():
+            return type(factor)(factor._arrays.matrix(), context=factor._context, keep=False, **options)
+
+        first = again() if method == "ldlt" or factor._plan_options.get("release_factor") else factor
+        require_pivots(first)
+        found, eps = cls(first), np.finfo(factor.dtype).eps
+        if not found.error <= 1000 * eps:
+            second = again()
+            require_pivots(second)
+            found = cls(second)
+        if not found.error <= eps ** (2 / 3):
+            raise Error(f"L U differs from the matrix by {found.error:.1e} in relation to |L| |U|: pivots are too weak")
+        return found
+
+
+def require_pivots(factor):
+    """Raises an exception if pivots were perturbed."""
+    if factor.statistics().perturbed_pivots:
+        raise Error("pivots were perturbed, so L U is not the matrix: solve() refines, but there are no L and U")
 
 
 def inverse_diagonal(factor, order):
