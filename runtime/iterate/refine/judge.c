@@ -256,7 +256,7 @@ static tristar_status make_trial(trials *t, tristar_op op, trial which, char *b,
   double *real = t->residual.bound; /* both are free until x is there */
   char *zero = t->residual.vector;
   if (which == TRIAL_LARGE) {
-    TSI_TRY(tsi_residual_need_sums(&t->residual));
+    TSI_TRY(tsi_residual_need_weighted(&t->residual));
     kernels->fill(system->n, t->residual.row_sum, b);
     return TRISTAR_OK;
   }

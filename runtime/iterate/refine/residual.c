@@ -8,24 +8,38 @@
 #include "runtime/iterate/refine/system_plan.h"
 #include "runtime/solve/request.h"
 
-#define PENDING (-1) /* value of the first row sum until the sums are computed */
+#define PENDING (-1) /* first row sum of each kind until the sums of this kind are computed */
 
+/* Are row sums missing that backward errors may use? */
 static bool is_pending(const tsi_residual *r) {
-  return r->system->n > 0 && r->row_sum[0] < 0;
+  const tsi_index n = r->system->n;
+  return !r->has_own && n > 0 && r->row_sum[r->column_weight != NULL ? n : 0] < 0;
 }
 
-static tristar_status make_sums(const tsi_residual *r) {
+/* Computes the sums with other weights than column_weight. */
+static tristar_status make_other_sums(const tsi_residual *r) {
   const tsi_system *system = r->system;
   const size_t n = (size_t)system->n;
-  TSI_TRY(tsi_system_weigh(system, r->op, r->column_weight, r->row_sum));
   if (r->column_weight != NULL)
     TSI_TRY(tsi_system_weigh(system, r->op, NULL, r->row_sum + (r->has_own ? 2 : 1) * n));
   if (r->has_own) TSI_TRY(tsi_system_weigh(system, r->op, r->own_weight, r->row_sum + 3 * n));
   return TRISTAR_OK;
 }
 
-tristar_status tsi_residual_need_sums(const tsi_residual *r) {
-  return is_pending(r) ? make_sums(r) : TRISTAR_OK;
+static tristar_status make_sums(const tsi_residual *r) {
+  TSI_TRY(tsi_system_weigh(r->system, r->op, r->column_weight, r->row_sum));
+  return make_other_sums(r);
+}
+
+tristar_status tsi_residual_need_weighted(const tsi_residual *r) {
+  if (r->system->n == 0 || !(r->row_sum[0] < 0)) return TRISTAR_OK;
+  return tsi_system_weigh(r->system, r->op, r->column_weight, r->row_sum);
+}
+
+static tristar_status need_sums(const tsi_residual *r) {
+  if (!is_pending(r)) return TRISTAR_OK;
+  TSI_TRY(tsi_residual_need_weighted(r));
+  return make_other_sums(r);
 }
 
 /* Computes the sums together with the first residual. */
@@ -53,7 +67,7 @@ tristar_status tsi_residual_begin(const tsi_system *system, tristar_op op, tsi_r
   if (status == TRISTAR_OK) status = TSI_ALLOC(env, r->vector, n * system->kernels->scalar_bytes);
   TSI_TRY(tsi_team_agree(system->team, status));
   if (r->has_own || system->functions->take != NULL) return make_sums(r);
-  if (n > 0) r->row_sum[0] = PENDING;
+  if (n > 0) r->row_sum[0] = r->row_sum[n] = PENDING;
   return TRISTAR_OK;
 }
 
@@ -119,7 +133,7 @@ static bool uses_sums(const tsi_residual *r, const void *x, const tsi_sizes *siz
 static tristar_status measure(const tsi_residual *r, const void *b, bool sums, const tsi_sizes *sizes,
                               double *error) {
   const tsi_system *system = r->system;
-  if (sums) TSI_TRY(tsi_residual_need_sums(r));
+  if (sums) TSI_TRY(need_sums(r));
   *error = tsi_team_largest(system->team, system->kernels->backward_error(system->n, b, r->vector, r->bound,
                                                                           sums ? r->row_sum : NULL, sizes));
   return system->team->failure;
@@ -153,7 +167,7 @@ tristar_status tsi_residual_find(const tsi_residual *r, const void *b, const voi
 tristar_status tsi_residual_leave_solved(const tsi_residual *r, const void *b, const void *x, double error) {
   const tsi_system *system = r->system;
   const tsi_sizes sizes = sizes_of(r, x);
-  TSI_TRY(tsi_residual_need_sums(r));
+  TSI_TRY(need_sums(r));
   system->kernels->leave_solved(system->n, b, r->vector, r->bound, r->row_sum, &sizes, error);
   return system->team->failure;
 }

@@ -25,8 +25,8 @@ typedef struct tsi_residual {
 /* *r must be zero. It must be finished, also after a failure. Errors: MEMORY, those of messages. */
 TRISTAR_CHECKED tristar_status tsi_residual_begin(const tsi_system *system, tristar_op op, tsi_residual *r);
 void tsi_residual_finish(tsi_residual *r);
-/* Computes row_sum unless it is known. Errors: those of messages. */
-TRISTAR_CHECKED tristar_status tsi_residual_need_sums(const tsi_residual *r);
+/* Computes the first n entries of row_sum unless they are known. Errors: those of messages. */
+TRISTAR_CHECKED tristar_status tsi_residual_need_weighted(const tsi_residual *r);
 /* Sets bound and vector for x, and *error (tristar_solve_refined): NaN if x has NaN. Errors: those of
  * messages. */
 TRISTAR_CHECKED tristar_status tsi_residual_find(const tsi_residual *r, const void *b, const void *x,
