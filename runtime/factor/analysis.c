@@ -502,6 +502,7 @@ tristar_status tsi_analysis_match_again(const tristar_analysis_t *analysis, cons
   options.singular = TRISTAR_SINGULAR_PERTURB;
   options.growth = TRISTAR_GROWTH_WARN;
   if (full) options.single_factors = 0;
+  if (full && options.method == TRISTAR_METHOD_LLT) options.method = TRISTAR_METHOD_LDLT;
   TSI_TRY(analyze_again(analysis, options, values, out));
   (*out)->keeps_scaling = true;
   return TRISTAR_OK;

@@ -110,7 +110,8 @@ TRISTAR_CHECKED tristar_status tsi_analyze_pattern(tristar_t *ts, tsi_pattern *p
 TRISTAR_CHECKED tristar_status tsi_analysis_again(const tristar_analysis_t *analysis, tristar_method method,
                                                   const void *values, tristar_analysis_t **out);
 /* Analyzes the matrix again for the same method with a matching of these values and its scaling
- * (keeps_scaling), with SINGULAR_PERTURB and GROWTH_WARN. full: without single_factors. */
+ * (keeps_scaling), with SINGULAR_PERTURB and GROWTH_WARN. full: without single_factors, and not by
+ * Cholesky. */
 TRISTAR_CHECKED tristar_status tsi_analysis_match_again(const tristar_analysis_t *analysis,
                                                         const void *values, bool full,
                                                         tristar_analysis_t **out);

@@ -187,11 +187,11 @@ static double epsilon_of(const tristar_factor_t *factor) {
   return tsi_sparse_kernels_select(factor->analysis->factor_scalar)->epsilon;
 }
 
-/* Are these single factors L D L^T of a matrix in double precision? They round a pivot of a regular matrix
+/* Are these single factors of a symmetric matrix in double precision? They round a pivot of a regular matrix
  * away more easily than the verdict on the matrix shows. */
 static bool rounds_pivots(const tristar_factor_t *factor) {
   const tristar_analysis_t *an = factor->analysis;
-  return an->stats.method == TRISTAR_METHOD_LDLT && an->factor_scalar != (char)an->pattern->scalar;
+  return !tsi_analysis_is_lu(an) && an->factor_scalar != (char)an->pattern->scalar;
 }
 
 /* Multiplies and counts the pivots. Sets all but the limits. */
@@ -217,7 +217,9 @@ static tristar_status find_limits(const tristar_factor_t *factor, bool singular,
     p->unknown = UNKNOWN * sqrt(epsilon) * largest;
   }
   if (singular) p->null = largest * (p->far ? FAR_NULL_PIVOT * epsilon * growth : pow(epsilon, NULL_PIVOT));
-  if (rounds) p->rounded = perturbed ? INFINITY : ROUNDING * epsilon * growth * largest;
+  /* Rounding of A alone can make Cholesky succeed, whatever the sizes of its pivots. */
+  const bool all = perturbed || factor->analysis->stats.method == TRISTAR_METHOD_LLT;
+  if (rounds) p->rounded = all ? INFINITY : ROUNDING * epsilon * growth * largest;
   return TRISTAR_OK;
 }
 
@@ -287,8 +289,8 @@ static tristar_status fail_perturbed(const tristar_factor_t *factor, const char 
            what, (long long)factor->stats.perturbed_pivots);
 }
 
-/* Factors the same values with a matching and delayed pivots, without single_factors. *other: these factors;
- * NULL: none. */
+/* Factors the same values with a matching and delayed pivots, without single_factors, by LU or L D L^T.
+ * *other: these factors; NULL: none. */
 static tristar_status factor_again(const tristar_factor_t *factor, tristar_factor_t **other) {
   tristar_status status = tsi_factor_prepare_again(factor, true, other);
   if (status == TRISTAR_OK) {
@@ -377,7 +379,9 @@ static tristar_status count_twice(const tristar_factor_t *factor, tristar_inerti
   tristar_inertia second;
   certainty again;
   TSI_TRY(count_pivots(factor, singular, inertia, known));
-  if (*known == KNOWN_SIGNS || factor->analysis->stats.method != TRISTAR_METHOD_LDLT) return TRISTAR_OK;
+  if (*known == KNOWN_SIGNS ||
+      (factor->analysis->stats.method == TRISTAR_METHOD_LLT && !rounds_pivots(factor)))
+    return TRISTAR_OK;
   TSI_TRY(factor_again(factor, &other));
   if (other == NULL) return TRISTAR_OK;
   TSI_TRY(count_pivots(other, singular, &second, &again));

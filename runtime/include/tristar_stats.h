@@ -191,7 +191,8 @@ typedef struct tristar_inertia {
  * (LU, a complex symmetric matrix, an imported factor); ACCURACY (signs are unknown: pivots were perturbed,
  * have grown, or are not clearly zero). Before this error the function factors A once more, with a matching
  * and delayed pivots, and without single_factors. It also does so if units are apart and pivots are zero,
- * or if single factors L D L^T were perturbed or have pivots that may be rounding errors. */
+ * if single factors L D L^T were perturbed or have pivots that may be rounding errors, and for all single
+ * factors L L^T. */
 TRISTAR_API tristar_status tristar_factor_get_inertia(const tristar_factor_t *factor,
                                                       tristar_inertia *inertia);
 

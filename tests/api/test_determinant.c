@@ -659,6 +659,28 @@ static void check_weak_pivots(tristar_t *ts, tristar_method method, uint64_t sta
   }
 }
 
+/* Rounding to single precision makes Cholesky succeed, although one eigenvalue is negative. */
+static void check_single_cholesky(tristar_t *ts) {
+  static const int32_t ptr[] = {0, 2, 3}, index[] = {0, 1, 1};
+  int made = 0;
+  for (int k = 3; k < 60; k++) {
+    const double c = 1.0 / k, values[] = {1, c, c * c - 1e-11};
+    const tristar_view v = {
+        TRISTAR_CSC, TRISTAR_SYMMETRIC, TRISTAR_DOUBLE, 2, 2, ptr, index, values, 32, 32, 0};
+    tristar_analysis_options options = DEFAULTS(tristar_analysis_options);
+    tristar_inertia inertia;
+    options.method = TRISTAR_METHOD_LLT;
+    options.single_factors = 1;
+    CLEANUP(tristar_analysis_destroy) tristar_analysis_t *an = NEW_ANALYSIS(ts, &v, &options);
+    CLEANUP(tristar_factor_destroy) tristar_factor_t *f = NULL;
+    if (tristar_factor(an, values, &f) != TRISTAR_OK) continue;
+    CHECK_OK(tristar_factor_get_inertia(f, &inertia));
+    CHECK(inertia.positive == 1 && inertia.negative == 1 && inertia.zero == 0);
+    made++;
+  }
+  CHECK_MSG(made > 5, "%d factors", made);
+}
+
 int main(void) {
   static const typed *const types[] = {&typed_single, &typed_double, &typed_complex_single,
                                        &typed_complex_double};
@@ -686,6 +708,7 @@ int main(void) {
   for (uint64_t seed = 1; seed <= 200; seed++) graphs += check_graph(ts, seed);
   CHECK_MSG(graphs > 60, "%d regular graphs", graphs);
   check_single_factors(ts);
+  check_single_cholesky(ts);
   check_nearly_singular(ts);
   check_edges(ts);
   printf("%d determinants, %d matrices refused, %d inertias of renewed values\n", computed, refused, renewed);
