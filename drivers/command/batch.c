@@ -80,6 +80,7 @@ static bool run_batch(tsi_session *s, batch_run *r) {
   options.matching = analysis.matching;
   options.method = (tristar_method)s->settings->batch_method;
   options.engine = (tristar_engine)s->settings->engine;
+  options.systems = r->count;
   if (s->settings->tolerance >= 0) options.tolerance = s->settings->tolerance;
   if (!tsi_session_check(s, tristar_batch(s->ts, &s->view, &options, &r->batch), s->name)) return false;
   const double begin = tsi_now();

@@ -55,18 +55,19 @@ typedef struct tsi_settings {
   int first_core;                 /* first core of the workers of this process; set by on_ranks.c */
   int first_device, rank_devices; /* first device of this process, their number; set by on_ranks.c */
   /* solve */
-  int64_t devices;       /* number of devices for --gpu and --platform; 0: not given */
-  int platform;          /* 0 ..: a node of platform.h */
-  int64_t ranks;         /* info; 0: not given */
-  const char *machine;   /* description of a cluster; NULL: none */
-  int network;           /* 1: simgrid */
-  int64_t solves;        /* number of solves, for --ordering auto and --layout auto; 0: not given */
-  int64_t process_bytes; /* memory of a process, for --layout auto; 0: not given */
-  int gpu;               /* 0 ..: a device of the cost model; negative: not given */
-  int op;                /* 0 ..: one of N, T, C */
-  int uplo;              /* 0 ..: one of L, U, LU; negative: not given */
-  int diag;              /* 0 ..: one of nonunit, unit */
-  int partition;         /* a tristar_partition */
+  int64_t devices;        /* number of devices for --gpu and --platform; 0: not given */
+  int platform;           /* 0 ..: a node of platform.h */
+  int64_t ranks;          /* info; 0: not given */
+  const char *machine;    /* description of a cluster; NULL: none */
+  int network;            /* 1: simgrid */
+  int64_t solves;         /* number of solves, for --ordering auto and --layout auto; 0: not given */
+  int64_t factorizations; /* number of factorizations, for --ordering auto; 0: not given */
+  int64_t process_bytes;  /* memory of a process, for --layout auto; 0: not given */
+  int gpu;                /* 0 ..: a device of the cost model; negative: not given */
+  int op;                 /* 0 ..: one of N, T, C */
+  int uplo;               /* 0 ..: one of L, U, LU; negative: not given */
+  int diag;               /* 0 ..: one of nonunit, unit */
+  int partition;          /* a tristar_partition */
   int64_t refine, repeat, in_flight, fuse;
   double tolerance; /* negative: the default of the precision */
   double accuracy;  /* 0: not given */

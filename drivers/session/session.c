@@ -270,6 +270,7 @@ tristar_analysis_options tsi_session_analysis_options(const tsi_session *s) {
   options.place = (tristar_place)s->settings->factor_place;
   options.device_bytes = s->settings->device_bytes;
   options.solves = s->settings->solves;
+  options.factorizations = s->settings->factorizations;
   options.single_factors = s->single_factors;
   options.leaf_parts = s->leaf_parts;
   options.schur = s->schur;

@@ -26,7 +26,7 @@ bool tsi_order_tries_dissection(tsi_index n, const tsi_fill *amd, const tsi_orde
   *reason = "the matrix is small";
   if (n <= SMALL_VERTICES) return false;
   *reason = "a dissection would take more time than it could save";
-  return LARGEST_GAIN * tsi_order_seconds(amd, costs) > dissection;
+  return costs->factorizations * LARGEST_GAIN * tsi_order_seconds(amd, costs) > dissection;
 }
 
 bool tsi_order_takes_dissection(const tsi_fill *amd, const tsi_fill *dissection, const tsi_order_costs *costs,

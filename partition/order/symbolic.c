@@ -223,13 +223,13 @@ typedef struct work {
 } work;
 
 void tsi_symbolic_options_init(tsi_symbolic_options *options) {
-  *options =
-      (tsi_symbolic_options){.ordering = TSI_ORDER_METIS,
-                             .leaf_parts = 1,
-                             .seed = 1,
-                             .cores = 1,
-                             .relax = 0.6,
-                             .costs = {.solves = 10, .entry_bytes = sizeof(double), .flops_factor = 1}};
+  *options = (tsi_symbolic_options){
+      .ordering = TSI_ORDER_METIS,
+      .leaf_parts = 1,
+      .seed = 1,
+      .cores = 1,
+      .relax = 0.6,
+      .costs = {.factorizations = 1, .solves = 10, .entry_bytes = sizeof(double), .flops_factor = 1}};
 }
 
 /* Column k becomes the former column order[k], in the permutation and in the tree. */

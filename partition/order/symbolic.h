@@ -76,11 +76,12 @@ static inline void tsi_fill_add_column(tsi_fill *fill, tsi_index entries) {
   fill->flops += (double)entries * entries;
 }
 
-/* Costs by which ORDER_AUTO compares orderings: a factorization, and solves with it. */
+/* Costs by which ORDER_AUTO compares orderings: factorizations, and solves with each. */
 typedef struct tsi_order_costs {
-  double solves;       /* Number of solves per factorization. */
-  double entry_bytes;  /* Bytes of an entry of the factors. */
-  double flops_factor; /* Real operations of the factorization divided by tsi_fill.flops. */
+  double factorizations; /* Number of factorizations with the order. */
+  double solves;         /* Number of solves per factorization. */
+  double entry_bytes;    /* Bytes of an entry of the factors. */
+  double flops_factor;   /* Real operations of the factorization divided by tsi_fill.flops. */
 } tsi_order_costs;
 
 /* The choice of ORDER_AUTO and its reason; for another ordering, this ordering and "". */

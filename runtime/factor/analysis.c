@@ -170,6 +170,7 @@ static tsi_symbolic_options symbolic_options(const tristar_analysis_t *an, const
   options.seed = from->seed;
   if (an->ts->workers.allowed) options.cores = tsi_expected_helping_cores(an->ts->workers.wishes.workers);
   if (from->merge != TRISTAR_MERGE_RELAXED) options.relax = 0;
+  if (from->factorizations > 0) options.costs.factorizations = (double)from->factorizations;
   if (from->solves > 0) options.costs.solves = (double)from->solves;
   options.costs.entry_bytes = (double)kernels->scalar_bytes;
   options.costs.flops_factor = (tsi_analysis_is_lu(an) ? 2 : 1) * (kernels->is_complex ? 4 : 1);
@@ -417,7 +418,9 @@ tristar_status tsi_analysis_check_options(const tsi_env *env, const tristar_anal
   TSI_TRY(check_pivoting(env, options));
   if (options->device_bytes < 0)
     TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "device_bytes is %lld", (long long)options->device_bytes);
-  if (options->solves < 0) TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "solves is %lld", (long long)options->solves);
+  if (options->solves < 0 || options->factorizations < 0)
+    TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "solves is %" PRId64 ", factorizations %" PRId64, options->solves,
+             options->factorizations);
   if (options->ordering == TRISTAR_ORDERING_CALLBACK && options->order == NULL)
     TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "ORDERING_CALLBACK without a function");
   if (options->leaf_parts < 0) TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "leaf_parts is %d", options->leaf_parts);

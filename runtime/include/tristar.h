@@ -237,6 +237,7 @@ typedef struct tristar_analysis_options {
   int64_t schur_count;       /* Number of rows in schur, all different. 0: all rows are eliminated. */
   tristar_pivoting pivoting; /* Pivots of LU and LDLT. */
   double pivot_threshold;    /* PIVOTING_DELAYED: up to 1 (LU) or 1/2 (LDLT). 0: 0.1 (LU), 0.01 (LDLT). */
+  int64_t factorizations;    /* ORDERING_AUTO: expected number of factorizations. 0: 1. */
 } tristar_analysis_options;
 
 /* Defaults: METHOD_AUTO, ORDERING_AUTO, MATCHING_AUTO, INVERSE_DIAGONAL, MERGE_RELAXED, SINGULAR_REFUSE,
@@ -247,11 +248,10 @@ typedef struct tristar_analysis_options {
 /* Orders the matrix, finds its supernodes and prepares the factorization. Reads the pattern of the view. If
  * the view has values, they determine the method and the matching (Duff and Koster 2001). If it has none,
  * METHOD_AUTO is LU for GENERAL and skew-symmetric views, LDLT for complex symmetric views and LLT for all
- * others; if LLT fails, tristar_factor analyzes again. Errors: ARGUMENT, RECTANGULAR, FORMAT (such as a row
- * out of range: the message names column and entry), SINGULAR (structurally: the message gives the structural
- * rank), NOT_FINITE, TOO_LARGE, MEMORY, RUNTIME (METIS, Scotch or the function of ORDERING_CALLBACK failed),
- * UNSUPPORTED (ORDERING_PTSCOTCH; ORDERING_SCOTCH in a library without Scotch), CANCELLED (by `progress`; at
- * once if a helper process orders, else after the matching, the ordering or the caller's function). */
+ * others; if LLT fails, tristar_factor analyzes again. Errors: ARGUMENT, RECTANGULAR, FORMAT (the message
+ * names column and entry), SINGULAR (structurally: the message gives the rank), NOT_FINITE, TOO_LARGE,
+ * MEMORY, RUNTIME (METIS, Scotch or the caller's function failed), UNSUPPORTED (ORDERING_PTSCOTCH; no
+ * Scotch), CANCELLED (by `progress`; at once while a helper process orders, else between steps). */
 TRISTAR_API TRISTAR_CHECKED tristar_status tristar_analyze(tristar_t *ts, const tristar_view *view,
                                                            const tristar_analysis_options *options,
                                                            tristar_analysis_t **analysis);

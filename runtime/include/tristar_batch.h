@@ -40,10 +40,12 @@ typedef struct tristar_batch_options {
                        precision. */
   int max_steps;    /* Maximum number of refinement steps before a system is solved by itself. */
   tristar_method
-      method; /* Factors. LU: L U. LDLT: L D L^T (Hermitian: L D L^H) with pivots on the diagonal, about
-                 half the operations and memory; a must be SYMMETRIC or HERMITIAN. LLT: the same, and
-                 a pivot that is not positive is an error of its system. AUTO: LDLT where the typical
-                 values have their pivots on the diagonal, such as positive definite ones; else LU. */
+      method;      /* Factors. LU: L U. LDLT: L D L^T (Hermitian: L D L^H) with pivots on the diagonal, about
+                      half the operations and memory; a must be SYMMETRIC or HERMITIAN. LLT: the same, and
+                      a pivot that is not positive is an error of its system. AUTO: LDLT where the typical
+                      values have their pivots on the diagonal, such as positive definite ones; else LU. */
+  int64_t systems; /* ORDERING_AUTO: expected number of systems, of all calls, with one right-hand side each.
+                      0: 100. More systems justify a longer analysis. */
 } tristar_batch_options;
 
 /* ORDERING_AUTO, MATCHING_AUTO, ENGINE_AUTO, tolerance 0, 3 steps, METHOD_LU. ENGINE_AUTO starts StarPU only

@@ -683,6 +683,9 @@ static void check_errors(tristar_t *ts) {
   options.tolerance = 0;
   options.max_steps = -1;
   CHECK_STATUS(tristar_batch(ts, &v, &options, &batch), TRISTAR_ERR_ARGUMENT);
+  options.max_steps = 3;
+  options.systems = -1;
+  CHECK_STATUS(tristar_batch(ts, &v, &options, &batch), TRISTAR_ERR_ARGUMENT);
   v.values = NULL;
   CHECK_STATUS(tristar_batch(ts, &v, NULL, &batch), TRISTAR_ERR_ARGUMENT);
   v.values = s.values;

@@ -105,6 +105,7 @@ static void check_options(void) {
   OPTION(o.ordering = (tristar_ordering)99, TRISTAR_ERR_ARGUMENT, "ordering 99");
   OPTION(o.ordering = TRISTAR_ORDERING_CALLBACK, TRISTAR_ERR_ARGUMENT, "without a function");
   OPTION(o.solves = -1, TRISTAR_ERR_ARGUMENT, "solves is -1");
+  OPTION(o.factorizations = -1, TRISTAR_ERR_ARGUMENT, "factorizations -1");
 }
 
 static void check_singular(void) {

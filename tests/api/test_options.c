@@ -4,6 +4,7 @@
 #include "tests/support/context.h"
 #include "tests/support/random.h"
 #include "tests/support/subtests.h"
+#include "tristar_batch.h"
 #include "tristar_machine.h"
 #include "tristar_matrix.h"
 #include "tristar_stats.h"
@@ -223,6 +224,34 @@ static void check_fallback(void) {
   CHECK(f == NULL && warnings == 2);
 }
 
+/* A dissection of this cube takes more time than it saves in one factorization. Many factorizations, and
+ * batches of many systems, gain from it. */
+static void check_factorizations(void) {
+  CLEANUP(tristar_matrix_destroy) tristar_matrix_t *m;
+  tristar_analysis_options o = DEFAULTS(tristar_analysis_options);
+  tristar_batch_options of_batch = DEFAULTS(tristar_batch_options);
+  tristar_view v = generated_view(ts, "poisson3d27", 12, &m);
+  double flops[2], batch_flops[2];
+  for (int many = 0; many < 2; many++) {
+    CLEANUP(tristar_analysis_destroy) tristar_analysis_t *an = NULL;
+    CLEANUP(tristar_batch_destroy) tristar_batch_t *batch = NULL;
+    tristar_analysis_stats stats;
+    tristar_batch_stats taken;
+    o.factorizations = many ? 1000 : 0;
+    of_batch.systems = many ? 1000 : 1;
+    CHECK_OK(tristar_analyze(ts, &v, &o, &an));
+    CHECK_OK(tristar_analysis_get_stats(an, &stats));
+    CHECK(stats.ordering == (many ? TRISTAR_ORDERING_DISSECTION : TRISTAR_ORDERING_AMD));
+    flops[many] = stats.flops;
+    CHECK_OK(tristar_batch(ts, &v, &of_batch, &batch));
+    CHECK_OK(tristar_batch_get_stats(batch, &taken));
+    batch_flops[many] = taken.flops;
+  }
+  CHECK_MSG(flops[1] < 0.8 * flops[0], "%g operations, %g by AMD", flops[1], flops[0]);
+  CHECK_MSG(batch_flops[1] < 0.8 * batch_flops[0], "%g operations, %g by AMD", batch_flops[1],
+            batch_flops[0]);
+}
+
 int main(int argc, char **argv) {
   subtests_begin(&argc, argv);
   tristar_config config = DEFAULTS(tristar_config);
@@ -233,6 +262,7 @@ int main(int argc, char **argv) {
   RUN(check_orderings("convdiff3d", 9, 1e-10));
   RUN(check_taken("s2d9pt", 20, 1e-10));
   RUN(check_taken("convdiff3d", 9, 1e-10));
+  RUN(check_factorizations());
   RUN(check_callback());
   RUN(check_rows("convdiff3d", 7));
   RUN(check_rows("fusion2d", 3));

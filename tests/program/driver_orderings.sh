@@ -12,6 +12,8 @@ expect 0 '^ +AMD: a dissection would take more time than it could save$' info ge
 expect 0 '^analysis +Cholesky, dissection ordering, ' info gen:poisson3d7:26 --solves 1000000 --json solves.json
 row '^ +dissection: a dissection promises less time than AMD$'
 [ "$(value ordering solves.json)" = dissection ] || fail "$(cat solves.json)"
+expect 0 '^analysis +LU, dissection ordering, ' info gen:circuit:5000 --factorizations 100
+expect 0 '^analysis +LU, AMD ordering, ' info gen:circuit:5000
 expect 0 '^ +METIS: it makes the separator tree$' info gen:s2d9pt:20 --layout 1x1x4
 for pair in amd:AMD dissection:dissection metis:METIS natural:natural; do
   expect 0 "^analysis +Cholesky, ${pair#*:} ordering, " solve gen:s2d9pt:25 --ordering "${pair%:*}" --json "$pair.json"
@@ -25,6 +27,7 @@ else
   [ "$(value ordering scotch.json):$(value ordering_reason scotch.json)" = scotch: ] || fail "scotch: $(cat scotch.json)"
 fi
 expect 2 'ordering random: ' solve gen:s2d9pt:9 --ordering random
+expect 2 'factorizations 0: ' solve gen:s2d9pt:9 --factorizations 0
 expect 2 'solves 0: ' solve gen:s2d9pt:9 --solves 0
 
 # ---- tristar bench compares with METIS, unless an option selects another ordering

@@ -7,6 +7,8 @@
 #include "runtime/base/scalars.h"
 #include "runtime/factor/factor.h"
 
+#define USUAL_SYSTEMS 100
+
 void tristar_batch_options_init_sized(tristar_batch_options *options, size_t size) {
   const tristar_batch_options defaults = {.ordering = TRISTAR_ORDERING_AUTO,
                                           .engine = TRISTAR_ENGINE_AUTO,
@@ -22,6 +24,7 @@ static tristar_status check_options(const tsi_env *env, const tristar_batch_opti
   if ((unsigned)o->method > TRISTAR_METHOD_LDLT)
     TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "method is %d", (int)o->method);
   if (o->max_steps < 0) TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "max_steps is %d", o->max_steps);
+  if (o->systems < 0) TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "systems is %lld", (long long)o->systems);
   return TRISTAR_OK;
 }
 
@@ -94,6 +97,29 @@ static tristar_status take_order(tristar_batch_t *batch, const tristar_factor_t 
   return TRISTAR_OK;
 }
 
+/* Costs of a factorization and a solve, in operations of the former. Lanes read an entry of the factors in
+ * the time of some operations. */
+static double cost_of(const tristar_analysis_t *analysis) {
+  const double operations_per_entry = 8;
+  return analysis->stats.flops + operations_per_entry * (double)analysis->stats.nnz_lower;
+}
+
+/* AUTO prefers trees with light paths, which many cores climb side by side. One core solves a group of
+ * systems: only the sum counts, so AMD may be better after all. */
+static tristar_status compare_with_amd(tristar_t *ts, const tristar_view *a, tristar_analysis_options options,
+                                       tristar_analysis_t **analysis) {
+  tristar_analysis_t *other = NULL;
+  options.ordering = TRISTAR_ORDERING_AMD;
+  TSI_TRY(tristar_analyze(ts, a, &options, &other));
+  if (cost_of(other) <= cost_of(*analysis)) {
+    tristar_analysis_t *worse = *analysis;
+    *analysis = other;
+    other = worse;
+  }
+  tristar_analysis_destroy(&other);
+  return TRISTAR_OK;
+}
+
 static tristar_status factor_as(tristar_t *ts, const tristar_view *a, const tristar_batch_options *o,
                                 tristar_method method, tristar_factor_t **factor) {
   tristar_analysis_options options;
@@ -102,7 +128,12 @@ static tristar_status factor_as(tristar_t *ts, const tristar_view *a, const tris
   options.method = method;
   options.ordering = o->ordering;
   options.matching = o->matching;
+  options.factorizations = o->systems > 0 ? o->systems : USUAL_SYSTEMS;
+  options.solves = 1;
   tristar_status status = tristar_analyze(ts, a, &options, &analysis);
+  if (status == TRISTAR_OK && o->ordering == TRISTAR_ORDERING_AUTO &&
+      analysis->stats.ordering == TRISTAR_ORDERING_DISSECTION)
+    status = compare_with_amd(ts, a, options, &analysis);
   if (status == TRISTAR_OK) status = tristar_factor(analysis, a->values, factor);
   tristar_analysis_destroy(&analysis);
   return status;
