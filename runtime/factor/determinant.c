@@ -28,7 +28,6 @@
 
 #define NULL_PIVOT 0.8
 #define FAR_NULL_PIVOT 4 /* Epsilons of the largest entry: limit of what cancellation leaves (front.c). */
-#define ROUNDING 16      /* Epsilons of the largest entry, times the growth: limit of rounding errors. */
 #define UNKNOWN 8        /* Times eps^(1/2) of the largest entry: pivots below may have been perturbed. */
 
 /* Product of many factors; its value is mantissa 2^exponent. */
@@ -71,9 +70,8 @@ static product scalar_at(char scalar, const void *array, tsi_count i) {
 /* Summary of all pivots. */
 typedef struct pivots {
   double null, unknown; /* Limits of the absolute value. */
-  double rounded; /* The same for eigenvalues of pivots whose sign single factors may have rounded away. */
-  bool far;       /* Units are far apart, or a row of the scaled matrix is small. */
-  product all;    /* Product of the reciprocals. */
+  bool far;             /* Units are far apart, or a row of the scaled matrix is small. */
+  product all;          /* Product of the reciprocals. */
   int64_t positive, negative, zero, uncertain;
 } pivots;
 
@@ -81,7 +79,7 @@ typedef struct pivots {
 static void count(pivots *p, double size, bool negative) {
   if (size <= p->null)
     p->zero++;
-  else if (size <= fmax(p->unknown, p->rounded))
+  else if (size <= p->unknown)
     p->uncertain++;
   else if (negative)
     p->negative++;
@@ -105,7 +103,6 @@ static void count_pair(pivots *p, double size, bool opposite, double first, doub
       count(p, size / least * size, opposite ? !down : down);
     return;
   }
-  if (least <= p->rounded) p->uncertain++;
   count(p, size, opposite || first < 0);
   count(p, size, !opposite && first < 0);
 }
@@ -187,11 +184,10 @@ static double epsilon_of(const tristar_factor_t *factor) {
   return tsi_sparse_kernels_select(factor->analysis->factor_scalar)->epsilon;
 }
 
-/* Are these single factors of a symmetric matrix in double precision? They round a pivot of a regular matrix
- * away more easily than the verdict on the matrix shows. */
-static bool rounds_pivots(const tristar_factor_t *factor) {
-  const tristar_analysis_t *an = factor->analysis;
-  return !tsi_analysis_is_lu(an) && an->factor_scalar != (char)an->pattern->scalar;
+/* Are these single factors of a matrix in double precision? Rounding A alone can change the sign of an
+ * eigenvalue, whatever the sizes of the pivots. */
+static bool rounds_matrix(const tristar_factor_t *factor) {
+  return factor->analysis->factor_scalar != (char)factor->analysis->pattern->scalar;
 }
 
 /* Multiplies and counts the pivots. Sets all but the limits. */
@@ -207,19 +203,16 @@ static void read_pivots(const tristar_factor_t *factor, pivots *p) {
 /* Initializes a summary with the limits for counts. singular: null pivots count as zeros. */
 static tristar_status find_limits(const tristar_factor_t *factor, bool singular, pivots *p) {
   const double epsilon = epsilon_of(factor), growth = fmax(1, factor->stats.growth);
-  const bool perturbed = factor->stats.perturbed_pivots > 0, rounds = !singular && rounds_pivots(factor);
+  const bool doubtful = singular || factor->stats.perturbed_pivots > 0;
   double largest = 0;
   bool far = false;
-  *p = (pivots){.null = -1, .unknown = -1, .rounded = -1};
-  if (singular || perturbed || rounds) TSI_TRY(find_largest_entry(factor, &largest, &far));
-  if (singular || perturbed) {
+  *p = (pivots){.null = -1, .unknown = -1};
+  if (doubtful) {
+    TSI_TRY(find_largest_entry(factor, &largest, &far));
     p->far = far || tsi_scaling_spread(factor) > tsi_apart_units(factor->analysis->factor_scalar);
     p->unknown = UNKNOWN * sqrt(epsilon) * largest;
   }
   if (singular) p->null = largest * (p->far ? FAR_NULL_PIVOT * epsilon * growth : pow(epsilon, NULL_PIVOT));
-  /* Rounding of A alone can make Cholesky succeed, whatever the sizes of its pivots. */
-  const bool all = perturbed || factor->analysis->stats.method == TRISTAR_METHOD_LLT;
-  if (rounds) p->rounded = all ? INFINITY : ROUNDING * epsilon * growth * largest;
   return TRISTAR_OK;
 }
 
@@ -278,6 +271,11 @@ static tristar_status fail_perturbed(const tristar_factor_t *factor, const char 
         &factor->ts->env, TRISTAR_ERR_ACCURACY,
         "the %s is unknown: pivots have grown to %.1e times their columns, and the factors look singular",
         what, factor->stats.growth);
+  if (factor->stats.perturbed_pivots == 0 && rounds_matrix(factor))
+    TSI_FAIL(&factor->ts->env, TRISTAR_ERR_ACCURACY,
+             "the %s is unknown: factors are in single precision, and in a second factorization, in double "
+             "precision, pivots are perturbed, have grown, or are only rounding errors",
+             what);
   if (factor->stats.perturbed_pivots == 0)
     TSI_FAIL(&factor->ts->env, TRISTAR_ERR_ACCURACY,
              "the %s is unknown: scalings of rows or columns differ by more than 2^%d, and in a second "
@@ -328,8 +326,14 @@ static bool is_scaled_apart(const tristar_factor_t *factor) {
 
 /* May a pivot be only rounding errors, in factors without a verdict? */
 static bool has_tiny_pivot(const tristar_factor_t *factor) {
-  const double epsilon = tsi_sparse_kernels_select(factor->analysis->factor_scalar)->epsilon;
-  return factor->stats.smallest_pivot <= pow(epsilon, NULL_PIVOT) * factor->stats.largest_pivot;
+  return factor->stats.smallest_pivot <= pow(epsilon_of(factor), NULL_PIVOT) * factor->stats.largest_pivot;
+}
+
+/* The same for a second factorization. Single factors can lack a verdict, as a pivot that is tiny in double
+ * precision is not small among their rounding errors. */
+static bool may_be_singular(const tristar_factor_t *factor, const tristar_factor_t *other) {
+  return factor->analysis->symbolic->n > 0 && rounds_matrix(factor) && !factor->stats.judged &&
+         has_tiny_pivot(other);
 }
 
 static tristar_status find_determinant(const tristar_factor_t *factor, tristar_determinant *determinant) {
@@ -339,14 +343,16 @@ static tristar_status find_determinant(const tristar_factor_t *factor, tristar_d
     *determinant = (tristar_determinant){.log_abs = -INFINITY};
     return TRISTAR_OK;
   }
-  const bool known =
-      !factor->stats.singular && factor->stats.perturbed_pivots == 0 && !is_scaled_apart(factor);
+  const bool fine =
+                 !factor->stats.singular && factor->stats.perturbed_pivots == 0 && !is_scaled_apart(factor),
+             known = fine && !rounds_matrix(factor);
   if (known && !tsi_factor_loses_digits(factor)) return multiply_pivots(factor, determinant);
   const tristar_status again = factor_again(factor, &other);
   if (!known || again == TRISTAR_ERR_CANCELLED) TSI_TRY(again);
   const bool better = other != NULL && other->stats.perturbed_pivots == 0 && !has_grown(other);
   if (known && !better) return multiply_pivots(factor, determinant);
-  if (!better || (!known && has_tiny_pivot(other))) return fail_perturbed(factor, "determinant");
+  if (!better || (!fine && has_tiny_pivot(other)) || may_be_singular(factor, other))
+    return fail_perturbed(factor, "determinant");
   return multiply_pivots(other, determinant);
 }
 
@@ -370,8 +376,8 @@ static tristar_status count_pivots(const tristar_factor_t *factor, bool singular
   return TRISTAR_OK;
 }
 
-/* Counts the signs again in a second factorization unless they are certain. LIKELY_SIGNS become certain if
- * both agree. */
+/* Counts the signs again in a second factorization unless they are certain; those of single factors never
+ * are. LIKELY_SIGNS become certain if both agree. */
 static tristar_status count_twice(const tristar_factor_t *factor, tristar_inertia *inertia,
                                   certainty *known) {
   TSI_CLEANUP(tristar_factor_destroy) tristar_factor_t *other = NULL;
@@ -379,14 +385,16 @@ static tristar_status count_twice(const tristar_factor_t *factor, tristar_inerti
   tristar_inertia second;
   certainty again;
   TSI_TRY(count_pivots(factor, singular, inertia, known));
-  if (*known == KNOWN_SIGNS ||
-      (factor->analysis->stats.method == TRISTAR_METHOD_LLT && !rounds_pivots(factor)))
+  if (rounds_matrix(factor))
+    *known = UNKNOWN_SIGNS;
+  else if (*known == KNOWN_SIGNS || factor->analysis->stats.method == TRISTAR_METHOD_LLT)
     return TRISTAR_OK;
   TSI_TRY(factor_again(factor, &other));
   if (other == NULL) return TRISTAR_OK;
   TSI_TRY(count_pivots(other, singular, &second, &again));
   const bool same = second.positive == inertia->positive && second.negative == inertia->negative;
   if (again == KNOWN_SIGNS || (again == LIKELY_SIGNS && *known == LIKELY_SIGNS && same)) *known = KNOWN_SIGNS;
+  if (may_be_singular(factor, other)) *known = UNKNOWN_SIGNS;
   *inertia = second;
   return TRISTAR_OK;
 }
@@ -405,7 +413,8 @@ static tristar_status find_inertia(const tristar_factor_t *factor, tristar_inert
     TSI_FAIL(env, TRISTAR_ERR_UNSUPPORTED,
              "a complex symmetric matrix has no inertia: its eigenvalues are complex");
   TSI_TRY(count_twice(factor, &found, &known));
-  if (known != KNOWN_SIGNS && factor->stats.perturbed_pivots > 0) return fail_perturbed(factor, "inertia");
+  if (known != KNOWN_SIGNS && (factor->stats.perturbed_pivots > 0 || rounds_matrix(factor)))
+    return fail_perturbed(factor, "inertia");
   if (known != KNOWN_SIGNS)
     TSI_FAIL(env, TRISTAR_ERR_ACCURACY,
              "the inertia is unknown: the matrix is nearly singular, or pivots have grown, and the signs of "

@@ -170,13 +170,14 @@ typedef struct tristar_determinant {
   double sign[2];     /* The determinant divided by its absolute value: 1, -1 or a phase. Singular: 0. */
   double log_abs;     /* Natural logarithm of the absolute value. Singular: minus infinity. */
 } tristar_determinant;
-/* Computes the determinant of A from its factors. The relative error is about n eps of the factors' type for
+/* Computes the determinant of A from its factors. The relative error is about n eps of the type of A for
  * matrices of good condition, and n eps times the condition and the growth of pivots at most. The determinant
  * of a matrix that is singular to working precision is 0. The function analyzes and factors A once more, with
- * a matching and delayed pivots, if pivots were perturbed though A is not singular, if scalings of LU or
- * L D L^T differ by more than 2^20 (single precision: 2^9), or if solves with the factors lose digits. In the
- * last case it uses the first factors if the second factorization fails. Errors: STALE; UNSUPPORTED (an
- * imported factor); ACCURACY (pivots are perturbed then, or grow); those of tristar_factor. */
+ * a matching and delayed pivots, and without single_factors, if the factors are single_factors, if pivots
+ * were perturbed though A is not singular, if scalings of LU or L D L^T differ by more than 2^20 (single
+ * precision: 2^9), or if solves with the factors lose digits. In the last case it uses the first factors if
+ * they are no single_factors and the second factorization fails. Errors: STALE; UNSUPPORTED (an imported
+ * factor); ACCURACY (pivots are perturbed then, grow, or may be rounding errors); those of tristar_factor. */
 TRISTAR_API tristar_status tristar_factor_get_determinant(const tristar_factor_t *factor,
                                                           tristar_determinant *determinant);
 
@@ -190,9 +191,8 @@ typedef struct tristar_inertia {
 /* Counts the signs of the pivots of L L^T or L D L^T (Sylvester's law of inertia). Errors: STALE; UNSUPPORTED
  * (LU, a complex symmetric matrix, an imported factor); ACCURACY (signs are unknown: pivots were perturbed,
  * have grown, or are not clearly zero). Before this error the function factors A once more, with a matching
- * and delayed pivots, and without single_factors. It also does so if units are apart and pivots are zero,
- * if single factors L D L^T were perturbed or have pivots that may be rounding errors, and for all single
- * factors L L^T. */
+ * and delayed pivots, and without single_factors. It also does so if units are apart and pivots are zero, and
+ * always for single_factors. */
 TRISTAR_API tristar_status tristar_factor_get_inertia(const tristar_factor_t *factor,
                                                       tristar_inertia *inertia);
 

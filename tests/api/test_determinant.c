@@ -6,6 +6,7 @@
 #include "tests/support/subtests.h"
 #include "tests/support/typed.h"
 #include "tristar_forecast.h"
+#include "tristar_save.h"
 #include "tristar_update.h"
 
 enum { ORDER_MAX = 24 };
@@ -681,6 +682,51 @@ static void check_single_cholesky(tristar_t *ts) {
   CHECK_MSG(made > 5, "%d factors", made);
 }
 
+/* A = L L^T - delta e_1 e_1^T with ones on the diagonal of L and -1 below it: the determinant is 1 - delta
+ * (1 + (4^(n-1) - 1) / 3), and no pivot of single factors is small. */
+static void make_hidden(int n, double delta, matrix *m) {
+  *m = (matrix){.n = n, .value = 1 - delta * (1 + (ldexp(1, 2 * n - 2) - 1) / 3), .positive = n};
+  for (int i = 0; i < n; i++)
+    for (int j = 0; j < n; j++) m->a[i][j] = i == j ? i + 1 : (i < j ? i : j) - 1;
+  m->a[0][0] -= delta;
+  if (creal(m->value) > 0) return;
+  m->positive--;
+  m->negative++;
+}
+
+/* Rounding A to single precision can change the sign of its determinant, also in loaded factors. */
+static void check_rounded_matrices(tristar_t *ts) {
+  static const tristar_method methods[] = {TRISTAR_METHOD_LLT, TRISTAR_METHOD_LDLT, TRISTAR_METHOD_LU};
+  const char *path = "test_determinant.tristar";
+  int made = 0;
+  for (int k = 0; k < 3 * 3 * 8; k++) {
+    const int n = 9 + k / 9;
+    matrix m;
+    make_hidden(n, ldexp(1, 4 - 2 * n - k / 3 % 3), &m);
+    const tristar_view v = make_view(&typed_double, &m, TRISTAR_SYMMETRIC);
+    tristar_analysis_options options = DEFAULTS(tristar_analysis_options);
+    options.method = methods[k % 3];
+    options.single_factors = 1;
+    CLEANUP(tristar_analysis_destroy) tristar_analysis_t *analysis = NEW_ANALYSIS(ts, &v, &options);
+    CLEANUP(tristar_factor_destroy) tristar_factor_t *f = NULL, *loaded = NULL;
+    if (tristar_factor(analysis, v.values, &f) != TRISTAR_OK) continue;
+    CHECK_OK(tristar_factor_save(f, path));
+    CHECK_OK(tristar_factor_load(ts, path, &loaded));
+    const tristar_factor_t *both[] = {f, loaded};
+    for (int which = 0; which < 2; which++) {
+      tristar_determinant d;
+      CHECK_OK(tristar_factor_get_determinant(both[which], &d));
+      const double value = ldexp(d.mantissa[0], (int)d.exponent), expected = creal(m.value);
+      CHECK_MSG(fabs(value - expected) < 1e-3 * fabs(expected), "order %d, method %d: %.17g, expected %.17g",
+                n, (int)methods[k % 3], value, expected);
+      if (methods[k % 3] != TRISTAR_METHOD_LU) check_inertia(&typed_double, &m, both[which]);
+    }
+    made++;
+  }
+  remove(path);
+  CHECK_MSG(made > 40, "%d factors", made);
+}
+
 int main(void) {
   static const typed *const types[] = {&typed_single, &typed_double, &typed_complex_single,
                                        &typed_complex_double};
@@ -709,6 +755,7 @@ int main(void) {
   CHECK_MSG(graphs > 60, "%d regular graphs", graphs);
   check_single_factors(ts);
   check_single_cholesky(ts);
+  check_rounded_matrices(ts);
   check_nearly_singular(ts);
   check_edges(ts);
   printf("%d determinants, %d matrices refused, %d inertias of renewed values\n", computed, refused, renewed);
