@@ -4,6 +4,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "codelets/cpu/rows/rounding.h"
 #include "runtime/factor/scaling_work.h"
 
 typedef struct scaled_inverse {
@@ -11,6 +12,7 @@ typedef struct scaled_inverse {
   double *row, *column; /* the scaling: n; NULL: ones */
   bool is_given;        /* it is the scaling of the factorization */
   double reduce[2];     /* powers of two that keep solves with A and A^H in range */
+  tsi_range sums[2];    /* positive finite sums of the rows and columns of R |A| C, see find_norm */
   tsi_multiply_columns solve;
   void *arg;
 } scaled_inverse;
@@ -27,19 +29,6 @@ static tristar_status solve_scaled(void *arg, bool adjoint, tsi_index count, voi
   TSI_TRY(inverse->solve(inverse->arg, adjoint, count, x));
   system->kernels->scale(system->n, x, second, true);
   if (reduce != 1) system->kernels->multiply(system->n, x, 1 / reduce);
-  return TRISTAR_OK;
-}
-
-/* The 1-norm of R |A| C. sum: n of scratch. */
-static tristar_status scaled_norm(const scaled_inverse *inverse, double *sum, double *norm) {
-  const tsi_system *system = inverse->system;
-  *norm = 0;
-  TSI_TRY(tsi_system_weigh(system, TRISTAR_T, inverse->row, sum));
-  for (tsi_index j = 0; j < system->n; j++) {
-    const double scaled = sum[j] * fabs(inverse->column[j]);
-    *norm = tsi_larger(*norm, scaled);
-  }
-  *norm = tsi_team_largest(system->team, *norm);
   return TRISTAR_OK;
 }
 
@@ -62,6 +51,23 @@ static tristar_status find_sums(const tsi_system *system, tristar_op op, const d
   const double *own = rows ? row : column;
   TSI_TRY(tsi_system_weigh(system, op, rows ? column : row, sum));
   for (tsi_index i = 0; i < system->n; i++) sum[i] *= own[i];
+  return TRISTAR_OK;
+}
+
+/* The maximum norm (N) or 1-norm (T) of R |A| C. Stores the range of the sums. sum: n of scratch. */
+static tristar_status find_norm(scaled_inverse *inverse, tristar_op op, double *sum, double *norm) {
+  const tsi_system *system = inverse->system;
+  tsi_range range = {.least = INFINITY, .largest = 0};
+  *norm = 0;
+  TSI_TRY(find_sums(system, op, inverse->row, inverse->column, sum));
+  for (tsi_index i = 0; i < system->n; i++) {
+    *norm = tsi_larger(*norm, fabs(sum[i]));
+    if (!(sum[i] > 0 && isfinite(sum[i]))) continue;
+    range.largest = sum[i] > range.largest ? sum[i] : range.largest;
+    range.least = sum[i] < range.least ? sum[i] : range.least;
+  }
+  inverse->sums[op == TRISTAR_T] = range;
+  *norm = tsi_team_largest(system->team, *norm);
   return TRISTAR_OK;
 }
 
@@ -273,7 +279,7 @@ static tristar_status estimate(scaled_inverse *inverse, double *sum, double *nor
   const tsi_system *system = inverse->system;
   double inverse_norm;
   set_reductions(inverse);
-  TSI_TRY(scaled_norm(inverse, sum, norm));
+  TSI_TRY(find_norm(inverse, TRISTAR_T, sum, norm));
   TSI_TRY(tsi_estimate_one_norms(system->env, system->kernels, system->team, system->n, 1, solve_scaled,
                                  inverse, &inverse_norm));
   /* at most one, except for rounding, which is coarse for subnormal numbers */
@@ -284,25 +290,15 @@ static tristar_status estimate(scaled_inverse *inverse, double *sum, double *nor
 /* Exponent of the ratio of sums that only occurs with a scaling for other values. */
 #define STALE 8
 
-/* *stale: the scaling of the factorization, kept by a refactorization, suits other values. sum: 2 n of
- * scratch. */
-static tristar_status find_stale(const scaled_inverse *inverse, double *sum, bool *stale) {
-  const tsi_system *system = inverse->system;
-  const tsi_index n = system->n;
-  double largest = 0, smallest = INFINITY;
-  *stale = false;
-  if (!inverse->is_given) return TRISTAR_OK;
-  TSI_TRY(find_sums(system, TRISTAR_N, inverse->row, inverse->column, sum));
-  TSI_TRY(find_sums(system, TRISTAR_T, inverse->row, inverse->column, sum + n));
-  for (tsi_count i = 0; i < 2 * (tsi_count)n; i++) {
-    if (!(sum[i] > 0 && isfinite(sum[i]))) continue;
-    largest = fmax(largest, sum[i]);
-    smallest = fmin(smallest, sum[i]);
-  }
-  largest = tsi_team_largest(system->team, largest);
-  smallest = -tsi_team_largest(system->team, -smallest);
-  *stale = ldexp(largest, -STALE) > smallest;
-  return system->team->failure;
+/* Returns true if the scaling of the factorization, kept by a refactorization, suits other values. The sums
+ * of rows and columns in this scaling must be stored. */
+static bool is_stale(const scaled_inverse *inverse) {
+  const tsi_range *rows = &inverse->sums[0], *columns = &inverse->sums[1];
+  tsi_team *team = inverse->system->team;
+  if (!inverse->is_given) return false;
+  const double largest = tsi_team_largest(team, fmax(rows->largest, columns->largest)),
+               least = -tsi_team_largest(team, -fmin(rows->least, columns->least));
+  return ldexp(largest, -STALE) > least;
 }
 
 /* If the scaling is stale, the result is the condition of the equilibrated matrix, if that is better. sum: of
@@ -310,9 +306,11 @@ static tristar_status find_stale(const scaled_inverse *inverse, double *sum, boo
 static tristar_status estimate_equilibrated(scaled_inverse *inverse, double *sum, double *norm,
                                             double *reciprocal) {
   const tsi_index n = inverse->system->n;
-  double other, of_other, *kept = sum + 4 * (size_t)n;
-  bool stale;
-  TSI_TRY(find_stale(inverse, sum, &stale));
+  double other, of_other, of_rows, *kept = sum + 4 * (size_t)n;
+  if (!inverse->is_given) return TRISTAR_OK;
+  TSI_TRY(find_norm(inverse, TRISTAR_N, sum, &of_rows)); /* estimate() has stored the sums of the columns */
+  const bool stale = is_stale(inverse);
+  TSI_TRY(inverse->system->team->failure);
   if (!stale) return TRISTAR_OK;
   memcpy(kept, inverse->row, 2 * (size_t)n * sizeof *kept);
   TSI_TRY(equilibrate(inverse, sum));
@@ -369,20 +367,18 @@ static const double least_share[PROBES] = {1e-7, 2.6e-4, 3.7e-3, 0.025};
 
 /* *regular: solves of probes prove B regular (tsi_condition_of_factors); false if they are not finite.
  * *error: see tsi_condition_of_factors. sum: n of scratch. */
-static tristar_status probe(const scaled_inverse *inverse, double *sum, bool *regular, double *error) {
+static tristar_status probe(scaled_inverse *inverse, double *sum, bool *regular, double *error) {
   const tsi_system *system = inverse->system;
   const tsi_sparse_kernels *kernels = system->kernels;
   const tsi_index n = system->n;
   const size_t column = (size_t)n * kernels->scalar_bytes;
   TSI_OWNED char *b = NULL;
   const double limit = pow(kernels->epsilon, SINGULAR), n_all = (double)system->team->n;
-  double norm = 0, left = 0, size = 0;
+  double norm, left = 0, size = 0;
   *regular = false;
   TSI_TRY(tsi_team_agree(system->team, TSI_ALLOC_SIZED(system->env, b, 3, column)));
   char *x = b + column, *r = x + column;
-  TSI_TRY(find_sums(system, TRISTAR_N, inverse->row, inverse->column, sum));
-  for (tsi_index i = 0; i < n; i++) norm = tsi_larger(norm, fabs(sum[i]));
-  norm = tsi_team_largest(system->team, norm);
+  TSI_TRY(find_norm(inverse, TRISTAR_N, sum, &norm));
   for (int k = 0; k < PROBES; k++) {
     make_probe(inverse, k, sum, b);
     memcpy(x, b, column);
@@ -405,7 +401,6 @@ tristar_status tsi_condition_of_factors(const tsi_system *system, double *recipr
   scaled_inverse inverse = {.system = system, .solve = solve_once, .arg = (void *)(uintptr_t)system};
   const double epsilon = system->kernels->epsilon;
   double norm, error;
-  bool stale;
   TSI_OWNED double *sum = NULL;
   *reciprocal = 1;
   *regular = true;
@@ -417,9 +412,8 @@ tristar_status tsi_condition_of_factors(const tsi_system *system, double *recipr
   if (*reciprocal > sqrt(epsilon)) return TRISTAR_OK;
   *regular = *reciprocal > pow(epsilon, ILL_CONDITIONED) && error < MOST_ERROR;
   if (!*regular) return TRISTAR_OK;
-  TSI_TRY(find_stale(&inverse, sum, &stale)); /* tsi_condition then uses another scaling */
-  *regular = !stale;
-  return TRISTAR_OK;
+  *regular = !is_stale(&inverse); /* tsi_condition then uses another scaling */
+  return system->team->failure;
 }
 
 #define SWEEPS_BY_SOLUTIONS 4
