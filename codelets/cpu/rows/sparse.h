@@ -69,6 +69,8 @@ typedef struct tsi_sparse_kernels {
   void (*weigh)(const tsi_sparse *a, tristar_op op, const double *g, double *y);
   /* weighted = max |x_i| / |g_i|, plain = max |x_i|, NaN if an entry is; g NULL: both are equal */
   void (*sizes)(tsi_index n, const void *x, const double *g, double *weighted, double *plain);
+  /* Returns min |x_i| / |g_i|, infinity for n = 0; g NULL: ones. Ignores NaN. */
+  double (*least_size)(tsi_index n, const void *x, const double *g);
   /* Returns the backward error (tristar_solve_refined) of x with residual r; bound = |A| |x|; row_sum, 2 n:
    * |A| |g|, |A| times ones (unused if g is NULL). row_sum NULL: no row is a rounding error (rounding.h). */
   double (*backward_error)(tsi_index n, const void *b, const void *r, const double *bound,

@@ -26,9 +26,10 @@ INLINE tsi_scalar mirrored(tristar_symmetry symmetry, tsi_scalar a) {
   return symmetry == TRISTAR_SKEW_SYMMETRIC ? -a : symmetry == TRISTAR_HERMITIAN ? tsi_conj(a) : a;
 }
 
-/* Constants: line j gives r[j] (dot); entries stand for their mirror images, too. */
+/* r = b - op(A) x. Constants: line j gives r[j] (dot); entries stand for their mirror images, too. Without
+ * dot or with mirror, r is b initially. */
 INLINE void subtract_product(const tsi_sparse *a, const bool dot, const bool mirror, const bool conjugate,
-                             const tsi_scalar *x, tsi_scalar *r) {
+                             const tsi_scalar *b, const tsi_scalar *x, tsi_scalar *r) {
   const tsi_scalar *values = a->values;
   for (tsi_index j = 0; j < a->n; j++) {
     tsi_scalar sum = 0;
@@ -49,19 +50,23 @@ INLINE void subtract_product(const tsi_sparse *a, const bool dot, const bool mir
       else
         sum += m * x[i];
     }
-    if (dot || mirror) r[j] -= sum;
+    if (dot && !mirror)
+      r[j] = b[j] - sum;
+    else if (mirror)
+      r[j] -= sum;
   }
 }
 
-static void residual(const tsi_sparse *a, tristar_op op, const void *bv, const void *x, void *r) {
+static void residual(const tsi_sparse *a, tristar_op op, const void *b, const void *x, void *r) {
   const bool conjugate = op == TRISTAR_C, dot = a->by_rows == (op == TRISTAR_N);
-  memcpy(r, bv, (size_t)a->n * sizeof(tsi_scalar));
-  if (a->symmetry != TRISTAR_GENERAL)
-    subtract_product(a, dot, true, conjugate, x, r);
+  const bool mirror = a->symmetry != TRISTAR_GENERAL;
+  if (mirror || !dot) memcpy(r, b, (size_t)a->n * sizeof(tsi_scalar));
+  if (mirror)
+    subtract_product(a, dot, true, conjugate, b, x, r);
   else if (dot)
-    subtract_product(a, true, false, conjugate, x, r);
+    subtract_product(a, true, false, conjugate, b, x, r);
   else
-    subtract_product(a, false, false, conjugate, x, r);
+    subtract_product(a, false, false, conjugate, b, x, r);
 }
 
 /* *sum += a x */
@@ -131,10 +136,11 @@ static void bound(const tsi_sparse *a, tristar_op op, const void *x, double *y) 
   absolute_product(a, op, x, NULL, y);
 }
 
-/* r -= op(A) x and y += |op(A)| |x|. All but the arrays are constants. The sums have the order of
- * subtract_product and add_absolute. */
+/* r = b - op(A) x and y = |op(A)| |x|. All but the arrays are constants. The sums have the order of
+ * subtract_product and add_absolute. Without dot or with mirror, r is b and y zero initially. */
 INLINE void subtract_and_bound(const tsi_sparse *a, const bool dot, const bool mirror, const bool conjugate,
-                               const tsi_scalar *x, tsi_scalar *restrict r, double *restrict y) {
+                               const tsi_scalar *b, const tsi_scalar *x, tsi_scalar *restrict r,
+                               double *restrict y) {
   const tsi_scalar *values = a->values;
   for (tsi_index j = 0; j < a->n; j++) {
     tsi_scalar sum = 0;
@@ -157,22 +163,32 @@ INLINE void subtract_and_bound(const tsi_sparse *a, const bool dot, const bool m
       if (image && dot) r[i] -= m * x[j];
       if (image && !dot) sum += m * x[i];
     }
-    if (dot || mirror) r[j] -= sum;
-    if (dot || mirror) y[j] += total;
+    if (dot && !mirror) {
+      r[j] = b[j] - sum;
+      y[j] = total;
+    } else if (mirror) {
+      r[j] -= sum;
+      y[j] += total;
+    }
   }
 }
 
 static void residual_and_bound(const tsi_sparse *a, tristar_op op, const void *b, const void *x, void *r,
                                double *y) {
   const bool conjugate = TSI_COMPLEX && op == TRISTAR_C, dot = a->by_rows == (op == TRISTAR_N);
-  memcpy(r, b, (size_t)a->n * sizeof(tsi_scalar));
-  memset(y, 0, (size_t)a->n * sizeof *y);
-  if (a->symmetry != TRISTAR_GENERAL)
-    subtract_and_bound(a, dot, true, conjugate, x, r, y);
+  const bool mirror = a->symmetry != TRISTAR_GENERAL;
+  if (mirror || !dot) {
+    memcpy(r, b, (size_t)a->n * sizeof(tsi_scalar));
+    memset(y, 0, (size_t)a->n * sizeof *y);
+  }
+  if (mirror && dot)
+    subtract_and_bound(a, true, true, conjugate, b, x, r, y);
+  else if (mirror)
+    subtract_and_bound(a, false, true, conjugate, b, x, r, y);
   else if (dot)
-    subtract_and_bound(a, true, false, conjugate, x, r, y);
+    subtract_and_bound(a, true, false, conjugate, b, x, r, y);
   else
-    subtract_and_bound(a, false, false, conjugate, x, r, y);
+    subtract_and_bound(a, false, false, conjugate, b, x, r, y);
 }
 
 /* Sums over the entries of a row of op(A). */
@@ -250,6 +266,16 @@ static void sizes(tsi_index n, const void *xv, const double *g, double *weighted
     if (g) *plain = tsi_larger(*plain, magnitude(x[i]));
   }
   if (g == NULL) *plain = *weighted;
+}
+
+static double least_size(tsi_index n, const void *xv, const double *g) {
+  const tsi_scalar *x = xv;
+  double least = INFINITY;
+  for (tsi_index i = 0; i < n; i++) {
+    const double size = g ? magnitude(x[i]) / fabs(g[i]) : magnitude(x[i]);
+    least = size < least ? size : least;
+  }
+  return least;
 }
 
 /* Returns the number that the residual of row i is divided by. */
@@ -594,6 +620,7 @@ const tsi_sparse_kernels TSI_TYPED(tsi_sparse_kernels) = {
     .bound = bound,
     .weigh = weigh,
     .sizes = sizes,
+    .least_size = least_size,
     .residual_and_bound = residual_and_bound,
     .residual_and_sums = residual_and_sums,
     .terms_bytes = sizeof(row_terms),

@@ -102,23 +102,9 @@ static tsi_sizes sizes_of(const tsi_residual *r, const void *x) {
   return sizes;
 }
 
-#define CHUNK 256
-
-/* The smallest |x_j / g_j|; NaN if an entry is. g NULL: ones. */
-static double find_least(const tsi_residual *r, const void *x, const double *g) {
-  const tsi_sparse_kernels *kernels = r->system->kernels;
-  double size[CHUNK], least = INFINITY;
-  for (tsi_index begin = 0, count; begin < r->system->n; begin += count) {
-    count = tsi_index_min(CHUNK, r->system->n - begin);
-    kernels->part(count, (const char *)x + (size_t)begin * kernels->scalar_bytes, TSI_PART_MAGNITUDE, size);
-    for (tsi_index i = 0; i < count; i++)
-      least = tsi_smaller(least, g ? size[i] / fabs(g[begin + i]) : size[i]);
-  }
-  return least;
-}
-
+/* largest: max |x_j / g_j|, NaN if an entry is; then the result is true. */
 static bool has_rounding(const tsi_residual *r, const void *x, const double *g, double largest, int64_t n) {
-  const tsi_range range = {.least = find_least(r, x, g), .largest = largest};
+  const tsi_range range = {.least = r->system->kernels->least_size(r->system->n, x, g), .largest = largest};
   return tsi_range_has_rounding(&range, n, r->system->kernels->epsilon);
 }
 

@@ -49,6 +49,7 @@ static void check_rounding(const typed *t) {
   kernels->sizes(2, x, NULL, &sizes.weighted, &sizes.plain);
   const double error = kernels->backward_error(2, b, r, bound, row_sum, &sizes);
   CHECK_MSG(error > 0 && error < e, "type %c: backward error %g", t->scalar, error);
+  CHECK(kernels->least_size(2, x, NULL) == e / 4 && kernels->least_size(2, x, (double[]){-4, e}) == 0.25);
 }
 
 /* tsi_larger and tsi_smaller return NaN if one number is NaN. No row of a solution with NaN counts as
@@ -72,6 +73,8 @@ static void check_nan(const typed *t) {
     CHECK(isnan(weighted) && isnan(plain));
     kernels->sizes(3, x, ones, &weighted, &plain);
     CHECK(isnan(weighted) && isnan(plain));
+    CHECK(kernels->least_size(3, x, NULL) == 1 && kernels->least_size(0, x, NULL) == (double)INFINITY);
+    CHECK(tsi_range_has_rounding(&(tsi_range){1, plain}, 3, 2 * t->roundoff));
     CHECK(tsi_range_has_rounding(&(tsi_range){plain, 1}, 3, 2 * t->roundoff));
     const tsi_sizes sizes = {.n = 3, .with_weights = true, .weighted = weighted, .plain = plain};
     kernels->leave_solved(3, b, r, ones, ones, &sizes, 0.5);
