@@ -345,7 +345,7 @@ static void check_refused(const world *w, const problem *q) {
   const bool last = w->rank == w->ranks - 1;
   tristar_solve_options o;
   char message[300];
-  for (int fault = 0; fault < 7; fault++) {
+  for (int fault = 0; fault < 9; fault++) {
     tristar_solve_options_init(&o);
     if (fault == 0 && last) o.b_row = twice, o.b_rows = 3;
     if (fault == 1 && last) o.x_row = outside, o.x_rows = 1;
@@ -353,14 +353,16 @@ static void check_refused(const world *w, const problem *q) {
     if (fault == 3) o.part = last && w->ranks > 1 ? TRISTAR_PART_D : TRISTAR_PART_ALL;
     if (fault == 4 && last) o.b_rows = -1;
     if (fault == 5) o.op = (tristar_op)0;
-    const bool in_place = fault == 6 && last;
-    if (in_place) o.x_row_stride = 1, o.x_column_stride = q->n + 1;
+    const bool in_place = fault >= 6 && last; /* with other strides, a list of b, a list of x */
+    if (in_place && fault == 6) o.x_row_stride = 1, o.x_column_stride = q->n + 1;
+    if (in_place && fault == 7) o.b_row = twice, o.b_rows = 2;
+    if (in_place && fault == 8) o.x_row = twice, o.x_rows = 2;
     if (fault == 3 && w->ranks == 1) continue;
     CHECK_STATUS(tristar_distributed_solve_with(q->d, &o, 1, in_place ? q->x : q->b, q->x, NULL),
                  TRISTAR_ERR_ARGUMENT);
-    if (fault > 0) continue;
     tristar_get_error(w->ts, message, sizeof message);
-    CHECK(strstr(message, "twice"));
+    if (fault == 0) CHECK(strstr(message, "twice"));
+    if (fault > 6 && last) CHECK(strstr(message, "x is b, which a list of rows"));
   }
   tristar_solve_options_init(&o);
   o.beta = q->b; /* allowed on one process */
@@ -424,6 +426,23 @@ static void check_inverse(const world *w, const problem *q) {
                  TRISTAR_ERR_ARGUMENT);
 }
 
+/* Rank 0 passes all rows. x may be b only with the same strides, though the solve is refined, and not with
+ * lists of rows, though the last rank has no rows of its own. */
+static void check_refused_in_place(const world *w, const problem *q) {
+  const int64_t row[] = {0};
+  const bool last = w->rank == w->ranks - 1;
+  OWNED char *b = xcalloc((size_t)q->n + 1, q->type->bytes), *x = xcalloc((size_t)q->n, q->type->bytes);
+  tristar_solve_options o = DEFAULTS(tristar_solve_options);
+  const int64_t ldx = w->rank == 0 ? q->n + 1 : q->n;
+  CHECK_STATUS(tristar_distributed_solve(q->d, TRISTAR_N, 1, b, q->n, b, ldx), TRISTAR_ERR_ARGUMENT);
+  if (w->rank == 0) CHECK_ERROR(w->ts, "x is b, but their strides differ");
+  CHECK_OK(tristar_distributed_solve(q->d, TRISTAR_N, 1, b, q->n, b, q->n));
+  CHECK_OK(tristar_distributed_solve_refined(q->d, TRISTAR_N, 1, b, q->n, b, ldx, NULL, NULL));
+  if (last) o.b_row = o.x_row = row, o.b_rows = o.x_rows = 1;
+  CHECK_STATUS(tristar_distributed_solve_with(q->d, &o, 1, b, last ? b : x, NULL), TRISTAR_ERR_ARGUMENT);
+  CHECK_OK(tristar_distributed_solve_with(q->d, &o, 1, b, x, NULL));
+}
+
 /* In each triple a, b, p rows a and b are eliminated first and are singular. So pivots are perturbed, and the
  * solves that compute entries of the inverse are refined. */
 static void check_perturbed_inverse(const world *w, const typed *t) {
@@ -450,6 +469,7 @@ static void check_perturbed_inverse(const world *w, const typed *t) {
   CHECK_OK(tristar_distribute(w->ts, MPI_COMM_WORLD, q.factor, &how, &q.d));
   CHECK_OK(tristar_distributed_get_stats(q.d, &stats));
   CHECK(stats.perturbed_pivots > 0);
+  check_refused_in_place(w, &q);
   const int64_t first = first_row(w, &q, w->rank);
   CHECK_OK(tristar_distributed_set_rows(q.d, first, first_row(w, &q, w->rank + 1) - first));
   check_inverse(w, &q);

@@ -66,16 +66,15 @@ static tristar_status agree(tristar_distributed_t *d, tristar_status mine, trist
   return tsi_transport_same(d->transport, mine, 6, name, value, 0, NULL);
 }
 
-tristar_status tristar_distributed_solve_refined(tristar_distributed_t *d, tristar_op op, int64_t nrhs,
-                                                 const void *b, int64_t ldb, void *x, int64_t ldx,
-                                                 const tristar_refine_options *options,
-                                                 tristar_refine_result *result) {
+/* tristar_distributed_solve_refined. one_stride: if x is b, ldx must be ldb. */
+static tristar_status solve_refined(tristar_distributed_t *d, bool one_stride, tristar_op op, int64_t nrhs,
+                                    const void *b, int64_t ldb, void *x, int64_t ldx,
+                                    const tristar_refine_options *options, tristar_refine_result *result) {
   tristar_status status = TRISTAR_OK;
   tristar_refine_options o;
   tristar_refine_result total = {0};
   tsi_distributed_system s = {.distributed = d};
   char *of_b = NULL, *of_x = NULL;
-  TSI_ENTER(d, d->ts);
   tsi_env *env = &d->ts->env;
   const double begin = tsi_clock();
   tsi_queue_drain(d);
@@ -83,7 +82,9 @@ tristar_status tristar_distributed_solve_refined(tristar_distributed_t *d, trist
   if (mine == TRISTAR_OK) mine = check_matrix(d);
   if (mine == TRISTAR_OK) mine = tsi_check_op(env, op);
   if (mine == TRISTAR_OK) mine = tsi_refine_options_check(env, &o);
-  if (mine == TRISTAR_OK) mine = tsi_check_columns(env, tsi_distributed_own_rows(d), nrhs, b, ldb, x, ldx);
+  if (mine == TRISTAR_OK)
+    mine = (one_stride ? tsi_check_solve_columns : tsi_check_columns)(env, tsi_distributed_own_rows(d), nrhs,
+                                                                      b, ldb, x, ldx);
   TSI_TRY_OUT(agree(d, mine, op, nrhs, &o));
   /* decisions must be the same on all ranks */
   TSI_TRY_OUT(
@@ -104,7 +105,15 @@ out:
   tsi_distributed_system_finish(&s);
   TSI_FREE(env, of_b);
   TSI_FREE(env, of_x);
-  return tsi_answer(env, status);
+  return status;
+}
+
+tristar_status tristar_distributed_solve_refined(tristar_distributed_t *d, tristar_op op, int64_t nrhs,
+                                                 const void *b, int64_t ldb, void *x, int64_t ldx,
+                                                 const tristar_refine_options *options,
+                                                 tristar_refine_result *result) {
+  TSI_ENTER(d, d->ts);
+  return tsi_answer(&d->ts->env, solve_refined(d, false, op, nrhs, b, ldb, x, ldx, options, result));
 }
 
 tristar_status tristar_distributed_solve(tristar_distributed_t *d, tristar_op op, int64_t nrhs, const void *b,
@@ -115,7 +124,7 @@ tristar_status tristar_distributed_solve(tristar_distributed_t *d, tristar_op op
   tristar_status status;
   if ((d->stats.perturbed_pivots > 0 || d->singular || d->loses_digits) && d->has_matrix &&
       d->options.refine != TRISTAR_REFINE_NEVER) {
-    status = tristar_distributed_solve_refined(d, op, nrhs, b, ldb, x, ldx, NULL, &result);
+    status = solve_refined(d, true, op, nrhs, b, ldb, x, ldx, NULL, &result);
     if (status == TRISTAR_OK)
       status = tsi_refined_judge(env, tsi_sparse_kernels_select(d->process->kind.user_scalar), d->singular, 0,
                                  &result);

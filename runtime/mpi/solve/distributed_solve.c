@@ -136,18 +136,20 @@ static tristar_status check_options(const tristar_distributed_t *d, const trista
                                     int64_t nrhs, const void *b, const void *x) {
   tsi_env *env = &d->ts->env;
   const int64_t rows = tsi_distributed_own_rows(d);
+  const int64_t of_b = o->b_row ? o->b_rows : rows, of_x = o->x_row ? o->x_rows : rows;
   TSI_TRY(tsi_solve_options_check(env, o, nrhs));
   if (o->alpha || o->beta)
     TSI_FAIL(env, TRISTAR_ERR_UNSUPPORTED, "alpha and beta are for solves of one process");
   if (o->b_rows < 0 || o->x_rows < 0 || o->b_rows > d->n || o->x_rows > d->n)
     TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "b_rows is %" PRId64 ", x_rows %" PRId64, o->b_rows, o->x_rows);
-  if (nrhs > 0 && b == NULL && (o->b_row ? o->b_rows : rows) > 0)
-    TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "b is NULL");
-  if (nrhs > 0 && x == NULL && (o->x_row ? o->x_rows : rows) > 0)
-    TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "x is NULL");
-  if (nrhs > 0 && rows > 0) /* columns of b are read after others of x are written */
+  if (nrhs > 0 && b == NULL && of_b > 0) TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "b is NULL");
+  if (nrhs > 0 && x == NULL && of_x > 0) TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "x is NULL");
+  if (nrhs > 0 && of_b > 0 && of_x > 0) { /* columns of b are read after others of x are written */
+    if (b == x && (o->b_row || o->x_row))
+      TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "x is b, which a list of rows does not allow");
     TSI_TRY(tsi_check_in_place(env, (tsi_named_array){"b", b, o->b_row_stride, o->b_column_stride},
                                (tsi_named_array){"x", x, o->x_row_stride, o->x_column_stride}));
+  }
   return tsi_distributed_check_ready(d);
 }
 
