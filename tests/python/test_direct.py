@@ -3,6 +3,7 @@ import gc
 import pickle
 import unittest
 import warnings
+from unittest import mock
 
 import numpy as np
 from scipy import sparse
@@ -279,18 +280,44 @@ class Factors(unittest.TestCase):
 
     def test_weak_pivots(self):
         """New values for which the pivots of the first ones are weak: L U still is the matrix."""
-        for seed in (721, 787):
+        for seed, dtype, digits in ((721, np.float64, 9), (787, np.float64, 9), (82, np.float32, 4)):
             rng = np.random.default_rng(seed)
             n = int(rng.choice([20, 40]))
             places = (rng.random((n, n)) < 0.15) | np.eye(n, dtype=bool)
-            A = sparse.csc_matrix(np.where(places, rng.standard_normal((n, n)), 0) + 5 * n * np.eye(n))
+            A = sparse.csc_matrix(np.where(places, rng.standard_normal((n, n)), 0) + 5 * n * np.eye(n), dtype=dtype)
             lu, B = tristar.splu(A), A.copy()
-            B.data = rng.standard_normal(A.nnz) * 10 ** rng.uniform(-9, 0, A.nnz)
+            B.data = (rng.standard_normal(A.nnz) * 10 ** rng.uniform(-digits, 0, A.nnz)).astype(dtype)
             lu.refactor(B)
             PAQ = np.empty((n, n))
             PAQ[np.ix_(lu.perm_r, lu.perm_c)] = B.toarray()
             size = (abs(lu.L) @ abs(lu.U)).max()
-            self.assertLess(abs(PAQ - (lu.L @ lu.U).toarray()).max(), 1e-14 * size)
+            product = (lu.L.astype(np.float64) @ lu.U.astype(np.float64)).toarray()
+            self.assertLess(abs(PAQ - product).max(), (1e-14 if dtype == np.float64 else 2e-5) * size)
+
+    def test_single_factors(self):
+        """L and U have the errors of single precision."""
+        A = unsymmetric(60)
+        for matrix in (A, sparse.csc_matrix(A + A.T), laplacian(9) - 2.9 * sparse.eye(81, format="csc")):
+            lu = tristar.splu(matrix, single_factors=1)
+            PAQ = np.empty(matrix.shape)
+            PAQ[np.ix_(lu.perm_r, lu.perm_c)] = matrix.toarray()
+            self.assertLess(abs(PAQ - (lu.L @ lu.U).toarray()).max(), 1e-5)
+
+    def test_better_pair(self):
+        """If the first L and U have lost digits, a second factorization replaces them only if its error is smaller."""
+        A = unsymmetric(20)
+        for errors, expected in (((1e-12, 1e-15), 1e-15), ((1e-12, 1e-11), 1e-12), ((1e-12, np.inf), 1e-12), ((1, 1e-11), 1e-11)):
+            with mock.patch("tristar.explicit.error_of", side_effect=errors):
+                self.assertEqual(tristar.splu(A).factors.error, expected)
+        for error, bad in ((1e-12, False), (1e-10, True)):
+            with mock.patch("tristar.explicit.error_of", return_value=error):
+                with mock.patch("tristar.explicit.require_pivots", side_effect=(None, tristar.Error("perturbed"))):
+                    lu = tristar.splu(A)
+                    if bad:
+                        with self.assertRaisesRegex(tristar.Error, "too weak"):
+                            lu.factors
+                    else:
+                        self.assertEqual(lu.factors.error, error)
 
     def test_natural(self):
         lu = self.check(unsymmetric(200), permc_spec="NATURAL")
