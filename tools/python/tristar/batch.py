@@ -108,7 +108,8 @@ class Batch:
         if trans not in OPS:
             raise ValueError("trans must be N, T, or H")
         self._ready()
-        systems = self.systems
+        with self._lock:
+            systems = self.systems
         if not systems:
             raise StaleError("no systems were factored")
         return self._solve(b, systems, strict, lambda batch, columns, pb, stride, px, errors, statuses: lib.tristar_batch_solve(
