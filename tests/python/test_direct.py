@@ -1,5 +1,6 @@
 """splu, factorized, spsolve: types, formats, right-hand sides, factors, new values, errors."""
 import gc
+import io
 import pickle
 import unittest
 import warnings
@@ -449,6 +450,22 @@ class NewValues(unittest.TestCase):
             lu.refactor(first)
             self.assertEqual(lu.plan_statistics().refines, 0)
             self.assertLess(lu.backward_error(lu.solve(sparse.csc_matrix(B)).toarray(), B), 1e-5)
+
+    def test_released_factor(self):
+        """With release_factor the first solve after new values releases the entries; until then all functions can read them."""
+        A, b, file = unsymmetric(40), vectors(40), io.BytesIO()
+        lu, expected = tristar.splu(A, storage="single", release_factor=True), np.linalg.slogdet(2 * A.toarray())
+        lu.solve(b)
+        lu.refactor(2 * A)
+        self.assertEqual(lu.plan_statistics().factor_released, 0)
+        np.testing.assert_allclose(lu.slogdet(), expected, rtol=1e-12)
+        lu.save(file)
+        file.seek(0)
+        assert_solves(2 * A, tristar.load(file).solve(b), b, 1e10)
+        assert_solves(2 * A, lu.solve(b), b, 1e10)
+        self.assertEqual(lu.plan_statistics().factor_released, 1)
+        with self.assertRaises(tristar.StaleError):
+            lu.slogdet()
 
     def test_failure(self):
         A, b = unsymmetric(40), vectors(40)

@@ -2,6 +2,7 @@
 import io
 import multiprocessing
 import os
+import pickle
 import resource
 import signal
 import threading
@@ -208,6 +209,34 @@ class Children(unittest.TestCase):
         for thread in threads:
             thread.join()
         self.assertEqual(statuses, [0] * 5)
+
+
+    def test_fork_during_a_refactorization(self):
+        """Locks that a thread of the parent held are free in the child."""
+        A, b = laplacian(30), vectors(900)
+        solves = "solve_L", "solve_Lt", "solve_LD", "solve_DLt", "solve_LDLt"
+        calls = [lambda factor, name=name: getattr(factor, name)(b) for name in solves]
+        calls += [lambda factor, name=name: getattr(factor, name)() for name in ("statistics", "plan_statistics", "analysis_statistics")]
+        for call in (*calls, pickle.dumps):
+            factor, held, done = tristar.cholesky(A), threading.Event(), threading.Event()
+
+            def refactor(factor=factor, held=held, done=done):
+                with factor._lock, factor._gate.exclusive():
+                    held.set()
+                    done.wait()
+
+            def child(factor=factor, call=call):
+                signal.alarm(20)  # ends a child that hangs
+                call(factor)
+                os._exit(0)
+
+            thread = threading.Thread(target=refactor)
+            thread.start()
+            held.wait()
+            status = run_child(child)
+            done.set()
+            thread.join()
+            self.assertEqual(status, 0)
 
 
 class Interrupts(unittest.TestCase):

@@ -81,12 +81,14 @@ class CholeskyFactor(Factorization):
 
     def solve_L(self, b, use_LDLt_decomposition=True):
         """L'^-1 b, or L^-1 b; b in the order of the factor: apply_P(b)."""
+        self._ready()
         with self._lock:  # no new values between the scaling and the solve
             order = self.order
             return self._substitute(lib.TRISTAR_PART_L, b, order.scale, order.pivots if use_LDLt_decomposition else None)
 
     def solve_Lt(self, b, use_LDLt_decomposition=True):
         """L'^-H b, or L^-H b."""
+        self._ready()
         with self._lock:
             order = self.order
             return self._substitute(lib.TRISTAR_PART_U, b, order.pivots if use_LDLt_decomposition else None, order.scale)
@@ -100,16 +102,19 @@ class CholeskyFactor(Factorization):
 
     def solve_LD(self, b):
         """(L' D)^-1 b"""
+        self._ready()
         with self._lock:
             return self.solve_D(self.solve_L(b))
 
     def solve_DLt(self, b):
         """(D L'^H)^-1 b"""
+        self._ready()
         with self._lock:
             return self.solve_Lt(self.solve_D(b))
 
     def solve_LDLt(self, b):
         """(L' D L'^H)^-1 b"""
+        self._ready()
         with self._lock:
             return self.solve_DLt(self.solve_L(b))
 
@@ -204,12 +209,10 @@ class CholeskyFactor(Factorization):
         values, columns = self._arrays.values_of(sum_, "update_inplace"), MatrixArrays(C)
         with self._lock:
             with self._gate.exclusive():
-                try:
-                    check(lib.tristar_update_low_rank(self._factor[0], columns.view, int(subtract), ffi.NULL))
-                finally:
-                    self._look()
-            self._arrays.take_values(values)
-            self._forget_explicit()
+                check(lib.tristar_update_low_rank(self._factor[0], columns.view, int(subtract), ffi.NULL))
+                self._arrays.take_values(values)
+                self._forget_explicit()
+                self._new_values()
 
 
 def cholesky(A, beta=0, mode="auto", ordering_method="default", use_long=None, *, context=None, **options):

@@ -89,7 +89,7 @@ class Factorization(Solver):
                 self._install(*self._build())
                 status = lib.TRISTAR_OK
             elif not status:
-                self._look()
+                self._new_values()
             return status
 
     def _forget_explicit(self):
@@ -106,7 +106,7 @@ class Factorization(Solver):
         order = self._order_of_values
         if order is None or not order.halves:
             entries = pattern.data if order is None else np.empty(order.count, self.dtype)
-            self._call(LONG_CALL, lambda: lib.tristar_inverse_pattern(self._plan, OPS[trans], address(entries)))
+            self._call(LONG_CALL, lambda: lib.tristar_inverse_pattern(self._plan, OPS[trans], address(entries)), solves=False)
             if order is not None:
                 pattern.data[:] = entries[order.first]
         else:
@@ -133,7 +133,7 @@ class Factorization(Solver):
         failures = []
         if not hasattr(file, "write"):
             path = os.fsencode(file)
-            self._call(LONG_CALL, lambda: lib.tristar_plan_save(self._plan, path))
+            self._call(LONG_CALL, lambda: lib.tristar_plan_save(self._plan, path), solves=False)
             return
 
         def write(_, data, size):
@@ -145,7 +145,7 @@ class Factorization(Solver):
                 return 1
 
         function = ffi.callback("tristar_write_fn", write, error=1)
-        raise_first(failures, lambda: self._call(LONG_CALL, lambda: lib.tristar_plan_write(self._plan, function, NULL)))
+        raise_first(failures, lambda: self._call(LONG_CALL, lambda: lib.tristar_plan_write(self._plan, function, NULL), solves=False))
 
     @classmethod
     def load(cls, file, context=None):
@@ -195,12 +195,14 @@ class Factorization(Solver):
 
     def analysis_statistics(self):
         """A report of the analysis: order, entries, method, ordering, supernodes, seconds."""
-        stats = ffi.new("tristar_analysis_stats *")
-        self._call(1, lambda: lib.tristar_analysis_get_stats(lib.tristar_factor_get_analysis(self._factor[0]), stats))
+        self._ready()
+        stats, factor = ffi.new("tristar_analysis_stats *"), self._factor  # refactorizations do not change an analysis
+        check(lib.tristar_analysis_get_stats(lib.tristar_factor_get_analysis(factor[0]), stats))
         return Report("Analysis", stats)
 
     def __reduce__(self):
         options = {**self._analysis_options, **self._plan_options, "same_order": self._arrays.same_order}
+        self._ready()
         with self._lock:  # no new values while the arrays are copied
             return _restore, (type(self), self._arrays.matrix().copy(), options)
 

@@ -122,6 +122,8 @@ class KrylovSolver:
         cell = new_cell("precond")
         if isinstance(M, Solver):
             M._ready()
+            if not M._judged:
+                M._judge()
             plan = M._plan
             check(lib.tristar_precond_of_plan(plan, cell))
             return [cell, M, plan]

@@ -123,10 +123,26 @@ class Solver:
     def _install(self, factor, plan):
         """Destroys the old factor and plan: no solve may use them."""
         self._factor, self._plan_cell, self._plan = factor, plan, plan[0]
-        self._look()
+        self._new_values()
+
+    def _new_values(self):
+        """Called when the factor has other values, while no solve runs. With release_factor the first solve judges them, because it
+        releases the entries of the factor."""
+        self._judged = not self._plan_options.get("release_factor")
+        if self._judged:
+            self._look()
+        else:
+            self._seconds = np.inf  # so that the first solve is made by _call
+
+    def _judge(self):
+        """Judges the values of a plan with release_factor before the first solve, while no other solve runs."""
+        with self._lock, self._gate.exclusive():
+            if not self._judged:
+                self._look()
+                self._judged = True
 
     def _look(self):
-        """Called when the factor has other values, while no solve runs: do solves with them need refinement?"""
+        """Called while no solve runs: do solves with new values need refinement?"""
         stats = ffi.new("tristar_plan_stats *")
         check(lib.tristar_plan_get_stats(self._plan, stats))
         self._seconds = stats.predicted_seconds
@@ -220,7 +236,7 @@ class Solver:
         if B.shape[0] != self._n:
             raise ValueError(f"b is of incompatible size: it has {B.shape[0]} rows, the matrix {self._n}")
         require_cast(B.dtype, self.dtype)
-        B, found = sparse.csc_matrix(B, dtype=self.dtype), []
+        B, found, stopped = sparse.csc_matrix(B, dtype=self.dtype), [], []
 
         def call():  # of all columns, so that all have the same factor
             status = 0
@@ -232,13 +248,17 @@ class Solver:
                     status = lib.tristar_solve(self._plan, OPS[trans], 1, address(b), self._n, address(x), self._n)
                 else:
                     status = self._call_with(rows, block, x, solve_options(OPS[trans]), self._plan)
-                if status:
+                if status or stopped:
                     break
                 found.append(sparse.csc_matrix(x))
             return status
 
         if B.shape[0] and B.shape[1]:
-            self._call(B.shape[1], call)
+            try:
+                self._call(B.shape[1], call)
+            except BaseException:  # Ctrl-C: refactorizations wait for the columns that another thread still computes
+                stopped.append(True)
+                raise
         return sparse.hstack(found, format="csc", dtype=self.dtype) if found else sparse.csc_matrix(B.shape, dtype=self.dtype)
 
     def _solve_rows(self, rows, block, op, part, factor_order, plan=None):
@@ -260,8 +280,11 @@ class Solver:
         options.x_row_stride, options.x_column_stride = 1, self._n
         return lib.tristar_solve_with(plan, options, block.shape[1], address(block), address(x), NULL)
 
-    def _call(self, columns, function):
-        """Calls function(), which uses the factor for the given number of right-hand sides. After Ctrl-C it ends on another thread."""
+    def _call(self, columns, function, solves=True):
+        """Calls function(), which uses the factor for the given number of right-hand sides. After Ctrl-C it ends on another thread.
+        solves: may the call release the entries of the factor?"""
+        if solves and not self._judged:
+            self._judge()
         gate = self._gate
 
         def work():
@@ -308,7 +331,7 @@ class Solver:
         columns = b.shape[1] if b.ndim == 2 else 1
         n = self._n
         self._call(columns, lambda: lib.tristar_residual(self._factor[0], OPS[trans], columns, address(b), n, address(x), n, NULL, 0,
-                                                         result))
+                                                         result), solves=False)
         return result[0]
 
     def condition(self):
@@ -321,7 +344,7 @@ class Solver:
     def _pivots(self, function, kind):
         self._ready()
         result = ffi.new(kind)
-        self._call(1, lambda: function(self._factor[0], result))
+        self._call(1, lambda: function(self._factor[0], result), solves=False)
         return result
 
     def slogdet(self):
@@ -348,7 +371,7 @@ class Solver:
         """The diagonal of A^-1: variances, if A is an inverse covariance."""
         self._ready()
         values = np.empty(self._n, self.dtype)
-        self._call(LONG_CALL, lambda: lib.tristar_inverse_diagonal(self._plan, address(values)))
+        self._call(LONG_CALL, lambda: lib.tristar_inverse_diagonal(self._plan, address(values)), solves=False)
         return values
 
     def inverse_entries(self, rows, columns):
@@ -361,28 +384,30 @@ class Solver:
         rows, columns = (np.ascontiguousarray(array, np.int64).reshape(-1) for array in (rows, columns))
         if rows.size:
             self._call(LONG_CALL, lambda: lib.tristar_inverse_entries(self._plan, rows.size, integers(rows), integers(columns),
-                                                                      address(values)))
+                                                                      address(values)), solves=False)
         return values.reshape(shape)
 
     # ---- Figures
 
     def statistics(self):
         """A report of the factor: entries, bytes, pivots, growth, seconds."""
+        self._ready()
         stats = ffi.new("tristar_factor_stats *")
-        self._call(1, lambda: lib.tristar_factor_get_stats(self._factor[0], stats))
+        self._call(1, lambda: lib.tristar_factor_get_stats(self._factor[0], stats), solves=False)
         return Report("Factor", stats)
 
     def plan_statistics(self):
         """A report of the plan: chunks, tasks, workers, bytes and predicted seconds of a solve."""
+        self._ready()
         stats = ffi.new("tristar_plan_stats *")
-        self._call(1, lambda: lib.tristar_plan_get_stats(self._plan, stats))
+        self._call(1, lambda: lib.tristar_plan_get_stats(self._plan, stats), solves=False)
         return Report("Plan", stats)
 
     def explain(self, columns=1):
         """A report of what would run a solve with this number of right-hand sides now, and why."""
         self._ready()
         result = ffi.new("tristar_explanation *")
-        self._call(1, lambda: lib.tristar_plan_explain(self._plan, NULL, columns, result))
+        self._call(1, lambda: lib.tristar_plan_explain(self._plan, NULL, columns, result), solves=False)
         return Report("Way of a solve", result)
 
     def as_operator(self):
