@@ -239,6 +239,22 @@ class Children(unittest.TestCase):
             self.assertEqual(status, 0)
 
 
+    def test_statistics_during_a_refactorization(self):
+        """A callback of a refactorization gets the figures of the values before: statistics do not wait."""
+        lu = tristar.splu(laplacian(10))
+
+        def child():
+            signal.alarm(20)  # ends a child that hangs
+            entries, chunks = lu.statistics().nnz_factor, lu.plan_statistics().chunks
+            with lu._gate.exclusive():
+                assert lu.statistics().nnz_factor == entries
+                assert lu.plan_statistics().chunks == chunks
+                assert lu.analysis_statistics().n == 100
+            os._exit(0)
+
+        self.assertEqual(run_child(child), 0)
+
+
 class Interrupts(unittest.TestCase):
     """Ctrl-C ends long calls at once, and objects stay usable."""
 

@@ -128,6 +128,7 @@ class Solver:
     def _new_values(self):
         """Called when the factor has other values, while no solve runs. With release_factor the first solve judges them, because it
         releases the entries of the factor."""
+        self._before = self._read_factor_stats(), self._read_plan_stats()
         self._judged = not self._plan_options.get("release_factor")
         if self._judged:
             self._look()
@@ -391,17 +392,32 @@ class Solver:
 
     def statistics(self):
         """A report of the factor: entries, bytes, pivots, growth, seconds."""
-        self._ready()
+        return Report("Factor", self._figures(0, self._read_factor_stats))
+
+    def _read_factor_stats(self):
         stats = ffi.new("tristar_factor_stats *")
-        self._call(1, lambda: lib.tristar_factor_get_stats(self._factor[0], stats), solves=False)
-        return Report("Factor", stats)
+        check(lib.tristar_factor_get_stats(self._factor[0], stats))
+        return stats
+
+    def _read_plan_stats(self):
+        stats = ffi.new("tristar_plan_stats *")
+        check(lib.tristar_plan_get_stats(self._plan, stats))
+        return stats
+
+    def _figures(self, kind, read):
+        """What read() returns; during a refactorization, without waiting for it, the figures of the values before: its callbacks may
+        call this."""
+        self._ready()
+        gate = self._gate
+        gate.inside.append(None)
+        try:
+            return self._before[kind] if gate.closed else read()
+        finally:
+            gate.leave()
 
     def plan_statistics(self):
         """A report of the plan: chunks, tasks, workers, bytes and predicted seconds of a solve."""
-        self._ready()
-        stats = ffi.new("tristar_plan_stats *")
-        self._call(1, lambda: lib.tristar_plan_get_stats(self._plan, stats), solves=False)
-        return Report("Plan", stats)
+        return Report("Plan", self._figures(1, self._read_plan_stats))
 
     def explain(self, columns=1):
         """A report of what would run a solve with this number of right-hand sides now, and why."""
