@@ -359,6 +359,21 @@ class NewValues(unittest.TestCase):
         lu.refactor(3 * A.data)
         assert_solves(3 * A, lu.solve(b), b)
 
+    def test_array_with_unused_elements(self):
+        """Arrays of a matrix may be longer than its last pointer; so may those of new values."""
+        for A, make in ((unsymmetric(40), tristar.splu), (laplacian(6), tristar.cholesky)):
+            longer = sparse.csc_matrix((np.append(A.data, [7, 7]), np.append(A.indices, [0, 0]), A.indptr), A.shape)
+            b = vectors(A.shape[0])
+            for factor in (make(longer), pickle.loads(pickle.dumps(make(longer)))):
+                for values in (2 * longer.data, 2 * A.data):
+                    factor.refactor(values)
+                    assert_solves(2 * A, factor.solve(b), b)
+                with self.assertRaises(ValueError):
+                    factor.refactor(longer.data[:-1])
+            batch = tristar.Batch(longer)
+            for values in (np.array([2 * longer.data]), [2 * longer.data]):
+                assert_solves(2 * A, batch.factor_solve(values, b)[0], b)
+
     def test_array_of_unsorted_values(self):
         """An array has the order of the caller's matrix, which may be unsorted or have duplicates; so it has in copies."""
         A, b = unsymmetric(40), vectors(40)

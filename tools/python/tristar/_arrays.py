@@ -42,6 +42,13 @@ def is_lines(A):
     return sparse.issparse(A) and A.format in ("csc", "csr")
 
 
+def order_of(A):
+    """Does as_sparse keep the order of the values of A? If A.data has unused elements after the last entry: its length, else a bool."""
+    if not is_lines(A) or without_unused(A) is A:
+        return is_lines(A)
+    return len(A.data)
+
+
 def has_square_blocks(A):
     """Is a matrix of SciPy one of square blocks?"""
     return A.format == "bsr" and A.blocksize[0] == A.blocksize[1]
@@ -90,6 +97,7 @@ class MatrixArrays:
     """The arrays of a CSC or CSR matrix, and the `tristar_view` of them.
 
     copy: copies them, so that later changes of A have no effect. same_order: are the values in the order of the caller's matrix?
+    If the arrays of that matrix have unused elements, same_order is their length (order_of).
     """
 
     def __init__(self, A, copy=False, same_order=True):
@@ -143,7 +151,9 @@ class MatrixArrays:
         """Values as an array. Raises ValueError if these arrays may have another order than the matrix of the caller."""
         if not self.same_order:
             raise ValueError(f"{caller}: pass a matrix: the order of an array is open, because the first matrix was converted or loaded")
-        return np.asarray(values)
+        values = np.asarray(values)
+        unused = self.same_order is not True and values.shape[-1:] == (self.same_order,)
+        return values[..., :len(self.values)] if unused else values
 
     def take_values(self, values):
         """Copies new values into arrays that are copies. Raises TypeError if their type is of another kind."""

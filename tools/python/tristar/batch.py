@@ -4,7 +4,7 @@ import threading
 import numpy as np
 from scipy import sparse
 
-from ._arrays import MatrixArrays, address, as_sparse, is_lines, require_cast, require_square
+from ._arrays import MatrixArrays, address, as_sparse, order_of, require_cast, require_square
 from ._runtime import (NULL, StaleError, call_interruptibly, check, error, ffi, generation, lib, make_options, message, new_cell,
                        usable, word)
 from .solver import OPS
@@ -19,7 +19,7 @@ class Batch:
     """
 
     def __init__(self, A, context=None, **options):
-        same_order, A = is_lines(A), as_sparse(A, "Batch")
+        same_order, A = order_of(A), as_sparse(A, "Batch")
         require_square(A)
         self._arrays = MatrixArrays(A, copy=True, same_order=same_order)
         self.shape, self.dtype = A.shape, self._arrays.values.dtype

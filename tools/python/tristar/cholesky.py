@@ -2,7 +2,7 @@
 import numpy as np
 from scipy import sparse
 
-from ._arrays import MatrixArrays, as_sparse, as_vectors, is_lines, require_kind, require_square
+from ._arrays import MatrixArrays, as_sparse, as_vectors, order_of, require_kind, require_square
 from ._runtime import check, ffi, lib
 from .explicit import ExplicitFactors, Order, inverse_diagonal, place_of
 from .factor import Factorization
@@ -30,7 +30,7 @@ class CholeskyFactor(Factorization):
         # The rows of a symmetric matrix are its columns.
         same_lines = A.format == "csc" or np.issubdtype(A.dtype, np.floating)
         same_lines = same_lines and np.array_equal(A.indptr, both.indptr) and np.array_equal(A.indices, both.indices)
-        super().__init__(both, context=context, keep=keep, same_order=same_order and same_lines, **{**options, "method": "llt"})
+        super().__init__(both, context=context, keep=keep, same_order=same_lines and same_order, **{**options, "method": "llt"})
 
     def _loaded(self):
         if self._analysis_options["method"] != "llt":
@@ -223,7 +223,7 @@ def cholesky(A, beta=0, mode="auto", ordering_method="default", use_long=None, *
     """
     if ordering_method not in ORDERINGS:
         raise ValueError(f"ordering_method={ordering_method!r}: must be one of {', '.join(ORDERINGS)}")
-    same_order, A = is_lines(A), as_sparse(A, "cholesky")
+    same_order, A = order_of(A), as_sparse(A, "cholesky")
     require_square(A)
     options.pop("method", None)
     options.setdefault("ordering", ORDERINGS[ordering_method])

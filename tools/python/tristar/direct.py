@@ -5,7 +5,7 @@ import numpy as np
 from scipy import sparse
 from scipy.sparse.linalg import MatrixRankWarning
 
-from ._arrays import as_sparse, as_vectors, is_lines, require_square
+from ._arrays import as_sparse, as_vectors, order_of, require_square
 from ._runtime import SingularError
 from .explicit import ExplicitFactors
 from .factor import Factorization
@@ -91,7 +91,7 @@ def splu(A, permc_spec=None, diag_pivot_thresh=None, relax=None, panel_size=None
 
     Raises SingularError, a RuntimeError as in SciPy, also if the matrix is singular to working precision.
     """
-    same_order, A = is_lines(A), as_sparse(A, "splu")
+    same_order, A = order_of(A), as_sparse(A, "splu")
     require_square(A)
     try:
         return SparseLU(A, context=context, same_order=same_order, **{**options_of_superlu(permc_spec, options), **settings})

@@ -1,7 +1,7 @@
 """Schur complements of chosen unknowns."""
 import numpy as np
 
-from ._arrays import address, as_sparse, as_vectors, is_lines, require_square
+from ._arrays import address, as_sparse, as_vectors, order_of, require_square
 from ._runtime import check, lib
 from .factor import Factorization
 from .solver import OPS
@@ -88,6 +88,6 @@ def schur(A, unknowns, *, context=None, **options):
 
     A, A_SS and the complement may be singular; A_II must not be. options: those of splu.
     """
-    same_order, A = is_lines(A), as_sparse(A, "schur")
+    same_order, A = order_of(A), as_sparse(A, "schur")
     require_square(A)
     return SchurFactor(A, unknowns, context=context, same_order=same_order, **options)
