@@ -492,6 +492,26 @@ class NewValues(unittest.TestCase):
         lu.refactor(A)
         assert_solves(A, lu.solve(b), b)
 
+    def test_failure_of_all(self):
+        # statistics and the analysis stay: they describe no values
+        spd, b = laplacian(6), vectors(36)
+        x, rows = np.zeros(36), np.zeros(3)
+        common = {"backward_error": (x, x), "solve_refined": (x,), "condition": (), "inverse_diagonal": (), "slogdet": (),
+                  "inverse_entries": ([0], [0]), "inverse_pattern": ()}
+        whole = {"solve": (x,), "null_space": (), "explain": (), "save": (io.BytesIO(),)}
+        for factor, calls in ((tristar.splu(spd), whole), (tristar.cholesky(spd), {**whole, "inertia": (), "solve_L": (x,), "D": ()}),
+                              (tristar.schur(spd, [3, 7, 20]), {"condense": (x,), "expand": (x, rows)})):
+            with self.assertRaises(tristar.NotFiniteError):
+                factor.refactor(spd.data * np.nan)
+            for name, arguments in {**common, **calls}.items():
+                with self.subTest(f"{type(factor).__name__}.{name}"), self.assertRaises(tristar.StaleError):
+                    getattr(factor, name)(*arguments)
+            if isinstance(factor, tristar.SchurFactor):
+                with self.assertRaises(tristar.StaleError):
+                    factor.complement  # pylint: disable=pointless-statement
+            factor.refactor(spd)
+            self.assertLess(factor.backward_error(np.linalg.solve(spd.toarray(), b), b), 1e-14)
+
 
 class Services(unittest.TestCase):
     """Accuracy, figures, operators."""

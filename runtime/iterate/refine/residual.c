@@ -167,6 +167,7 @@ static tristar_status check_arguments(const tristar_factor_t *factor, tristar_op
   TSI_TRY(tsi_check_columns(env, n, nrhs, b, ldb, x, ldx));
   if (r != NULL && ldr < n)
     TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "ldr = %" PRId64 ", but there are %" PRId64 " rows", ldr, n);
+  TSI_TRY(tsi_factor_need_valid(factor));
   return tsi_need_matrix(factor);
 }
 
