@@ -201,6 +201,24 @@ class Methods(unittest.TestCase):
             np.testing.assert_array_equal(found, expected)
             assert_solves(B, factor(b), b)
 
+    def test_sweeps_at_the_same_time(self):
+        """Two threads are in the sweep of solve_L at once."""
+        A, b, barrier, found = positive(40), vectors(40), threading.Barrier(2), []
+        factor, function = tristar.cholesky(A), tristar.solver.Solver._solve_rows
+        expected = factor.solve_L(b)
+
+        def meet(*arguments, **options):
+            barrier.wait(20)
+            return function(*arguments, **options)
+
+        with mock.patch("tristar.solver.Solver._solve_rows", meet):
+            threads = [threading.Thread(target=lambda: found.append(factor.solve_L(b))) for _ in range(2)]
+            for thread in threads:
+                thread.start()
+            for thread in threads:
+                thread.join()
+        np.testing.assert_array_equal(found, [expected, expected])
+
     def test_refused(self):
         A = positive(40)
         with self.assertRaises(tristar.NotPositiveDefiniteError) as raised:

@@ -19,6 +19,13 @@ def hermitian(A, beta=0):
     return sparse.csc_matrix(lower + diagonal + lower.conj().T)
 
 
+def diagonal_of(order):
+    """The diagonal of D."""
+    D = np.empty_like(order.pivots.real)
+    D[order.place] = order.pivots.real**2
+    return D
+
+
 class CholeskyFactor(Factorization):
     """P A P^T = L L^H = L' D L'^H of a symmetric or Hermitian positive definite matrix; L' has a unit diagonal.
 
@@ -63,60 +70,71 @@ class CholeskyFactor(Factorization):
 
     solve_A = __call__
 
-    def _substitute(self, part, b, before=None, after=None):
-        """One sweep in the order of the factor, with diagonal scalings of b and of the result."""
+    def _with_order(self, b, function):
+        """function(order), while refactorizations wait: no new values between scalings and sweeps. Other threads may solve."""
+        found, columns = [], int(np.prod(np.shape(b)[1:]))
+        while not found:
+            order = self.order
+
+            def work(order=order):
+                if self._order is order:
+                    found.append(function(order))
+                return 0
+
+            self._call(columns, work)
+        return found[0]
+
+    def _substitute(self, order, part, b, before=None, after=None):
+        """One sweep in the order of the factor, with diagonal scalings of b and of the result. The caller holds the gate."""
         if sparse.issparse(b):
-            return sparse.csc_matrix(self._substitute(part, b.toarray(), before, after))
+            return sparse.csc_matrix(self._substitute(order, part, b.toarray(), before, after))
         b = as_vectors(b, self._n, self.dtype)
-        place = self.order.place
-        block = np.asfortranarray(b.reshape(self._n, -1)[place])
+        block = np.asfortranarray(b.reshape(self._n, -1)[order.place])
         if before is not None:
             block *= before[:, None]
-        found = self._solve_rows(np.arange(self._n), block, lib.TRISTAR_N, part, 1)
+        found = self._solve_rows(np.arange(self._n), block, lib.TRISTAR_N, part, 1, held=True)
         if after is not None:
             found *= after[:, None]
         x = np.empty_like(found)
-        x[place] = found
+        x[order.place] = found
         return x.reshape(b.shape, order="F")
+
+    def _forward(self, order, b, unit=True):
+        return self._substitute(order, lib.TRISTAR_PART_L, b, order.scale, order.pivots if unit else None)
+
+    def _backward(self, order, b, unit=True):
+        return self._substitute(order, lib.TRISTAR_PART_U, b, order.pivots if unit else None, order.scale)
+
+    def _divide(self, order, b):
+        D = diagonal_of(order)
+        if sparse.issparse(b):
+            return sparse.csc_matrix(sparse.diags(1 / D) @ b)
+        b = as_vectors(b, self._n, self.dtype)
+        return (b.T / D).T.astype(self.dtype, copy=False)
 
     def solve_L(self, b, use_LDLt_decomposition=True):
         """L'^-1 b, or L^-1 b; b in the order of the factor: apply_P(b)."""
-        self._ready()
-        with self._lock:  # no new values between the scaling and the solve
-            order = self.order
-            return self._substitute(lib.TRISTAR_PART_L, b, order.scale, order.pivots if use_LDLt_decomposition else None)
+        return self._with_order(b, lambda order: self._forward(order, b, use_LDLt_decomposition))
 
     def solve_Lt(self, b, use_LDLt_decomposition=True):
         """L'^-H b, or L^-H b."""
-        self._ready()
-        with self._lock:
-            order = self.order
-            return self._substitute(lib.TRISTAR_PART_U, b, order.pivots if use_LDLt_decomposition else None, order.scale)
+        return self._with_order(b, lambda order: self._backward(order, b, use_LDLt_decomposition))
 
     def solve_D(self, b):
         """D^-1 b"""
-        if sparse.issparse(b):
-            return sparse.csc_matrix(sparse.diags(1 / self.D()) @ b)
-        b = as_vectors(b, self._n, self.dtype)
-        return (b.T / self.D()).T.astype(self.dtype, copy=False)
+        return self._divide(self.order, b)
 
     def solve_LD(self, b):
         """(L' D)^-1 b"""
-        self._ready()
-        with self._lock:
-            return self.solve_D(self.solve_L(b))
+        return self._with_order(b, lambda order: self._divide(order, self._forward(order, b)))
 
     def solve_DLt(self, b):
         """(D L'^H)^-1 b"""
-        self._ready()
-        with self._lock:
-            return self.solve_Lt(self.solve_D(b))
+        return self._with_order(b, lambda order: self._backward(order, self._divide(order, b)))
 
     def solve_LDLt(self, b):
         """(L' D L'^H)^-1 b"""
-        self._ready()
-        with self._lock:
-            return self.solve_DLt(self.solve_L(b))
+        return self._with_order(b, lambda order: self._backward(order, self._divide(order, self._forward(order, b))))
 
     def apply_P(self, b):
         """P b"""
@@ -148,10 +166,7 @@ class CholeskyFactor(Factorization):
 
     def D(self):
         """The diagonal of D, real."""
-        order = self.order
-        D = np.empty_like(order.pivots.real)
-        D[order.place] = order.pivots.real**2
-        return D
+        return diagonal_of(self.order)
 
     def L_D(self):
         """(L', D), both CSC. Use D of this pair with L', not D(), which has other roundings."""

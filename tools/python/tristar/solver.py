@@ -262,13 +262,20 @@ class Solver:
                 raise
         return sparse.hstack(found, format="csc", dtype=self.dtype) if found else sparse.csc_matrix(B.shape, dtype=self.dtype)
 
-    def _solve_rows(self, rows, block, op, part, factor_order, plan=None):
+    def _solve_rows(self, rows, block, op, part, factor_order, plan=None, held=False):
         """Dense solutions, without refinement, for right-hand sides whose nonzero rows are `rows`. plan: a cell with another plan of the
-        factor."""
+        factor. held: the caller is inside _call."""
         x = np.empty((self._n, block.shape[1]), self.dtype, order="F")
         options = solve_options(op)
         options.part, options.factor_order = part, factor_order
-        self._call(block.shape[1], lambda: self._call_with(rows, block, x, options, self._plan if plan is None else plan[0]))
+
+        def call():
+            return self._call_with(rows, block, x, options, self._plan if plan is None else plan[0])
+
+        if held:
+            check(call())
+        else:
+            self._call(block.shape[1], call)
         return x
 
     def _call_with(self, rows, block, x, options, plan):
