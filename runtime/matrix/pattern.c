@@ -332,7 +332,7 @@ tristar_status tsi_pattern_find_unlike(tsi_env *env, const tsi_pattern *pattern,
 
 const char *tsi_unlike_text(const tsi_unlike *unlike, bool both, char text[TSI_UNLIKE_TEXT]) {
   const tsi_index i = unlike->row, j = unlike->column, k = unlike->plain_row, l = unlike->plain_column;
-  char real[60];
+  char real[96];
   if (i == j)
     snprintf(real, sizeof real, "the diagonal entry (%d,%d) is not real", i, i);
   else
