@@ -439,6 +439,43 @@ static void check_ended(tristar_t *ts, const typed *t) {
   }
 }
 
+/* Each allocation fails in turn, also those of systems that are factored by themselves. The first of these
+ * has NaN, which does not hide the later failure. The call fails as a whole, or the allocation is optional.
+ */
+static void check_no_memory(tristar_t *ts, const typed *t) {
+  enum { BAD = 3, APART = 7, UNUSED = 30 };
+  CLEANUP(release_systems)
+  systems s = make_systems(t, make_pattern(N, TRISTAR_CSC, TRISTAR_GENERAL, false), 9, 21);
+  CLEANUP(tristar_batch_destroy) tristar_batch_t *batch = batch_of(ts, t, &s, NULL);
+  put(t, values_of(t, &s, BAD), 0, NAN);
+  for (int i = 0; i < N; i++) put(t, values_of(t, &s, APART), s.p.ptr[i], 0);
+  for (int keeps = 0; keeps < 2; keeps++) {
+    int failed = 0;
+    for (int k = 1, unused = 0; unused < UNUSED; k++) {
+      tristar_batch_stats stats;
+      CHECK_OK(tristar_fail_allocation(ts, k));
+      const tristar_status result = keeps ? tristar_batch_factor(batch, s.count, s.values, s.stride, s.status)
+                                          : factor_solve(batch, &s, TRISTAR_N);
+      CHECK_OK(tristar_fail_allocation(ts, 0));
+      CHECK_OK(tristar_batch_get_stats(batch, &stats));
+      const bool ended = result == TRISTAR_ERR_MEMORY;
+      CHECK_MSG(ended || result == TRISTAR_ERR_NOT_FINITE, "allocation %d: %s", k,
+                tristar_status_name(result));
+      CHECK_MSG(stats.systems == (keeps && !ended ? s.count : 0), "allocation %d: %lld systems", k,
+                (long long)stats.systems);
+      for (int i = 0; i < s.count; i++) {
+        const bool bad = s.status[i] == result, good = s.status[i] == TRISTAR_OK;
+        CHECK_MSG(i == BAD || (ended && (keeps || i == APART)) ? bad : good || (ended && bad),
+                  "allocation %d, system %d: %s", k, i, tristar_status_name(s.status[i]));
+        CHECK(keeps || (isinf(s.errors[i]) != 0) == !good);
+      }
+      failed += ended;
+      unused = ended ? 0 : unused + 1;
+    }
+    CHECK_MSG(failed > 20, "%d allocations", failed);
+  }
+}
+
 /* Systems with stored factors remain usable after a solve that does not succeed. b is so large that the
  * analysis of the typical values does not suit, and the solve is cancelled, or has no memory, in the second
  * factorization. The lane of the system has weak pivots. */
@@ -785,6 +822,7 @@ int main(int argc, char **argv) {
     RUN_ONE_THREAD(check_breakdown(ts, &types[k], TRISTAR_ERR_SINGULAR));
     RUN_ONE_THREAD(check_breakdown(ts, &types[k], TRISTAR_ERR_NOT_FINITE));
     RUN_ONE_THREAD(check_ended(ts, &types[k]));
+    if (k == 1 || k == 2) RUN_ONE_THREAD(check_no_memory(ts, &types[k]));
     RUN_ONE_THREAD(check_ended_solve(ts, &types[k]));
     RUN_ONE_THREAD(check_units(ts, &types[k]));
     RUN_ONE_THREAD(check_far_typical(ts, &types[k]));

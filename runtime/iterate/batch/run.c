@@ -373,40 +373,46 @@ static tristar_status run_apart(const job *j, int64_t system, tsi_batch_system *
   return status;
 }
 
-/* Solves the systems that the groups have left. status: of each system, or NULL. Returns the first status
- * that is not OK. After CANCELLED no more systems are solved, and the remaining ones get this status. */
+/* Does this status of a system end the call for all systems? */
+static bool ends_batch(tristar_status status) {
+  return tsi_status_ends_call(status) || status == TRISTAR_ERR_NO_WORKER;
+}
+
+/* Factors or solves the systems that the groups have left. status: of each system, or NULL. After a status
+ * that ends the call, no more systems are factored or solved. Then every system without a solution gets this
+ * status, which is returned. Otherwise returns the first status that is not OK. */
 static tristar_status run_rest(const job *j, tristar_status *status) {
   tristar_batch_t *batch = j->batch;
   const tsi_env *env = &batch->ts->env;
   char text[TSI_MESSAGE_SIZE] = "";
   int64_t worst = -1;
   tristar_status first = TRISTAR_OK;
-  bool cancelled = false;
+  bool ended = false;
   batch->stats.apart = 0;
   for (int64_t s = 0; s < j->count; s++) {
     tsi_batch_system *kept = j->keeps || j->values == NULL ? &batch->system[s] : NULL;
     tristar_status here = TRISTAR_OK;
     if (j->apart[s] != NONE_APART) {
-      if (!cancelled) batch->stats.apart++;
-      here = cancelled                                    ? TRISTAR_ERR_CANCELLED
+      if (!ended) batch->stats.apart++;
+      here = ended                                        ? first
              : kept != NULL && kept->status != TRISTAR_OK ? TRISTAR_ERR_STALE
                                                           : run_apart(j, s, kept);
-      cancelled = here == TRISTAR_ERR_CANCELLED;
       if (here == TRISTAR_ERR_STALE)
         (void)tsi_fail(env, here, __func__, __FILE__, __LINE__, "its factorization failed");
       if (here != TRISTAR_OK && j->solves) fill_nan(j, s);
-      if (here != TRISTAR_OK && worst < 0) {
+      if (!ended && here != TRISTAR_OK && (worst < 0 || ends_batch(here))) {
         snprintf(text, sizeof text, "%s", tsi_error_text(env));
         worst = s;
         first = here;
       }
+      ended = ended || ends_batch(here);
     }
     if (status != NULL) status[s] = here;
   }
-  if (cancelled) return TRISTAR_ERR_CANCELLED;
-  if (first != TRISTAR_OK)
-    TSI_FAIL(env, first, "system %" PRId64 " of %" PRId64 ", counted from 0: %.400s", worst, j->count, text);
-  return TRISTAR_OK;
+  for (int64_t s = 0; ended && status != NULL && s < j->count; s++)
+    if (status[s] != TRISTAR_OK) status[s] = first;
+  if (first == TRISTAR_OK || first == TRISTAR_ERR_CANCELLED) return first;
+  TSI_FAIL(env, first, "system %" PRId64 " of %" PRId64 ", counted from 0: %.400s", worst, j->count, text);
 }
 
 /* ---- Calls --------------------------------------------------------------------------------------------- */
@@ -433,8 +439,10 @@ static tristar_status make_space(job *j, int members) {
   for (int m = 0; m < members; m++) {
     TSI_TRY(TSI_ALLOC_SIZED_ZERO(env, j->scratch[m], bytes, 1));
     tsi_own(j->scratch, j->scratch[m]);
-    if (j->workspace != NULL) TSI_TRY(tsi_batch_allocate_group(batch, &j->workspace[m]));
-    if (j->workspace != NULL) tsi_own(j->workspace, j->workspace[m].a);
+    if (j->workspace == NULL) continue;
+    const tristar_status status = tsi_batch_allocate_group(batch, &j->workspace[m]);
+    if (j->workspace[m].a != NULL) tsi_own(j->workspace, j->workspace[m].a); /* also of an incomplete group */
+    TSI_TRY(status);
   }
   return TRISTAR_OK;
 }
@@ -536,7 +544,7 @@ static tristar_status run_job(job *j, double *errors, tristar_status *status, bo
   if (!nothing && result == TRISTAR_OK) result = run_groups(j);
   *each = result == TRISTAR_OK;
   if (*each) result = run_rest(j, status);
-  if (j->keeps && result == TRISTAR_ERR_CANCELLED) *each = false;
+  if (j->keeps && ends_batch(result)) *each = false;
   if (errors != NULL && j->count > 0) memcpy(errors, error, (size_t)j->count * sizeof *errors);
   return result;
 }
