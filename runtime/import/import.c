@@ -350,9 +350,8 @@ tristar_status tsi_reimport_structure(tristar_factor_t *factor, const tristar_fa
     TSI_FAIL(env, TRISTAR_ERR_STALE, "n, scalar or method is not that of the first import");
   TSI_TRY(read_given(env, factors, true, factors->method == TRISTAR_METHOD_LU, &g));
   const tristar_status same = check_same_matrix(env, &g, factor);
-  if (same !=
-      TRISTAR_ERR_ARGUMENT) /* the old values are not those of the matrix that the caller has factored */
-    factor->valid = false;
+  /* After ARGUMENT the factor keeps its values. */
+  if (same != TRISTAR_ERR_ARGUMENT) factor->valid = false;
   TSI_TRY(same);
   TSI_TRY(check_same_order(env, an, an->in_row, factors->row_order, "row_order"));
   TSI_TRY(check_same_order(env, an, an->out_row, factors->column_order, "column_order"));

@@ -167,8 +167,10 @@ static tristar_status find_likeness(const tristar_dmatrix_t *d, tsi_likeness *ou
     unlike->rounded = all.rounded[SYMMETRIC] != 0;
     return TRISTAR_OK;
   }
-  unlike->plain_row = (tsi_index)(all.pair[SYMMETRIC] / d->stats.n);
-  unlike->plain_column = (tsi_index)(all.pair[SYMMETRIC] % d->stats.n);
+  if (is_complex) {
+    unlike->plain_row = (tsi_index)(all.pair[SYMMETRIC] / d->stats.n);
+    unlike->plain_column = (tsi_index)(all.pair[SYMMETRIC] % d->stats.n);
+  }
   return TRISTAR_OK;
 }
 
