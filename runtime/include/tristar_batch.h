@@ -58,8 +58,9 @@ TRISTAR_API void tristar_batch_options_init_sized(tristar_batch_options *options
  * systems have; it is copied. options may be NULL. The batch keeps a copy of the pattern, for L U another one
  * by rows with 12 bytes for each entry, and the structure of the factors. It keeps the analysis of the
  * typical values, too, unless a has several entries at one place. Errors: those of tristar_analyze and
- * tristar_factor for these values, such as SINGULAR; ARGUMENT (no values; a negative tolerance or max_steps;
- * LLT or LDLT of another symmetry), UNSUPPORTED (LDLT: the typical values need pivots off the diagonal). */
+ * tristar_factor for these values, such as SINGULAR; ARGUMENT (no values; negative tolerance, max_steps or
+ * systems; LLT or LDLT of another symmetry), UNSUPPORTED (LDLT: the typical values need pivots off the
+ * diagonal). */
 TRISTAR_API TRISTAR_CHECKED tristar_status tristar_batch(tristar_t *ts, const tristar_view *a,
                                                          const tristar_batch_options *options,
                                                          tristar_batch_t **batch);

@@ -41,7 +41,7 @@
  * trial solves decide whether tristar_solve refines, and the log has a warning. Distributed factorizations
  * do the same.
  *
- * Units. The units of a row or column are the reciprocal of its scaling. They are apart if scalings of rows,
+ * Units. The unit of a row or column is the reciprocal of its scaling. They are apart if scalings of rows,
  * or of columns, differ by more than 2^20 (single precision: 2^9).
  *
  * Weak pivots. A pivot below eps^0.3 of its column, or g above 100 (single precision: 8), can cost digits in
@@ -192,7 +192,7 @@ typedef struct tristar_inertia {
  * (LU, a complex symmetric matrix, an imported factor); ACCURACY (signs are unknown: pivots were perturbed,
  * have grown, or are not clearly zero). Before this error the function factors A once more, with a matching
  * and delayed pivots, and without single_factors. It also does so if units are apart and pivots are zero, and
- * always for single_factors. */
+ * always for single_factors. Other errors: those of tristar_factor. */
 TRISTAR_API tristar_status tristar_factor_get_inertia(const tristar_factor_t *factor,
                                                       tristar_inertia *inertia);
 

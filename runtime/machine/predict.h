@@ -33,8 +33,8 @@ tsi_costs tsi_costs_assumed(tsi_machine *machine, int workers);
  */
 double tsi_predict_reading(const tsi_costs *costs, double bytes, double critical);
 
-/* Seconds of a solve that reads `bytes` bytes, `critical` of them on its heaviest path: seconds[0] by a plain
- * call, seconds[1] in `tasks` tasks. */
+/* Seconds of a solve that reads `bytes` bytes, `critical` of them on its heaviest path: seconds[0] by the
+ * calling thread, seconds[1] in `tasks` tasks. */
 void tsi_predict_ways(const tsi_costs *costs, double bytes, double critical, tsi_index tasks,
                       double seconds[2]);
 /* Whether tasks are faster than the calling thread alone. */
