@@ -187,8 +187,8 @@ template <class Object, void (*Destroy)(Object **)> class owner {
 public:
   owner() noexcept = default;                                                       /* Nothing. */
   owner(owner &&other) noexcept : object_(std::exchange(other.object_, nullptr)) {} /* Moves. */
-  owner &operator=(
-      owner &&other) noexcept { /* Moves: other owns nothing then, the old object is destroyed. */
+  /* Moves: other owns nothing then, and the old object is destroyed. */
+  owner &operator=(owner &&other) noexcept {
     owner moved(std::move(other));
     std::swap(object_, moved.object_);
     return *this;
