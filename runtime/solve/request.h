@@ -21,6 +21,7 @@
  *   - followed: any thread may use a request, but only one at a time */
 #pragma once
 
+#include "runtime/base/in_place.h"
 #include "runtime/solve/plan.h"
 #include "runtime/solve/reach.h"
 
@@ -103,15 +104,6 @@ TRISTAR_CHECKED tristar_status tsi_solve_options_check(tsi_env *env, const trist
 TRISTAR_CHECKED tristar_status tsi_check_columns(tsi_env *env, int64_t n, int64_t nrhs, const void *b,
                                                  int64_t ldb, const void *x, int64_t ldx);
 
-/* An array of columns: its name in messages, and the scalars between rows, and between columns. */
-typedef struct tsi_named_array {
-  const char *name;
-  const void *array;
-  int64_t row, column;
-} tsi_named_array;
-/* The rule for every x that may be b: both have the same strides, even for one column. NULL is no array.
- * Errors: ARGUMENT. */
-TRISTAR_CHECKED tristar_status tsi_check_in_place(const tsi_env *env, tsi_named_array b, tsi_named_array x);
 /* tsi_check_columns, where x is computed and may be b. */
 TRISTAR_CHECKED tristar_status tsi_check_solve_columns(tsi_env *env, int64_t n, int64_t nrhs, const void *b,
                                                        int64_t ldb, const void *x, int64_t ldx);

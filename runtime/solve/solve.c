@@ -106,8 +106,8 @@ static tristar_status check_arrays(const tristar_request_t *r) {
   if (call->b == NULL || call->x == NULL) TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "b or x is NULL");
   if (call->b == call->x && call->sparse)
     TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "x is b, which a list of rows does not allow");
-  return tsi_check_in_place(env, (tsi_named_array){"b", call->b, call->b_row, call->b_column},
-                            (tsi_named_array){"x", call->x, call->x_row, call->x_column});
+  return tsi_check_in_place(env, (tsi_named_array){"b", call->b, call->b_row, call->b_column, 0},
+                            (tsi_named_array){"x", call->x, call->x_row, call->x_column, 0});
 }
 
 tristar_status tsi_check_op(tsi_env *env, tristar_op op) {
@@ -350,20 +350,11 @@ tristar_status tsi_check_columns(tsi_env *env, int64_t n, int64_t nrhs, const vo
   return TRISTAR_OK;
 }
 
-tristar_status tsi_check_in_place(const tsi_env *env, tsi_named_array b, tsi_named_array x) {
-  if (x.array == b.array && x.array != NULL && (x.row != b.row || x.column != b.column))
-    TSI_FAIL(env, TRISTAR_ERR_ARGUMENT,
-             "%s is %s, but their strides differ: rows %" PRId64 " and %" PRId64 ", columns %" PRId64
-             " and %" PRId64,
-             x.name, b.name, b.row, x.row, b.column, x.column);
-  return TRISTAR_OK;
-}
-
 tristar_status tsi_check_solve_columns(tsi_env *env, int64_t n, int64_t nrhs, const void *b, int64_t ldb,
                                        const void *x, int64_t ldx) {
   TSI_TRY(tsi_check_columns(env, n, nrhs, b, ldb, x, ldx));
   if (n == 0 || nrhs == 0) return TRISTAR_OK;
-  return tsi_check_in_place(env, (tsi_named_array){"b", b, 1, ldb}, (tsi_named_array){"x", x, 1, ldx});
+  return tsi_check_in_place(env, (tsi_named_array){"b", b, 1, ldb, 0}, (tsi_named_array){"x", x, 1, ldx, 0});
 }
 
 tristar_status tsi_request_plain(tristar_request_t *r, tristar_plan_t *plan, tristar_op op, int64_t nrhs,

@@ -753,6 +753,10 @@ static void check_errors(tristar_t *ts) {
                TRISTAR_ERR_ARGUMENT);
   CHECK_STATUS(tristar_batch_solve(batch, TRISTAR_N, 1, s.x, n, n, s.x, n + 1, n + 1, NULL, NULL),
                TRISTAR_ERR_ARGUMENT);
+  CHECK_ERROR(ts, "x is b, but their strides differ: rows");
+  CHECK_STATUS(tristar_batch_solve(batch, TRISTAR_N, 1, s.x, n, n, s.x, n, n + 1, NULL, NULL),
+               TRISTAR_ERR_ARGUMENT);
+  CHECK_ERROR(ts, "x is b, but their strides differ: systems");
   CHECK_OK(tristar_batch_solve(batch, TRISTAR_N, 0, NULL, n, n, NULL, n, n, NULL, NULL));
   CHECK_OK(tristar_batch_solve(batch, TRISTAR_N, 1, s.b, n, 0, s.x, n, n, NULL,
                                NULL)); /* all systems share one b */

@@ -187,6 +187,9 @@ static void check_device(void) {
   v.b = v.x = b;
   v.ldb = n, v.ldx = n - 1;
   CHECK_STATUS(tristar_solve_device(f.plan, TRISTAR_N, 1, &v), TRISTAR_ERR_ARGUMENT);
+  v.ldx = n + 1;
+  CHECK_STATUS(tristar_solve_device(f.plan, TRISTAR_N, 1, &v), TRISTAR_ERR_ARGUMENT);
+  CHECK_ERROR(ts, "x is b, but their strides differ");
   v.ldx = n;
   CHECK_STATUS(tristar_solve_device(f.plan, TRISTAR_N, 1, &v),
                info.devices > 0 ? TRISTAR_ERR_ARGUMENT : TRISTAR_ERR_UNSUPPORTED);

@@ -181,6 +181,8 @@ static void check_factor(void) {
   EXPECT(tristar_solve(p, TRISTAR_N, 1, b, 3, NULL, 3), TRISTAR_ERR_ARGUMENT, "NULL");
   EXPECT(tristar_solve(p, TRISTAR_N, 1, b, 3, b, 4), TRISTAR_ERR_ARGUMENT, "x is b");
   EXPECT(tristar_solve_refined(p, TRISTAR_N, 1, b, 3, b, 3, NULL, NULL), TRISTAR_ERR_ARGUMENT, "overlaps");
+  EXPECT(tristar_residual(f, TRISTAR_N, 1, b, 3, x, 3, b, 4, NULL), TRISTAR_ERR_ARGUMENT,
+         "r is b, but their strides differ");
   EXPECT(tristar_condition(p, NULL), TRISTAR_ERR_ARGUMENT, "reciprocal");
   CHECK_OK(tristar_solve(p, TRISTAR_N, 0, NULL, 3, NULL, 3)); /* nrhs = 0 */
   CHECK_STATUS(tristar_solve(NULL, TRISTAR_N, 1, b, 3, x, 3), TRISTAR_ERR_ARGUMENT);

@@ -7,6 +7,7 @@
 #include <stdio.h>
 
 #include "runtime/base/clock.h"
+#include "runtime/base/in_place.h"
 #include "runtime/base/progress.h"
 #include "runtime/base/scalars.h"
 #include "runtime/context/crew.h"
@@ -520,9 +521,8 @@ static tristar_status check_vectors(const job *j) {
              "the strides of b and x are %" PRId64 " and %" PRId64
              ", but the solutions of a system take %" PRId64,
              j->bstride, j->xstride, (j->nrhs - 1) * j->ldx + n);
-  if (j->b == j->x && (j->ldb != j->ldx || j->bstride != j->xstride))
-    TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "x is b, but their leading dimensions or strides differ");
-  return TRISTAR_OK;
+  return tsi_check_in_place(env, (tsi_named_array){"b", j->b, 1, j->ldb, j->bstride},
+                            (tsi_named_array){"x", j->x, 1, j->ldx, j->xstride});
 }
 
 /* *each: does `status` hold the results of all systems? */

@@ -167,6 +167,9 @@ static tristar_status check_arguments(const tristar_factor_t *factor, tristar_op
   TSI_TRY(tsi_check_columns(env, n, nrhs, b, ldb, x, ldx));
   if (r != NULL && ldr < n)
     TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "ldr = %" PRId64 ", but there are %" PRId64 " rows", ldr, n);
+  if (n > 0 && nrhs > 0)
+    TSI_TRY(
+        tsi_check_in_place(env, (tsi_named_array){"b", b, 1, ldb, 0}, (tsi_named_array){"r", r, 1, ldr, 0}));
   TSI_TRY(tsi_factor_need_valid(factor));
   return tsi_need_matrix(factor);
 }

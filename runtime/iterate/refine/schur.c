@@ -543,7 +543,7 @@ tristar_status tristar_schur_condense(tristar_plan_t *plan, tristar_op op, int64
   TSI_TRY_OUT(check_array(env, "g", g, ldg, an->schur_count, nrhs));
   if (nrhs > 0)
     TSI_TRY_OUT(
-        tsi_check_in_place(env, (tsi_named_array){"b", b, 1, ldb}, (tsi_named_array){"y", y, 1, ldy}));
+        tsi_check_in_place(env, (tsi_named_array){"b", b, 1, ldb, 0}, (tsi_named_array){"y", y, 1, ldy, 0}));
   if (plan->storage != NULL) TSI_TRY_OUT(tsi_judge_storage(plan));
   const tsi_schur_arrays v = {.op = op,
                               .scalar = (char)an->pattern->scalar,
@@ -581,7 +581,7 @@ tristar_status tristar_schur_expand(tristar_plan_t *plan, tristar_op op, int64_t
   TSI_TRY_OUT(check_array(env, "x", x, ldx, an->pattern->n, nrhs));
   if (nrhs > 0)
     TSI_TRY_OUT(
-        tsi_check_in_place(env, (tsi_named_array){"y", y, 1, ldy}, (tsi_named_array){"x", x, 1, ldx}));
+        tsi_check_in_place(env, (tsi_named_array){"y", y, 1, ldy, 0}, (tsi_named_array){"x", x, 1, ldx, 0}));
   if (plan->storage != NULL) TSI_TRY_OUT(tsi_judge_storage(plan));
   const tsi_schur_arrays v = {.op = op,
                               .scalar = (char)an->pattern->scalar,

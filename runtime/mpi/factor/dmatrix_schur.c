@@ -524,8 +524,8 @@ static tristar_status check_call(const complement *c, tristar_op op, int64_t nrh
                       (long long)array[k].ld, (long long)array[k].rows);
   const columns_of *last = &array[arrays - 1];
   if (mine == TRISTAR_OK && last->rows > 0 && nrhs > 0)
-    mine = tsi_check_in_place(env, (tsi_named_array){array->name, array->array, 1, array->ld},
-                              (tsi_named_array){last->name, last->array, 1, last->ld});
+    mine = tsi_check_in_place(env, (tsi_named_array){array->name, array->array, 1, array->ld, 0},
+                              (tsi_named_array){last->name, last->array, 1, last->ld, 0});
   return tsi_transport_same(c->matrix->transport, mine, 2, name, value, 0, NULL);
 }
 

@@ -147,8 +147,8 @@ static tristar_status check_options(const tristar_distributed_t *d, const trista
   if (nrhs > 0 && of_b > 0 && of_x > 0) { /* columns of b are read after others of x are written */
     if (b == x && (o->b_row || o->x_row))
       TSI_FAIL(env, TRISTAR_ERR_ARGUMENT, "x is b, which a list of rows does not allow");
-    TSI_TRY(tsi_check_in_place(env, (tsi_named_array){"b", b, o->b_row_stride, o->b_column_stride},
-                               (tsi_named_array){"x", x, o->x_row_stride, o->x_column_stride}));
+    TSI_TRY(tsi_check_in_place(env, (tsi_named_array){"b", b, o->b_row_stride, o->b_column_stride, 0},
+                               (tsi_named_array){"x", x, o->x_row_stride, o->x_column_stride, 0}));
   }
   return tsi_distributed_check_ready(d);
 }

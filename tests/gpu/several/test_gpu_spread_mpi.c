@@ -162,6 +162,9 @@ static void check_errors(const world *w) {
   CHECK_STATUS(tristar_spread_solve(p.t, 1, NULL, N, x, N),
                TRISTAR_ERR_ARGUMENT); /* b of rank 0 is missing */
   MPI_Barrier(MPI_COMM_WORLD);
+  CHECK_STATUS(tristar_spread_solve(p.t, 1, b, N, b, w->rank == 0 ? N + 1 : N), TRISTAR_ERR_ARGUMENT);
+  if (w->rank == 0) CHECK_ERROR(w->ts, "x is b, but their strides differ");
+  MPI_Barrier(MPI_COMM_WORLD);
   CHECK_STATUS(tristar_spread_solve(p.t, 1 + (w->rank > 0), b, N, x, N), TRISTAR_ERR_ARGUMENT);
   MPI_Barrier(MPI_COMM_WORLD);
   CHECK_OK(tristar_spread_solve(p.t, 1, b, N, x, N));
