@@ -365,6 +365,10 @@ tsi_simulated_path tsi_simulation_path(const tsi_simulation *s) {
     add_overheads(s, r, program->step[step].send, sent, &path);
     if (from) path.message[class] += end - begin;
     if (!from) *place_of(&program->step[step], &path.arithmetic, path.message) += end - begin;
+    if (!from && !agrees(&program->step[step])) {
+      path.part[tsi_step_part_of(program->step[step].kind)] += s->rank[r].work[step];
+      path.steps++;
+    }
     if (cause != TSI_CAUSE_MESSAGE) {
       end = begin;
       step = cause;

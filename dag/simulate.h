@@ -111,6 +111,8 @@ static inline bool tsi_cluster_is_local(const tristar_cluster *cluster, tsi_inde
  * `seconds`. */
 typedef struct tsi_simulated_path {
   double arithmetic, message[2];
+  double part[TSI_STEP_PARTS]; /* Seconds of the steps that do arithmetic; they add up to `arithmetic`. */
+  tsi_count steps;             /* Number of these steps. */
   tsi_count messages;
 } tsi_simulated_path;
 tsi_simulated_path tsi_simulation_path(const tsi_simulation *s);

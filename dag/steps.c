@@ -39,6 +39,29 @@ static const char *const names[TSI_STEP_KINDS] = {
     [TSI_STEP_FRONT_CLOSE] = "front_close",
 };
 
+tsi_step_part tsi_step_part_of(tsi_step_kind kind) {
+  switch (kind) {
+  case TSI_STEP_FORWARD_CHUNK:
+  case TSI_STEP_BACKWARD_CHUNK:
+  case TSI_STEP_DIAGONAL:
+  case TSI_STEP_SUBTREE:
+  case TSI_STEP_FRONT:
+  case TSI_STEP_FRONT_DIAGONAL:
+  case TSI_STEP_FRONT_DEVICE:
+    return TSI_PART_DIAGONAL;
+  case TSI_STEP_FORWARD_SLICE:
+  case TSI_STEP_BACKWARD_SLICE:
+  case TSI_STEP_FORWARD_ROWS:
+  case TSI_STEP_BACKWARD_ROWS:
+  case TSI_STEP_FRONT_BELOW:
+  case TSI_STEP_FRONT_RIGHT:
+  case TSI_STEP_FRONT_SCHUR:
+    return TSI_PART_ROWS;
+  default:
+    return TSI_PART_NEITHER;
+  }
+}
+
 const char *tsi_step_name(tsi_step_kind kind) {
   return names[kind];
 }

@@ -95,6 +95,15 @@ static inline bool tsi_step_is_forward(tsi_step_kind kind) {
          kind == TSI_STEP_FORWARD_SUM || kind == TSI_STEP_FORWARD_RECEIVE ||
          kind == TSI_STEP_FORWARD_BORDER || kind == TSI_STEP_GRID_FORWARD;
 }
+/* What a step reads of the factor, or computes of it: diagonal blocks, with or without rows below them; only
+ * rows below them, or beside them in U; neither (it moves or adds vectors, or entries of fronts). */
+typedef enum tsi_step_part {
+  TSI_PART_DIAGONAL,
+  TSI_PART_ROWS,
+  TSI_PART_NEITHER,
+  TSI_STEP_PARTS
+} tsi_step_part;
+tsi_step_part tsi_step_part_of(tsi_step_kind kind);
 /* The name of a kind of step, for traces: a static string. */
 const char *tsi_step_name(tsi_step_kind kind);
 

@@ -267,6 +267,9 @@ static void print_report(const simulated *m) {
   tsi_report("path", "%s of arithmetic, %s and %s of messages inside grids and between them: %s",
              tsi_text_seconds(b->path_arithmetic_seconds), tsi_text_seconds(b->path_inside_seconds),
              tsi_text_seconds(b->path_between_seconds), tsi_text_many(b->path_messages, "message"));
+  tsi_report("", "its arithmetic: %s with diagonal blocks, %s with other rows, in %s",
+             tsi_text_seconds(b->path_diagonal_seconds), tsi_text_seconds(b->path_rows_seconds),
+             tsi_text_many(b->path_steps, "step"));
   tsi_report("messages", "%s, %s; a process sends %.0f to %.0f",
              tsi_text_many((int64_t)b->all.sent.total, "message"), tsi_text_bytes(b->all.sent_bytes.total),
              b->all.sent.min, b->all.sent.max);
@@ -318,7 +321,8 @@ static cJSON *make_json(const simulated *m) {
                    {"messages", b->all.sent.total}, {"bytes", b->all.sent_bytes.total},
                    {"path_arithmetic_s", b->path_arithmetic_seconds},
                    {"path_inside_s", b->path_inside_seconds}, {"path_between_s", b->path_between_seconds},
-                   {"path_messages", (double)b->path_messages});
+                   {"path_messages", (double)b->path_messages}, {"path_diagonal_s", b->path_diagonal_seconds},
+                   {"path_rows_s", b->path_rows_seconds}, {"path_steps", (double)b->path_steps});
   tsi_json_add_range(object, "compute_s", &b->arithmetic);
   tsi_json_add_range(object, "intra_grid_s", &b->inside);
   tsi_json_add_range(object, "inter_grid_s", &b->between);

@@ -187,6 +187,11 @@ typedef struct tristar_simulated {
   double path_between_seconds;    /* Messages between grids on that path. */
   int64_t path_messages;          /* Messages on that path. */
   tristar_messages broadcast, reduction, grids, all; /* Counted when they arrive: as tristar_traffic. */
+  /* Of path_arithmetic_seconds; the rest adds and copies vectors, or entries of fronts. */
+  double path_diagonal_seconds; /* Steps with diagonal blocks: chunks; fronts of one process, and diagonal
+                                   tiles. */
+  double path_rows_seconds;     /* Steps with only rows below them or beside them: slices; other tiles. */
+  int64_t path_steps;           /* Steps with arithmetic on the critical path. */
 } tristar_simulated;
 
 /* Simulates a solve with nrhs right-hand sides, forward and backward, on all processes of a layout: their

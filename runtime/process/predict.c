@@ -119,6 +119,9 @@ static void summarize(const tsi_simulation *s, bool sweeps, tristar_simulated *o
   out->path_inside_seconds = path.message[0];
   out->path_between_seconds = path.message[1];
   out->path_messages = path.messages;
+  out->path_steps = path.steps;
+  out->path_diagonal_seconds = path.part[TSI_PART_DIAGONAL];
+  out->path_rows_seconds = path.part[TSI_PART_ROWS];
   out->broadcast = traffic.broadcast;
   out->reduction = traffic.reduction;
   out->grids = traffic.grids;

@@ -42,6 +42,11 @@ static void check_times(const tristar_simulated *s, const tristar_cluster *clust
         s->arithmetic.max <= s->seconds * cluster->cores * (1 + 1e-9));
   CHECK(s->forward.max + s->backward.min <= s->seconds * (1 + 1e-9)); /* forward ends before backward */
   CHECK(s->ranks > 1 || (s->path_messages == 0 && near(s->path_arithmetic_seconds, s->seconds)));
+  const double parts = s->path_diagonal_seconds + s->path_rows_seconds;
+  CHECK(s->path_diagonal_seconds > 0 && s->path_rows_seconds >= 0);
+  CHECK(parts <= s->path_arithmetic_seconds * (1 + 1e-9) && s->path_steps <= s->steps);
+  if (s->ranks == 1) CHECK(near(parts, s->seconds));
+  if (s->ranks == 1 && cluster->cores == 1) CHECK(s->path_steps == s->steps);
 }
 
 static tristar_simulated factor(const tristar_analysis_t *an, const tristar_layout *layout,
