@@ -258,6 +258,10 @@ class Children(unittest.TestCase):
 class Interrupts(unittest.TestCase):
     """Ctrl-C ends long calls at once, and objects stay usable."""
 
+    def setUp(self):
+        # A shell's background job ignores Ctrl-C from the start: then Python installs no handler of its own.
+        self.addCleanup(signal.signal, signal.SIGINT, signal.signal(signal.SIGINT, signal.default_int_handler))
+
     def interrupted(self, function, after=0.1):
         """Calls a function repeatedly until Ctrl-C, which must end the loop within a second of processor time of each core."""
         began, clock = [], time.monotonic()
