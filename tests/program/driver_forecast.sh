@@ -74,6 +74,7 @@ def ended_seconds():
     usage = resource.getrusage(resource.RUSAGE_CHILDREN)
     return usage.ru_utime + usage.ru_stime
 
+signal.signal(signal.SIGINT, signal.SIG_DFL)  # a shell's background job ignores it, and so would its children
 interrupted = 0
 for after in 0.2, 0.4, 0.6, 0.8, 1, 1.5, 2, 3:
     with open("output.txt", "w+") as output:

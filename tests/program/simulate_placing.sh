@@ -63,6 +63,8 @@ END
 mkdir -p left
 python3 - "$tristar" <<'END' || fail "signals"
 import glob, os, signal, subprocess, sys, time
+for number in (signal.SIGINT, signal.SIGHUP):
+    signal.signal(number, signal.SIG_DFL)  # nohup and background jobs of a shell ignore them, and so would children
 for number, seconds in ((signal.SIGINT, 0), (signal.SIGINT, 4), (signal.SIGHUP, 0), (signal.SIGHUP, 4)):
     process = subprocess.Popen([sys.argv[1], "simulate", "gen:s2d9pt:300", "--repeat", "1000"],
                                env=dict(os.environ, TMPDIR=os.getcwd() + "/left"), stdout=subprocess.DEVNULL,
