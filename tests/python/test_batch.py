@@ -111,6 +111,19 @@ class Systems(unittest.TestCase):
         batch.factor(values[:2])
         self.assertLess(abs(matrix(A, values[1]) @ batch.solve(b)[1] - b).max(), 1e-11)
 
+    def test_changed_systems(self):
+        """b may be converted while another call factors other systems: these are solved."""
+        A, values = random_systems()
+        batch, b = tristar.Batch(A), np.arange(60.0)
+        batch.factor(values[:3])
+
+        class Slow:
+            def __array__(self, *arguments, **options):
+                batch.factor(values)
+                return b
+
+        self.assertTrue(np.array_equal(batch.solve(Slow()), batch.factor_solve(values, b)))
+
     def test_fork(self):
         A, values = random_systems()
         batch, b = tristar.Batch(A), np.ones(60)

@@ -58,7 +58,7 @@ class Batch:
 
     def _vectors(self, b, systems):
         """(b, stride of a system, columns): b of all systems, or one for all of them."""
-        b, n = np.asarray(b), self.shape[0]
+        n = self.shape[0]
         require_cast(b.dtype, self.dtype)
         if b.ndim == 1 and b.shape == (n,):
             return np.ascontiguousarray(b, self.dtype), 0, 1
@@ -68,10 +68,10 @@ class Batch:
             return np.ascontiguousarray(b.transpose(0, 2, 1), self.dtype), n * b.shape[2], b.shape[2]
         raise ValueError(f"b has the shape {b.shape}: ({n},), ({systems}, {n}) or ({systems}, {n}, columns) is needed")
 
-    def _run(self, function, systems, strict, with_errors=True, kept=False):
-        """Calls function(errors, statuses), which calls the library. Raises the first failure unless `strict` is false. kept: the call
-        takes the systems that the batch has factors of, and fails if their number is another one."""
-        errors, statuses = np.zeros(systems), ffi.new("tristar_status[]", max(1, systems))
+    def _run(self, prepare, strict, with_errors=True):
+        """Calls prepare() under the lock, so that no other call changes the systems. It returns the number of systems, the result of
+        this function, and a function(batch, errors, statuses), which calls the library. Raises the first failure unless `strict` is
+        false."""
         cell, lock = self._cell, self._lock
         outcome = []
 
@@ -80,57 +80,63 @@ class Batch:
                 return call()
 
         def call():
-            if kept and self.systems != systems:
-                raise StaleError("another call has changed the systems")
+            systems, result, function = prepare()
+            errors, statuses = np.zeros(systems), ffi.new("tristar_status[]", max(1, systems))
             status = function(cell[0], ffi.cast("double *", ffi.from_buffer(errors)) if systems else NULL, statuses)
-            outcome.append((status, message() if status else ""))
+            outcome.append((status, message() if status else "", errors, list(statuses)[:systems], result))
             return 0
 
         call_interruptibly(work)
-        status, text = outcome[0]
+        status, text, errors, statuses, result = outcome[0]
         kinds = ffi.typeof("tristar_status")
-        failed = [k for k in range(systems) if statuses[k]]
-        self.statuses = [word(kinds, statuses[k]) for k in range(systems)]
+        self.statuses = [word(kinds, one) for one in statuses]
         self.errors = errors if with_errors else None
-        if status and (strict or not failed):
+        if status and (strict or not any(statuses)):
             raise error(status, text)
+        return result
 
     def factor(self, values, strict=True):
         """Factors systems and keeps their factors. values: an array with a row of values in the order of A.data for each system, if A
         was CSC or CSR, or sparse matrices. strict=False: systems that cannot be factored raise nothing; `statuses` names them."""
         self._ready()
         values = self._values(values)
-        self._run(lambda batch, _, statuses: lib.tristar_batch_factor(batch, len(values), address(values), values.shape[1], statuses),
-                  len(values), strict, with_errors=False)
+        self._run(lambda: (len(values), None, lambda batch, _, statuses: lib.tristar_batch_factor(
+            batch, len(values), address(values), values.shape[1], statuses)), strict, with_errors=False)
 
     def solve(self, b, trans="N", strict=True):
         """Solutions of the systems that were factored. b: (n,), for all systems, (systems, n), or (systems, n, columns)."""
         if trans not in OPS:
             raise ValueError("trans must be N, T, or H")
         self._ready()
-        with self._lock:
+        b = np.asarray(b)
+
+        def prepare():
             systems = self.systems
-        if not systems:
-            raise StaleError("no systems were factored")
-        return self._solve(b, systems, strict, lambda batch, columns, pb, stride, px, errors, statuses: lib.tristar_batch_solve(
-            batch, OPS[trans], columns, pb, self.shape[0], stride, px, self.shape[0], self.shape[0] * columns, errors, statuses), True)
+            if not systems:
+                raise StaleError("no systems were factored")
+            return self._solve(b, systems, lambda batch, columns, pb, stride, px, errors, statuses: lib.tristar_batch_solve(
+                batch, OPS[trans], columns, pb, self.shape[0], stride, px, self.shape[0], self.shape[0] * columns, errors, statuses))
+
+        return self._run(prepare, strict)
 
     def factor_solve(self, values, b, trans="N", strict=True):
         """Factors and solves, without keeping factors. Returns the solutions, with NaN for systems that failed if strict=False."""
         if trans not in OPS:
             raise ValueError("trans must be N, T, or H")
         self._ready()
-        values = self._values(values)
-        return self._solve(b, len(values), strict, lambda batch, columns, pb, stride, px, errors, statuses: lib.tristar_batch_factor_solve(
-            batch, len(values), address(values), values.shape[1], OPS[trans], columns, pb, self.shape[0], stride, px, self.shape[0],
-            self.shape[0] * columns, errors, statuses))
+        values, b = self._values(values), np.asarray(b)
+        return self._run(lambda: self._solve(b, len(values), lambda batch, columns, pb, stride, px, errors, statuses:
+                                             lib.tristar_batch_factor_solve(
+                                                 batch, len(values), address(values), values.shape[1], OPS[trans], columns, pb,
+                                                 self.shape[0], stride, px, self.shape[0], self.shape[0] * columns, errors, statuses)),
+                         strict)
 
-    def _solve(self, b, systems, strict, call, kept=False):
+    def _solve(self, b, systems, call):
+        """What `prepare` of _run returns for solves."""
         b, stride, columns = self._vectors(b, systems)
         x = np.empty((systems, columns, self.shape[0]), self.dtype)
-        self._run(lambda batch, errors, statuses: call(batch, columns, address(b), stride, address(x), errors, statuses), systems,
-                  strict, kept=kept)
-        return x[:, 0, :] if b.ndim < 3 else x.transpose(0, 2, 1)
+        return (systems, x[:, 0, :] if b.ndim < 3 else x.transpose(0, 2, 1),
+                lambda batch, errors, statuses: call(batch, columns, address(b), stride, address(x), errors, statuses))
 
     def statistics(self):
         """A report: entries, lanes, workers, systems with pivots of their own, seconds."""
