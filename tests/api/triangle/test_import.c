@@ -354,9 +354,21 @@ static void check_matrix_without_values(tristar_t *ts) {
   CLEANUP(tristar_factor_destroy) tristar_factor_t *f;
   make_view(&m, 0, true, &v);
   CHECK_OK(tristar_import_supernodal(ts, &v.factors, &f));
+  double b[12], before[12], x[12], r[12];
+  CLEANUP(tristar_plan_destroy) tristar_plan_t *plan = NEW_PLAN(f, NULL);
+  fill_random(b, 12, 5);
+  CHECK_OK(tristar_solve(plan, TRISTAR_N, 1, b, 12, before, 12));
   v.matrix.values = NULL;
   CHECK_STATUS(tristar_reimport(f, &v.factors), TRISTAR_ERR_ARGUMENT);
-  CLEANUP(tristar_plan_destroy) tristar_plan_t *plan = NEW_PLAN(f, NULL);
+  for (int k = 0; k < 2; k++) { /* with the plan, and with another one */
+    CLEANUP(tristar_plan_destroy) tristar_plan_t *other = NEW_PLAN(f, NULL);
+    memset(x, 0, sizeof x);
+    CHECK_OK(tristar_solve(k == 0 ? plan : other, TRISTAR_N, 1, b, 12, x, 12));
+    CHECK(memcmp(x, before, sizeof x) == 0);
+  }
+  double error;
+  CHECK_OK(tristar_residual(f, TRISTAR_N, 1, b, 12, x, 12, r, 12, &error)); /* A keeps its values, too */
+  CHECK_MSG(error < 1e-12, "backward error %g", error);
 }
 
 static void check_bad_input(tristar_t *ts) {
