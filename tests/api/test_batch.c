@@ -1,6 +1,7 @@
 /* Systems of one pattern (tristar_batch.h): every solution is held against its system, in double precision of
  * the test: all scalars, symmetries and operations; systems that the common pivots do not suit; bits that
  * depend on nothing but the system; what a call refuses. */
+#include "tests/support/allocations.h"
 #include "tests/support/context.h"
 #include "tests/support/subtests.h"
 #include "tests/support/typed.h"
@@ -476,6 +477,44 @@ static void check_no_memory(tristar_t *ts, const typed *t) {
   }
 }
 
+/* The typical values of a grid are analyzed by nested dissection and, in comparison, by AMD. If an allocation
+ * of the comparison fails, the batch has the first analysis. */
+static void check_no_memory_for_amd(tristar_t *ts) {
+  enum { SIDE = 40, M = SIDE * SIDE };
+  static int64_t ptr[M + 1];
+  static int32_t index[3 * M];
+  static double values[3 * M], b[M], x[M];
+  tristar_analysis_options options = DEFAULTS(tristar_analysis_options);
+  tristar_analysis_stats stats;
+  int at = 0, kept = 0;
+  for (int i = 0; i < M; i++) {
+    ptr[i] = at;
+    index[at] = i, values[at++] = 4.5;
+    if (i % SIDE < SIDE - 1) index[at] = i + 1, values[at++] = -1;
+    if (i + SIDE < M) index[at] = i + SIDE, values[at++] = -1;
+    b[i] = 0.5 + (i < SIDE) + (i >= M - SIDE) + (i % SIDE == 0) + (i % SIDE == SIDE - 1); /* x = 1 */
+  }
+  ptr[M] = at;
+  const tristar_view v =
+      stored_view(TRISTAR_CSC, TRISTAR_SYMMETRIC, TRISTAR_DOUBLE, M, M, ptr, index, values);
+  options.factorizations = 100, options.solves = 1;
+  CLEANUP(tristar_analysis_destroy) tristar_analysis_t *an = NEW_ANALYSIS(ts, &v, &options);
+  CHECK_OK(tristar_analysis_get_stats(an, &stats));
+  CHECK(stats.ordering == TRISTAR_ORDERING_DISSECTION);
+  allocation_failures failing = fail_allocations_of(ts);
+  failing.recovers = true;
+  while (next_failure(&failing)) {
+    CLEANUP(tristar_batch_destroy) tristar_batch_t *batch = NULL;
+    const tristar_status status = tristar_batch(ts, &v, NULL, &batch);
+    end_failure(&failing, status);
+    CHECK((batch == NULL) == (status != TRISTAR_OK));
+    if (batch == NULL || !failing.reached || kept++ % 16 > 0) continue;
+    CHECK_OK(tristar_batch_factor_solve(batch, 1, values, at, TRISTAR_N, 1, b, M, M, x, M, M, NULL, NULL));
+    for (int i = 0; i < M; i++) CHECK(fabs(x[i] - 1) < 1e-13);
+  }
+  CHECK_MSG(kept > 20, "%d", kept);
+}
+
 /* Systems with stored factors remain usable after a solve that does not succeed. b is so large that the
  * analysis of the typical values does not suit, and the solve is cancelled, or has no memory, in the second
  * factorization. The lane of the system has weak pivots. */
@@ -839,6 +878,7 @@ int main(int argc, char **argv) {
     RUN_ONE_THREAD(check_ranges(ts, &types[k]));
   }
   RUN_ONE_THREAD(check_errors(ts));
+  RUN_ONE_THREAD(check_no_memory_for_amd(ts));
   RUN_ONE_THREAD(check_empty(ts));
   CLEANUP(close_context) tristar_t *parallel = open_with_starpu(2, true);
   for (int k = 0; k < 4; k++) {
