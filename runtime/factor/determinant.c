@@ -20,6 +20,7 @@
  * Reads   a factor.   Writes  nothing else.
  * Source  Sylvester's law of inertia; Golub and Van Loan, Matrix Computations, section 8.1. */
 #include <math.h>
+#include <stdio.h>
 
 #include "codelets/cpu/base/panel.h"
 #include "runtime/base/scalars.h"
@@ -265,37 +266,51 @@ static tristar_status check_factor(const tristar_factor_t *factor, const char *w
   return TRISTAR_OK;
 }
 
-static tristar_status fail_perturbed(const tristar_factor_t *factor, const char *what) {
+/* The end of a message about a second factorization with this status. text: at least 80 characters. */
+static const char *describe_failure(tristar_status second, char *text) {
+  text[0] = '\0';
+  if (second != TRISTAR_OK) snprintf(text, 80, ": it returned %s", tristar_status_name(second));
+  return text;
+}
+
+/* second: the status of factor_again. */
+static tristar_status fail_perturbed(const tristar_factor_t *factor, const char *what,
+                                     tristar_status second) {
+  char text[80];
+  const char *failure = describe_failure(second, text);
   if (factor->stats.perturbed_pivots == 0 && factor->stats.singular)
     TSI_FAIL(
         &factor->ts->env, TRISTAR_ERR_ACCURACY,
-        "the %s is unknown: pivots have grown to %.1e times their columns, and the factors look singular",
-        what, factor->stats.growth);
+        "the %s is unknown: pivots have grown to %.1e times their columns, the factors look singular, and a "
+        "second factorization, with a matching and delayed pivots, did not help%s",
+        what, factor->stats.growth, failure);
   if (factor->stats.perturbed_pivots == 0 && rounds_matrix(factor))
     TSI_FAIL(&factor->ts->env, TRISTAR_ERR_ACCURACY,
              "the %s is unknown: factors are in single precision, and in a second factorization, in double "
-             "precision, pivots are perturbed, have grown, or are only rounding errors",
-             what);
+             "precision, pivots are perturbed, have grown, or are only rounding errors%s",
+             what, failure);
   if (factor->stats.perturbed_pivots == 0)
     TSI_FAIL(&factor->ts->env, TRISTAR_ERR_ACCURACY,
              "the %s is unknown: scalings of rows or columns differ by more than 2^%d, and in a second "
-             "factorization, with a matching and delayed pivots, pivots are perturbed, or grow",
-             what, tsi_apart_units(factor->analysis->factor_scalar));
+             "factorization, with a matching and delayed pivots, pivots are perturbed, or grow%s",
+             what, tsi_apart_units(factor->analysis->factor_scalar), failure);
   TSI_FAIL(&factor->ts->env, TRISTAR_ERR_ACCURACY,
            "the %s is unknown: %lld pivots were perturbed, and a second factorization, with a matching and "
-           "delayed pivots, did not help",
-           what, (long long)factor->stats.perturbed_pivots);
+           "delayed pivots, did not help%s",
+           what, (long long)factor->stats.perturbed_pivots, failure);
 }
 
 /* Factors the same values with a matching and delayed pivots, without single_factors, by LU or L D L^T.
- * *other: these factors; NULL: none. */
-static tristar_status factor_again(const tristar_factor_t *factor, tristar_factor_t **other) {
+ * *other: these factors; NULL: there are none, and *second is the status of their factorization. */
+static tristar_status factor_again(const tristar_factor_t *factor, tristar_factor_t **other,
+                                   tristar_status *second) {
   tristar_status status = tsi_factor_prepare_again(factor, true, other);
   if (status == TRISTAR_OK) {
     (*other)->analysis->options.pivoting = TRISTAR_PIVOTING_DELAYED; /* No other factor has this analysis. */
     status = tsi_factor_run_stable(*other);
   }
   if (status != TRISTAR_OK) tristar_factor_destroy(other);
+  *second = status;
   return tsi_status_ends_call(status) ? status : TRISTAR_OK;
 }
 
@@ -347,12 +362,13 @@ static tristar_status find_determinant(const tristar_factor_t *factor, tristar_d
                  !factor->stats.singular && factor->stats.perturbed_pivots == 0 && !is_scaled_apart(factor),
              known = fine && !rounds_matrix(factor);
   if (known && !tsi_factor_loses_digits(factor)) return multiply_pivots(factor, determinant);
-  const tristar_status again = factor_again(factor, &other);
+  tristar_status second;
+  const tristar_status again = factor_again(factor, &other, &second);
   if (!known || again == TRISTAR_ERR_CANCELLED) TSI_TRY(again);
   const bool better = other != NULL && other->stats.perturbed_pivots == 0 && !has_grown(other);
   if (known && !better) return multiply_pivots(factor, determinant);
   if (!better || (!fine && has_tiny_pivot(other)) || may_be_singular(factor, other))
-    return fail_perturbed(factor, "determinant");
+    return fail_perturbed(factor, "determinant", second);
   return multiply_pivots(other, determinant);
 }
 
@@ -377,25 +393,26 @@ static tristar_status count_pivots(const tristar_factor_t *factor, bool singular
 }
 
 /* Counts the signs again in a second factorization unless they are certain; those of single factors never
- * are. LIKELY_SIGNS become certain if both agree. */
-static tristar_status count_twice(const tristar_factor_t *factor, tristar_inertia *inertia,
-                                  certainty *known) {
+ * are. LIKELY_SIGNS become certain if both agree. *second: the status of that factorization. */
+static tristar_status count_twice(const tristar_factor_t *factor, tristar_inertia *inertia, certainty *known,
+                                  tristar_status *second) {
   TSI_CLEANUP(tristar_factor_destroy) tristar_factor_t *other = NULL;
   const bool singular = factor->stats.singular;
-  tristar_inertia second;
+  tristar_inertia counted;
   certainty again;
+  *second = TRISTAR_OK;
   TSI_TRY(count_pivots(factor, singular, inertia, known));
   if (rounds_matrix(factor))
     *known = UNKNOWN_SIGNS;
   else if (*known == KNOWN_SIGNS || factor->analysis->stats.method == TRISTAR_METHOD_LLT)
     return TRISTAR_OK;
-  TSI_TRY(factor_again(factor, &other));
+  TSI_TRY(factor_again(factor, &other, second));
   if (other == NULL) return TRISTAR_OK;
-  TSI_TRY(count_pivots(other, singular, &second, &again));
-  const bool same = second.positive == inertia->positive && second.negative == inertia->negative;
+  TSI_TRY(count_pivots(other, singular, &counted, &again));
+  const bool same = counted.positive == inertia->positive && counted.negative == inertia->negative;
   if (again == KNOWN_SIGNS || (again == LIKELY_SIGNS && *known == LIKELY_SIGNS && same)) *known = KNOWN_SIGNS;
   if (may_be_singular(factor, other)) *known = UNKNOWN_SIGNS;
-  *inertia = second;
+  *inertia = counted;
   return TRISTAR_OK;
 }
 
@@ -404,6 +421,8 @@ static tristar_status find_inertia(const tristar_factor_t *factor, tristar_inert
   tsi_env *env = &factor->ts->env;
   tristar_inertia found;
   certainty known;
+  tristar_status second;
+  char text[80];
   TSI_TRY(check_factor(factor, "inertia"));
   if (tsi_analysis_is_lu(an))
     TSI_FAIL(env, TRISTAR_ERR_UNSUPPORTED,
@@ -412,13 +431,15 @@ static tristar_status find_inertia(const tristar_factor_t *factor, tristar_inert
       tsi_scalar_width((tristar_scalar)an->pattern->scalar) == 2)
     TSI_FAIL(env, TRISTAR_ERR_UNSUPPORTED,
              "a complex symmetric matrix has no inertia: its eigenvalues are complex");
-  TSI_TRY(count_twice(factor, &found, &known));
+  TSI_TRY(count_twice(factor, &found, &known, &second));
   if (known != KNOWN_SIGNS && (factor->stats.perturbed_pivots > 0 || rounds_matrix(factor)))
-    return fail_perturbed(factor, "inertia");
+    return fail_perturbed(factor, "inertia", second);
   if (known != KNOWN_SIGNS)
     TSI_FAIL(env, TRISTAR_ERR_ACCURACY,
-             "the inertia is unknown: the matrix is nearly singular, or pivots have grown, and the signs of "
-             "the smallest pivots are not clear");
+             "the inertia is unknown: the matrix is nearly singular, or pivots have grown, the signs of the "
+             "smallest pivots are not clear, and a second factorization, with a matching and delayed pivots, "
+             "did not help%s",
+             describe_failure(second, text));
   *inertia = found;
   return TRISTAR_OK;
 }

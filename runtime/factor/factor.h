@@ -154,7 +154,8 @@ TRISTAR_CHECKED tristar_status tsi_factor_renew(tristar_factor_t *factor, const 
 TRISTAR_CHECKED tristar_status tsi_factor_rematch(const tristar_factor_t *factor, tristar_factor_t **out);
 /* Does this failure of tsi_factor_rematch end the call? Otherwise there is merely no other factor. */
 static inline bool tsi_status_ends_call(tristar_status status) {
-  return status == TRISTAR_ERR_MEMORY || status == TRISTAR_ERR_RUNTIME || status == TRISTAR_ERR_CANCELLED;
+  return status == TRISTAR_ERR_MEMORY || status == TRISTAR_ERR_RUNTIME || status == TRISTAR_ERR_CANCELLED ||
+         status == TRISTAR_ERR_NO_WORKER || status == TRISTAR_ERR_INTERNAL;
 }
 /* tsi_factor_rematch without the factorization, for other ways to factor. full: without single_factors.
  * Errors: as tristar_analyze. */

@@ -424,6 +424,35 @@ static void check_grown(tristar_t *ts) {
   }
 }
 
+/* The matrix of check_grown, and three rows whose diagonal is zero, which an analysis without values does not
+ * see. So a second analysis, with the values, finds that the matrix is structurally singular. The message has
+ * its status. */
+static void check_second_failure(tristar_t *ts) {
+  enum { n = 11 };
+  static const int ptr[n + 1] = {0, 7, 10, 14, 18, 22, 24, 26, 27, 29, 31, 32};
+  static const int row[] = {0, 2, 3, 4, 5, 6, 7, 1, 3, 4, 2, 4, 5,  6, 3,  5,
+                            6, 7, 4, 5, 6, 7, 5, 6, 6, 7, 7, 8, 10, 9, 10, 10};
+  static const double a[] = {1,  1, -1, -2, -2, -1, 2, 1,  -1, 2, 4,  2, -4, 1, 3, 1,
+                             -2, 3, 4,  2,  -2, 4,  4, -1, -2, 4, -7, 0, 1,  0, 1, 0};
+  tristar_view v = {TRISTAR_CSC, TRISTAR_SYMMETRIC, TRISTAR_DOUBLE, n, n, ptr, row, NULL, 32, 32, 0};
+  int unknown = 0;
+  for (int merge = 0; merge < 3; merge++) {
+    tristar_analysis_options options = DEFAULTS(tristar_analysis_options);
+    tristar_inertia inertia;
+    options.method = TRISTAR_METHOD_LDLT;
+    options.singular = TRISTAR_SINGULAR_PERTURB;
+    options.merge = (tristar_merge)merge;
+    CLEANUP(tristar_analysis_destroy) tristar_analysis_t *analysis = NEW_ANALYSIS(ts, &v, &options);
+    CLEANUP(tristar_factor_destroy) tristar_factor_t *f = NEW_FACTOR(analysis, a);
+    const tristar_status status = tristar_factor_get_inertia(f, &inertia);
+    if (status == TRISTAR_OK) continue;
+    unknown++;
+    CHECK_ERROR(ts, "a second factorization, with a matching and delayed pivots, did not help: it returned "
+                    "TRISTAR_ERR_SINGULAR");
+  }
+  CHECK(unknown > 0);
+}
+
 /* A symmetric integer matrix of order 12 and rank 10. In the natural order a row of the last block consists
  * of rounding errors. It must not be in a pivot of order 2, which would also change the sign of the other
  * row. */
@@ -745,6 +774,7 @@ int main(void) {
     check_graded(ts, true, most);
   }
   check_grown(ts);
+  check_second_failure(ts);
   for (uint64_t seed = 1; seed <= 300; seed++) {
     check_weak_pivots(ts, TRISTAR_METHOD_LU, seed);
     check_weak_pivots(ts, TRISTAR_METHOD_LDLT, seed);

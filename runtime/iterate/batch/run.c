@@ -374,11 +374,6 @@ static tristar_status run_apart(const job *j, int64_t system, tsi_batch_system *
   return status;
 }
 
-/* Does this status of a system end the call for all systems? */
-static bool ends_batch(tristar_status status) {
-  return tsi_status_ends_call(status) || status == TRISTAR_ERR_NO_WORKER;
-}
-
 /* Factors or solves the systems that the groups have left. status: of each system, or NULL. After a status
  * that ends the call, no more systems are factored or solved. Then every system without a solution gets this
  * status, which is returned. Otherwise returns the first status that is not OK. */
@@ -401,12 +396,12 @@ static tristar_status run_rest(const job *j, tristar_status *status) {
       if (here == TRISTAR_ERR_STALE)
         (void)tsi_fail(env, here, __func__, __FILE__, __LINE__, "its factorization failed");
       if (here != TRISTAR_OK && j->solves) fill_nan(j, s);
-      if (!ended && here != TRISTAR_OK && (worst < 0 || ends_batch(here))) {
+      if (!ended && here != TRISTAR_OK && (worst < 0 || tsi_status_ends_call(here))) {
         snprintf(text, sizeof text, "%s", tsi_error_text(env));
         worst = s;
         first = here;
       }
-      ended = ended || ends_batch(here);
+      ended = ended || tsi_status_ends_call(here);
     }
     if (status != NULL) status[s] = here;
   }
@@ -544,7 +539,7 @@ static tristar_status run_job(job *j, double *errors, tristar_status *status, bo
   if (!nothing && result == TRISTAR_OK) result = run_groups(j);
   *each = result == TRISTAR_OK;
   if (*each) result = run_rest(j, status);
-  if (j->keeps && ends_batch(result)) *each = false;
+  if (j->keeps && tsi_status_ends_call(result)) *each = false;
   if (errors != NULL && j->count > 0) memcpy(errors, error, (size_t)j->count * sizeof *errors);
   return result;
 }
