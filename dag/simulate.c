@@ -44,6 +44,7 @@ static tristar_status create_rank(tsi_simulation *s, tsi_index number, double re
     for (tsi_index k = 0; k < r->steps; k++) own->drawn_by[k] = TSI_NONE;
   } else
     TSI_TRY(TSI_ALLOC_IN(s, own->ready.entry, r->steps));
+  own->idle = s->cluster.cores;
   own->cached = r->bytes * resident <= s->cluster.cache_bytes;
   for (tsi_index k = 0; k < r->steps; k++)
     own->waits[k] = (r->step[k].receive != TSI_NONE) + (tsi_cluster_in_order(&s->cluster) && k > 0);
@@ -180,17 +181,20 @@ static tristar_status draw(tsi_simulation *s, tsi_index r, tsi_index core, tsi_i
   return own->waits[step] == 0 ? begin_step(s, r, core, step, cause) : TRISTAR_OK;
 }
 
-/* Free cores begin ready steps, or draw, the first core first. */
+/* Free cores begin ready steps, or draw, the first core first. The loop ends with the last free core: a GPU
+ * has thousands of cores, and after most events one of them is free. */
 static tristar_status dispatch(tsi_simulation *s, tsi_index r, tsi_index cause) {
   tsi_simulated_rank *own = &s->rank[r];
   const tsi_simulated_core *core = s->core + (tsi_count)r * s->cluster.cores;
-  for (; own->free < s->cluster.cores; own->free++) {
-    if (draws(s) ? next_draw(s, r) == TSI_NONE : own->ready.count == 0) break;
+  for (; own->idle > 0; own->free++) {
+    if (draws(s) ? next_draw(s, r) == TSI_NONE : own->ready.count == 0) return TRISTAR_OK;
     if (core[own->free].step != TSI_NONE) continue;
     const tsi_index number = r * s->cluster.cores + own->free;
+    own->idle--;
     TSI_TRY(draws(s) ? draw(s, r, number, cause)
                      : begin_step(s, r, number, tsi_heap_pop(&own->ready).item, cause));
   }
+  own->free = s->cluster.cores;
   return TRISTAR_OK;
 }
 
@@ -205,6 +209,7 @@ static tristar_status end_step(tsi_simulation *s, tsi_index r, tsi_simulated_cor
   const tsi_world_rank *program = &s->world->rank[r];
   const tsi_index step = core->step;
   core->step = TSI_NONE;
+  s->rank[r].idle++;
   s->rank[r].streaming -= core->streaming;
   core->streaming = 0;
   s->rank[r].free = tsi_index_min(s->rank[r].free, (tsi_index)(core - s->core) - r * s->cluster.cores);

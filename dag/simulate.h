@@ -53,6 +53,7 @@ typedef struct tsi_simulated_rank {
   tsi_index next;       /* With `drawn`: the number of steps drawn so far. */
   tsi_index *drawn_by;  /* steps: the core that has drawn it; TSI_NONE: none. NULL without `drawn` */
   tsi_index free;       /* All cores before this one work, or have drawn a step. */
+  tsi_index idle;       /* The number of cores that do not work and have drawn no step. */
   double streaming;     /* LogGP: the sum over its cores. */
   tsi_index working;    /* cores that work now */
   double since, active; /* start of the current work of any core; seconds of such work */
