@@ -47,8 +47,9 @@ static void print_widths(const histogram *h) {
       snprintf(range, sizeof range, "%lld", (long long)low);
     else
       snprintf(range, sizeof range, "%lld-%lld", (long long)low, (long long)high);
-    printf("  %11s %9s %5.1f %% %.*s\n", range, tsi_text_count(h->count[bin]), 100 * share,
-           (int)lround(share * BAR_WIDTH), bar);
+    const int width = (int)lround(share * BAR_WIDTH);
+    printf("  %11s %9s %5.1f %%%s%.*s\n", range, tsi_text_count(h->count[bin]), 100 * share,
+           width > 0 ? " " : "", width, bar);
   }
 }
 
@@ -104,10 +105,13 @@ static void print_report(const tsi_session *s, const tsi_bandwidth *bandwidth, c
   tsi_report("", "%.1f %% of what is stored is padding", 100 * padding);
   tsi_report_memory(s, bandwidth);
   print_granularity(s, c);
-  tsi_report("predicted", "%s for a solve: the time to read the %s", tsi_text_seconds(p.seconds),
+  tsi_report("predicted", "%s for a solve from memory: the time to read the %s", tsi_text_seconds(p.seconds),
              p.path ? "heaviest path, by one core" : "factor, by all workers");
   tsi_report("", "assuming memory at the measured %.1f GB/s of 1 core, %.1f GB/s of %d", bandwidth->one,
              bandwidth->all, bandwidth->cores);
+  if (s->forecasted)
+    tsi_report("", "the forecast, %s, assumes the bandwidths of the calibration, and caches",
+               tsi_text_seconds(s->forecast.solve_seconds));
   if (s->p.tasks > 0)
     tsi_report("", "overhead of tasks in addition: %.1f %% of the sum, for %s", 100 * p.task_share,
                tsi_text_many(s->p.tasks, "task"));

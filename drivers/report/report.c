@@ -150,7 +150,7 @@ void tsi_report_forecast(const tsi_session *s) {
   if (f->search_peak_bytes > 0)
     tsi_report("", "factoring with a search of delayed pivots: %s; each delayed column adds to it",
                tsi_text_bytes((double)f->search_peak_bytes));
-  tsi_report("", "plan and workspace: %s; %s for a solve",
+  tsi_report("", "plan and workspace: %s; %s for a solve, by the calibration",
              tsi_text_bytes((double)(f->plan_bytes + f->solve_bytes)), tsi_text_seconds(f->solve_seconds));
   if (s->settings->singular == TRISTAR_SINGULAR_PERTURB)
     tsi_report("", "if the matrix is singular: at most %s more for a solve, of which the plan keeps %s",

@@ -37,7 +37,7 @@ void tsi_wrap_paragraphs(const char *text) {
 }
 
 void tsi_wrap_entry(const char *word, const char *meaning, int indent) {
-  const int width = printf("  %-*s ", indent - 3, word);
-  if (width > indent) printf("\n%*s", indent, "");
+  const int width = printf("  %s", word);
+  printf(width < indent ? "%*s" : "\n%*s", width < indent ? indent - width : indent, "");
   wrap(meaning, indent, indent);
 }

@@ -34,7 +34,8 @@ row '^measured +[0-9]+ times; the best two differ by [0-9.]+ %'
 [ "$(ls home/.starpu/tristar)" = here.calibration ] || fail "temporary files are left"
 expect 0 "^ +\\(measured, $file\\)\$" info gen:s2d9pt:60
 before=$(cat "$file")
-expect 0 '^predicted' info gen:s2d9pt:60
+expect 0 '^predicted .* from memory: ' info gen:s2d9pt:60
+! grep -n ' $' output.txt || fail "info ends lines with blanks"
 [ "$(cat "$file")" = "$before" ] || fail "info changed the calibration"
 sed -i 's/^task_ns .*/task_ns 20000/; s/^read_one_core_mb_per_s .*/read_one_core_mb_per_s 10000/' "$file"
 expect 0 '^chunks +of 3\.20 MB to 6\.40 MB$' info gen:s2d9pt:60

@@ -25,6 +25,7 @@ expect 2 'unexpected argument: solve' version solve
 for command in solve trisolve krylov info simulate schur inverse batch calibrate env gen plot bench; do
   expect 0 "^usage: tristar $command " help $command
   cp output.txt help.txt
+  ! grep -n ' $' help.txt || fail "help $command ends lines with blanks"
   expect 0 '' $command --help
   cmp -s help.txt output.txt || fail "help $command is not $command --help"
   no_row '^.{101}'
