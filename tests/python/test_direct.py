@@ -142,6 +142,14 @@ class Matrices(unittest.TestCase):
         A, b = unsymmetric(30), vectors(30)
         expected = tristar.splu(A).solve(b)
         np.testing.assert_allclose(tristar.splu(A).solve(b.astype(">f8")), expected)
+        other = A.copy()
+        for name in ("data", "indices", "indptr"):  # the constructors of SciPy convert
+            array = getattr(other, name)
+            setattr(other, name, array.astype(array.dtype.newbyteorder(">")))
+        np.testing.assert_array_equal(tristar.splu(other).solve(b), expected)
+        lu = tristar.splu(2 * A)
+        lu.refactor(other)
+        np.testing.assert_array_equal(lu.solve(b), expected)
 
     def test_empty(self):
         x = tristar.splu(sparse.csc_matrix((0, 0))).solve(np.zeros(0))
@@ -164,6 +172,32 @@ class Matrices(unittest.TestCase):
         A.data[2] = np.nan
         with self.assertRaises(tristar.NotFiniteError):
             tristar.splu(A)
+
+    def test_malformed_before_computations_of_scipy(self):
+        """Wrong indices and pointers are errors also where SciPy, which trusts them, computes with the matrix first."""
+        A = laplacian(4)
+        lu, factor, rows = tristar.splu(A), tristar.cholesky(A), tristar.splu(A.tocsr())
+        lower, b = sparse.csr_matrix(sparse.tril(A)), vectors(16)
+        calls = [(A, call) for call in (tristar.cholesky, factor.cholesky_inplace, factor.update_inplace, factor.apply_P, factor.solve_L,
+                                        factor.solve_D, tristar.spilu, lu.refactor, rows.refactor, lu.solve,
+                                        lambda wrong: tristar.spsolve(A, wrong), tristar.Preconditioner(A, "ic").update,
+                                        tristar.KrylovSolver(A).update_values, lambda wrong: tristar.Batch(A).factor([wrong]),
+                                        lambda wrong: tristar.cg(A, b, M=wrong))]
+        calls += [(lower, lambda wrong: tristar.spsolve_triangular(wrong, b)), (A.tocoo(), tristar.splu), (A.tobsr((2, 4)), tristar.splu)]
+        for good, call in calls:
+            for name, entry, value in (("indices", 0, 99), ("indices", 1, -1), ("indptr", 0, 1), ("indptr", 1, -5), ("indptr", 1, 50),
+                                       ("row", 2, 16), ("col", 2, -1)):
+                wrong = good.copy()
+                if hasattr(wrong, name):
+                    getattr(wrong, name)[entry] = value
+                    with warnings.catch_warnings(), self.assertRaises(tristar.FormatError):
+                        warnings.simplefilter("ignore", sparse.SparseEfficiencyWarning)
+                        call(wrong)
+        wrong = A.copy()
+        wrong.indices[A.indptr[5]] = 77
+        with self.assertRaisesRegex(tristar.FormatError, "column 5, entry 0: index 77 is outside 0..15"):
+            tristar.cholesky(wrong)
+        np.testing.assert_array_equal(lu.solve(b), tristar.splu(A).solve(b))  # nothing was taken
 
     def test_singular(self):
         A = sparse.csc_matrix([[1.0, 1.0], [1.0, 1.0]])
@@ -218,7 +252,7 @@ class RightHandSides(unittest.TestCase):
                 self.assertLess(abs(op(self.A) @ X - B).max() if B.shape[1] else 0, 1e-12)
 
     def test_refused(self):
-        for b, exception in ((np.ones(49), ValueError), (np.ones((50, 2, 2)), ValueError), (np.float64(1), ValueError),
+        for b, exception in ((np.ones(49), ValueError), (np.ones((50, 2, 2)), ValueError), (np.float64(1), ValueError), (np.array(1.0), ValueError),
                              (np.ones(50) * 1j, TypeError), (np.ones(50, np.longdouble), TypeError),
                              (np.array(["a"] * 50), TypeError), (sparse.csc_matrix((49, 1)), ValueError)):
             with self.assertRaises(exception):
@@ -343,6 +377,8 @@ class Factors(unittest.TestCase):
         self.assertEqual(lu.analysis_statistics().ordering, "user")
         with self.assertRaises(ValueError):
             tristar.splu(laplacian(5), ordering="user", permutation=[0])
+        with self.assertRaisesRegex(TypeError, "integers"):
+            tristar.splu(laplacian(2), ordering="user", permutation=[2.5, 0, 1, 3])
 
 
 class NewValues(unittest.TestCase):
@@ -558,6 +594,9 @@ class Services(unittest.TestCase):
         self.assertEqual(tristar.splu(laplacian(5)).null_space().shape, (25, 0))
         with self.assertRaises(ValueError):
             lu.null_space(most=1)
+        for wrong in ({"trans": "X"}, {"most": -1}):
+            with self.assertRaisesRegex(ValueError, "must"):
+                lu.null_space(**wrong)
 
     def test_reports(self):
         lu = tristar.splu(laplacian(10))

@@ -147,6 +147,8 @@ class Krylov(unittest.TestCase):
         self.assertEqual(result[1], 3)
         self.assertEqual(result.columns[0].reason, "limit")
         self.assertFalse(result.converged)
+        copy = pickle.loads(pickle.dumps(result))
+        self.assertEqual((copy[1], copy.columns[0].iterations, copy.converged), (3, 3, False))
         solver = tristar.KrylovSolver(A)
         self.assertEqual(solver.statistics().method, "cg")
         np.testing.assert_allclose(solver.solve(b, x0=x).x, x)

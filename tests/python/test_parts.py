@@ -212,6 +212,27 @@ class Files(unittest.TestCase):
 
         with self.assertRaisesRegex(OSError, "the disk is full"):
             lu.save(Full())
+
+        class Unbuffered(io.RawIOBase):
+            """A file that takes at most `most` bytes of a write, as a pipe may."""
+
+            def __init__(self, most):
+                super().__init__()
+                self.most, self.data = most, b""
+
+            def write(self, data):
+                self.data += data[:self.most]
+                return min(self.most, len(data))
+
+        file, whole = Unbuffered(100), io.BytesIO()
+        lu.save(file)
+        lu.save(whole)
+        self.assertEqual(file.data, whole.getvalue())
+        with self.assertRaisesRegex(OSError, "takes no bytes"):
+            lu.save(Unbuffered(0))
+        for size in (0, 5, 2000):
+            with self.assertRaisesRegex(tristar.FormatError, "ends early"):
+                tristar.load(io.BytesIO(whole.getvalue()[:size]))
         with self.assertRaisesRegex(TypeError, "NoneType"):
             lu.save(None)
 
@@ -304,7 +325,10 @@ class Inverse(unittest.TestCase):
                 lu.inverse_entries(*entry)
         with self.assertRaises(TypeError):
             lu.inverse_entries(0.5, 1)
-        self.assertEqual(lu.inverse_entries(np.zeros(0, int), np.zeros(0, int)).shape, (0,))
+        with self.assertRaisesRegex(ValueError, "18446744073709551613"):
+            lu.inverse_entries(np.uint64(2**64 - 3), 0)
+        for none in ([], np.zeros(0, int)):
+            self.assertEqual(lu.inverse_entries(none, none).shape, (0,))
         with self.assertRaises(ValueError):
             lu.inverse_pattern("Q")
 

@@ -316,6 +316,8 @@ class Interrupts(unittest.TestCase):
 
         with self.assertRaises(KeyError):
             tristar.splu(A, progress=fail, ordering="metis")
+        with self.assertRaises(KeyError):  # of a small matrix, too
+            tristar.splu(laplacian(10), progress=fail, ordering="metis")
 
 
 class Memory(unittest.TestCase):

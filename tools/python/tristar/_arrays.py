@@ -5,7 +5,7 @@ from types import SimpleNamespace
 import numpy as np
 from scipy import sparse
 
-from ._runtime import check, ffi, lib, new_cell, usable
+from ._runtime import FormatError, check, ffi, lib, new_cell, usable
 
 SCALARS = {np.dtype("f"): "S", np.dtype("d"): "D", np.dtype("F"): "C", np.dtype("D"): "Z"}
 LETTERS = {"S": ord("s"), "D": ord("d"), "C": ord("c"), "Z": ord("z")}
@@ -19,9 +19,11 @@ def as_sparse(A, caller):
         A = A.to_scipy_sparse()
     A = without_unused(A)
     if not is_lines(A) and not (sparse.issparse(A) and has_square_blocks(A)):
-        A = sparse.csc_matrix(A)
+        A = sparse.csc_matrix(require_format(A))
         warnings.warn(f"{caller} converted its input to CSC format", sparse.SparseEfficiencyWarning, stacklevel=3)
     A = A.asfptype()
+    if not A.dtype.isnative:
+        A = A.astype(A.dtype.newbyteorder("="))
     if A.dtype not in SCALARS:
         raise TypeError(f"{caller}: matrices of type {A.dtype} are not supported")
     return of_blocks(A) if A.format == "bsr" else A
@@ -35,6 +37,44 @@ def without_unused(A):
     if not 0 <= used <= min(len(A.indices), len(A.data)) or used == max(len(A.indices), len(A.data)):
         return A
     return type(A)((A.data[:used], A.indices[:used], A.indptr), shape=A.shape)
+
+
+def require_format(A):
+    """A, or a FormatError if A is a matrix of SciPy with wrong pointers or indices. Functions of SciPy trust these, and would use memory
+    outside of the arrays. The library checks matrices itself: this is for those that SciPy computes with before."""
+    if not sparse.issparse(A) or A.format not in ("csc", "csr", "bsr", "coo"):
+        return A
+    rows, columns = (size // block for size, block in zip(A.shape, getattr(A, "blocksize", (1, 1))))
+    if A.format == "coo":
+        if not len(A.row) == len(A.col) == len(A.data):
+            raise FormatError(f"the matrix has {len(A.row)} rows and {len(A.col)} columns of {len(A.data)} entries")
+        require_range(A.row, rows, lambda entry: f"entry {entry}: row")
+        require_range(A.col, columns, lambda entry: f"entry {entry}: column")
+        return A
+    lines, size = (columns, rows) if A.format == "csc" else (rows, columns)
+    ptr, index = A.indptr, A.indices
+    if ptr.shape != (lines + 1,):
+        raise FormatError(f"the matrix has {ptr.size} pointers for {lines} lines")
+    falls = np.flatnonzero(ptr[1:] < ptr[:-1])
+    if ptr[0] or len(falls):
+        place = falls[0] + 1 if len(falls) else 0
+        raise FormatError(f"pointer {place} is {ptr[place]}: pointers begin with 0 and never fall")
+    if ptr[-1] > min(len(index), len(A.data)):
+        raise FormatError(f"the last pointer, {ptr[-1]}, exceeds the number of entries")
+
+    def name(entry):
+        line = np.searchsorted(ptr, entry, "right") - 1
+        return f"{'column' if A.format == 'csc' else 'row'} {line}, entry {entry - ptr[line]}: index"
+
+    require_range(index[:ptr[-1]], size, name)
+    return A
+
+
+def require_range(numbers, size, name):
+    """Raises FormatError for a number outside 0 .. size - 1. name(k): what number k is."""
+    if len(numbers) and not 0 <= numbers.min() <= numbers.max() < size:
+        wrong = np.flatnonzero((numbers < 0) | (numbers >= size))[0]
+        raise FormatError(f"{name(wrong)} {numbers[wrong]} is outside 0..{size - 1} (all from 0)")
 
 
 def is_lines(A):
@@ -128,11 +168,12 @@ class MatrixArrays:
         Entries that A lacks are zeros: sums of matrices in SciPy drop entries that cancel.
         """
         A = A if sparse.issparse(A) and not has_square_blocks(A) else as_sparse(A, caller)
-        other = MatrixArrays(as_sparse(A if A.format == self.format else A.asformat(self.format), caller))
+        other = MatrixArrays(as_sparse(A if A.format == self.format else require_format(A).asformat(self.format), caller))
         if other.shape != self.shape:
             raise ValueError(f"{caller}: the matrix has the shape {other.shape}, the first one {self.shape}")
         if np.array_equal(self.ptr, other.ptr) and np.array_equal(self.index, other.index):
             return other.values
+        require_format(A)
         mine, its = self._keys(), other._keys()
         order = np.argsort(mine, kind="stable")
         place = np.searchsorted(mine[order], its)
@@ -194,6 +235,16 @@ def of_view(view):
     full.sort_indices()
     arrays = MatrixArrays(full, same_order=False)
     return arrays, np.searchsorted(arrays._keys(), MatrixArrays(stored)._keys())
+
+
+def row_numbers(rows, what):
+    """Numbers of rows or columns as a contiguous array of 64-bit integers. Raises TypeError or ValueError for all else."""
+    rows = np.asarray(rows)
+    if rows.size and rows.dtype.kind not in "iu":
+        raise TypeError(f"{what} must be integers")
+    if rows.dtype.kind == "u" and rows.size and rows.max() > np.iinfo(np.int64).max:
+        raise ValueError(f"{what}: {rows.max()} is no number of a row")
+    return np.ascontiguousarray(rows, np.int64)
 
 
 def copy_of(address_of_first, count, dtype):

@@ -2,7 +2,7 @@
 import numpy as np
 from scipy import sparse
 
-from ._arrays import MatrixArrays, as_sparse, as_vectors, order_of, require_kind, require_square
+from ._arrays import MatrixArrays, as_sparse, as_vectors, order_of, require_format, require_kind, require_square
 from ._runtime import check, ffi, lib
 from .explicit import ExplicitFactors, Order, inverse_diagonal, place_of
 from .factor import Factorization
@@ -14,6 +14,7 @@ ORDERINGS = {"default": "auto", "best": "auto", "natural": "natural", "amd": "am
 def hermitian(A, beta=0):
     """The matrix whose lower triangle is that of A, plus beta I."""
     require_kind(np.asarray(beta).dtype, A.dtype)
+    require_format(A)
     lower = sparse.tril(A, -1, format="csc")
     diagonal = sparse.diags(A.diagonal().real.astype(A.dtype) + np.asarray(beta, A.dtype), format="csc")
     return sparse.csc_matrix(lower + diagonal + lower.conj().T)
@@ -87,7 +88,7 @@ class CholeskyFactor(Factorization):
     def _substitute(self, order, part, b, before=None, after=None):
         """One sweep in the order of the factor, with diagonal scalings of b and of the result. The caller holds the gate."""
         if sparse.issparse(b):
-            return sparse.csc_matrix(self._substitute(order, part, b.toarray(), before, after))
+            return sparse.csc_matrix(self._substitute(order, part, require_format(b).toarray(), before, after))
         b = as_vectors(b, self._n, self.dtype)
         block = np.asfortranarray(b.reshape(self._n, -1)[order.place])
         if before is not None:
@@ -108,7 +109,7 @@ class CholeskyFactor(Factorization):
     def _divide(self, order, b):
         D = diagonal_of(order)
         if sparse.issparse(b):
-            return sparse.csc_matrix(sparse.diags(1 / D) @ b)
+            return sparse.csc_matrix(sparse.diags(1 / D) @ require_format(b))
         b = as_vectors(b, self._n, self.dtype)
         return (b.T / D).T.astype(self.dtype, copy=False)
 
@@ -139,13 +140,13 @@ class CholeskyFactor(Factorization):
     def apply_P(self, b):
         """P b"""
         self._require_rows(b)
-        return b.tocsr()[self.P()].tocsc() if sparse.issparse(b) else np.asarray(b)[self.P()]
+        return require_format(b).tocsr()[self.P()].tocsc() if sparse.issparse(b) else np.asarray(b)[self.P()]
 
     def apply_Pt(self, b):
         """P^T b"""
         self._require_rows(b)
         place = np.argsort(self.P())
-        return b.tocsr()[place].tocsc() if sparse.issparse(b) else np.asarray(b)[place]
+        return require_format(b).tocsr()[place].tocsc() if sparse.issparse(b) else np.asarray(b)[place]
 
     def _require_rows(self, b):
         if np.shape(b)[:1] != (self._n,):
@@ -215,7 +216,7 @@ class CholeskyFactor(Factorization):
         positive definite; the factor is unchanged then.
         """
         self._ready()
-        C = as_sparse(C, "update_inplace")
+        C = require_format(as_sparse(C, "update_inplace"))
         require_kind(C.dtype, self.dtype)
         C = sparse.csc_matrix(C, dtype=self.dtype, copy=True)
         C.sum_duplicates()

@@ -5,7 +5,7 @@ import numpy as np
 from scipy import sparse
 from scipy.sparse.linalg import MatrixRankWarning
 
-from ._arrays import as_sparse, as_vectors, order_of, require_square
+from ._arrays import as_sparse, as_vectors, order_of, require_format, require_square
 from ._runtime import SingularError
 from .explicit import ExplicitFactors
 from .factor import Factorization
@@ -121,7 +121,7 @@ def spsolve(A, b, permc_spec=None, use_umfpack=True, **settings):
     """
     A = as_sparse(A, "spsolve")
     b_is_sparse = sparse.issparse(b)
-    b = b if b_is_sparse else np.asarray(b)
+    b = require_format(b) if b_is_sparse else np.asarray(b)
     if A.shape[0] != A.shape[1]:
         raise ValueError(f"matrix must be square (has shape {A.shape})")
     if b.ndim not in (1, 2) or b.shape[0] != A.shape[0]:

@@ -4,8 +4,8 @@ import os
 import numpy as np
 from scipy import sparse
 
-from ._arrays import MatrixArrays, address, as_sparse, copy_of, from_buffer, of_view, require_square
-from ._runtime import NULL, Error, call_interruptibly, check, ffi, generation, lib, make_options, new_cell, usable
+from ._arrays import MatrixArrays, address, as_sparse, copy_of, from_buffer, of_view, require_square, row_numbers
+from ._runtime import NULL, Error, FileError, FormatError, call_interruptibly, check, ffi, generation, lib, make_options, new_cell, usable
 from .reports import Report
 from .solver import LONG_CALL, OPS, Solver, integers
 
@@ -36,7 +36,7 @@ class Factorization(Solver):
         values = dict(self._analysis_options)
         long_call = len(arrays.index) >= LONG_ENTRIES
         progress = values.pop("progress", None)
-        if long_call:
+        if long_call or progress is not None:
             values["progress"] = ffi.callback("tristar_analysis_progress_fn", progress_of(progress, cancelled), error=1)
         options, kept = make_analysis_options(self._n, values)
         analysis, factor = new_cell("analysis"), new_cell("factor")
@@ -138,7 +138,12 @@ class Factorization(Solver):
 
         def write(_, data, size):
             try:
-                file.write(bytes(ffi.buffer(data, size)))
+                rest = bytes(ffi.buffer(data, size))
+                while rest:  # an unbuffered file may take a part
+                    taken = file.write(rest)
+                    if taken is not None and taken <= 0:
+                        raise FileError("the file takes no bytes")
+                    rest = b"" if taken is None else rest[taken:]
                 return 0
             except BaseException as exception:  # pylint: disable=broad-except
                 failures.append(exception)
@@ -167,7 +172,7 @@ class Factorization(Solver):
                     while at < size:
                         piece = file.read(size - at)
                         if not piece:
-                            return 1
+                            raise FormatError(f"the saved object ends early: {size - at} of the next {size} bytes are missing")
                         place[at:at + len(piece)] = piece
                         at += len(piece)
                     return 0
@@ -237,7 +242,7 @@ class ValueOrder:
 
 def make_analysis_options(n, values):
     """The options of an analysis of n rows, some of which are arrays of rows. Returns (struct, what must stay alive)."""
-    lists = {name: np.ascontiguousarray(values[name], np.int64) for name in ("permutation", "schur") if name in values}
+    lists = {name: row_numbers(values[name], name) for name in ("permutation", "schur") if name in values}
     if "permutation" in lists and lists["permutation"].shape != (n,):
         raise ValueError(f"permutation must have {n} entries")
     options, kept = make_options("analysis_options", {**values, **{name: integers(rows) for name, rows in lists.items()}})

@@ -5,7 +5,7 @@ import numpy as np
 from scipy import sparse
 from scipy.sparse.linalg import aslinearoperator
 
-from ._arrays import LETTERS, SCALARS, MatrixArrays, address, as_sparse, as_vectors, from_buffer, require_kind
+from ._arrays import LETTERS, SCALARS, MatrixArrays, address, as_sparse, as_vectors, from_buffer, require_format, require_kind
 from ._runtime import (NULL, CancelledError, Error, call_interruptibly, check, ffi, generation, lib, make_options, new_cell,
                        usable)
 from .solver import Inverse, Solver
@@ -63,6 +63,9 @@ class KrylovResult(tuple):
         result = super().__new__(cls, (x, max((max(1, report.iterations) for report in failed), default=0)))
         result.x, result.columns, result.converged = x, columns, not failed
         return result
+
+    def __getnewargs__(self):
+        return self.x, self.columns
 
     def _repr_html_(self):
         return "".join(report._repr_html_() for report in self.columns)
@@ -129,7 +132,7 @@ class KrylovSolver:
             return [cell, M, plan]
         if isinstance(M, IncompleteLU):
             M = M.as_operator()
-        operator = aslinearoperator(M)
+        operator = aslinearoperator(require_format(M))
         return self._make_function({lib.TRISTAR_N: operator.matmat, lib.TRISTAR_C: operator.rmatmat,
                                     lib.TRISTAR_T: lambda X: operator.rmatmat(X.conj()).conj()})
 

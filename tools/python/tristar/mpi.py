@@ -23,7 +23,7 @@ from mpi4py import MPI
 from scipy import sparse
 
 from . import krylov as one_process
-from ._arrays import SCALARS, LETTERS, MatrixArrays, address, as_sparse, as_vectors, copy_of
+from ._arrays import SCALARS, LETTERS, MatrixArrays, address, as_sparse, as_vectors, copy_of, require_format
 from ._runtime import NULL, ForkError, check, ffi, generation, lib, make_options, set_option
 from ._runtime import Context as OneContext
 from .solver import OPS
@@ -211,7 +211,7 @@ class Matrix(_Distributed):
         failure = arrays = None
         try:
             if not sparse.issparse(rows) or rows.format not in ("csc", "csr"):
-                rows = sparse.csr_matrix(rows)
+                rows = sparse.csr_matrix(require_format(rows))
             arrays = MatrixArrays(as_sparse(rows, "Matrix"))
             words = {"general": lib.TRISTAR_GENERAL, "symmetric": lib.TRISTAR_SYMMETRIC, "hermitian": lib.TRISTAR_HERMITIAN}
             if symmetry not in words:

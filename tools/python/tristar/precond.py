@@ -5,7 +5,7 @@ import numpy as np
 from scipy.sparse import csgraph
 from scipy.sparse.linalg import LinearOperator
 
-from ._arrays import MatrixArrays, address, as_sparse, as_vectors, require_square
+from ._arrays import MatrixArrays, address, as_sparse, as_vectors, require_format, require_square
 from ._runtime import SingularError, call_interruptibly, check, ffi, generation, lib, make_options, new_cell, usable
 from .factor import LONG_ENTRIES
 from .solver import OPS
@@ -154,7 +154,7 @@ def spilu(A, drop_tol=None, fill_factor=None, drop_rule=None, permc_spec=None, d
     are matched to columns if the diagonal has zeros. There is no pivoting: if SuperLU would have to exchange rows, this raises SingularError.
     drop_rule and the other arguments of SuperLU are checked, and have no effect.
     """
-    A = as_sparse(A, "spilu")
+    A = require_format(as_sparse(A, "spilu"))
     require_square(A)
     n = A.shape[0]
     given = dict(options or {})

@@ -1,7 +1,7 @@
 """Schur complements of chosen unknowns."""
 import numpy as np
 
-from ._arrays import address, as_sparse, as_vectors, order_of, require_square
+from ._arrays import address, as_sparse, as_vectors, order_of, require_square, row_numbers
 from ._runtime import check, lib
 from .factor import Factorization
 from .solver import OPS
@@ -18,7 +18,7 @@ class SchurFactor(Factorization):
         schur = np.array(schur)
         if schur.ndim != 1 or schur.dtype.kind not in "iu" or not len(schur):
             raise ValueError("schur must be a list of row numbers")
-        schur = schur.astype(np.int64)
+        schur = row_numbers(schur, "schur")
         super().__init__(A, context=context, keep=keep, **{**options, "schur": schur, "schur_count": len(schur)})
 
     @property

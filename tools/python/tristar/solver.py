@@ -9,7 +9,7 @@ import numpy as np
 from scipy import sparse
 from scipy.sparse.linalg import LinearOperator
 
-from ._arrays import address, as_vectors, from_buffer, require_cast, sparse_columns, strides_of
+from ._arrays import address, as_vectors, from_buffer, require_cast, require_format, row_numbers, sparse_columns, strides_of
 from ._runtime import (NULL, ForkError, call_interruptibly, check, error, ffi, generation, lib, make_options, message, new_cell,
                        usable)
 from .reports import Report
@@ -175,14 +175,14 @@ class Solver:
         """
         # Column-major arrays of the right type, with little overhead; cffi accepts the transposed view as contiguous. Copying a small
         # array is faster than all other ways.
-        if type(b) is ndarray and b.dtype is self.dtype and b.size and b.ndim < 3 and trans in OPS:
+        if type(b) is ndarray and b.dtype is self.dtype and b.size and 0 < b.ndim < 3 and trans in OPS:
             if not b.flags.f_contiguous:
                 if b.size > SMALL:
                     return self._solve_any(b, trans)
                 b = b.copy("F")
             shape, n = b.shape, self._n
             columns = 1 if len(shape) == 1 else shape[1]
-            if shape and shape[0] == n and self._seconds * columns < LONG_SECONDS:
+            if shape[0] == n and self._seconds * columns < LONG_SECONDS:
                 x, gate = empty_like(b), self._gate
                 gate.inside.append(None)
                 try:
@@ -237,7 +237,7 @@ class Solver:
         if B.shape[0] != self._n:
             raise ValueError(f"b is of incompatible size: it has {B.shape[0]} rows, the matrix {self._n}")
         require_cast(B.dtype, self.dtype)
-        B, found, stopped = sparse.csc_matrix(B, dtype=self.dtype), [], []
+        B, found, stopped = sparse.csc_matrix(require_format(B), dtype=self.dtype), [], []
 
         def call():  # of all columns, so that all have the same factor
             status = 0
@@ -369,6 +369,10 @@ class Solver:
     def null_space(self, trans="N", most=100):
         """An orthonormal basis of the null space of a singular matrix (singular="perturb"), in columns."""
         self._ready()
+        if trans not in OPS:
+            raise ValueError("trans must be N, T, or H")
+        if most < 0:
+            raise ValueError(f"most={most}: must not be negative")
         basis, count = np.empty((self._n, min(most, self._n)), self.dtype, order="F"), ffi.new("int64_t *")
         self._call(8, lambda: lib.tristar_null_space(self._plan, OPS[trans], basis.shape[1], address(basis), max(1, self._n), count))
         return basis[:, :count[0]]
@@ -385,11 +389,9 @@ class Solver:
     def inverse_entries(self, rows, columns):
         """The entries of A^-1 in these rows and columns: arrays of integers from 0, which are broadcast against each other."""
         self._ready()
-        rows, columns = np.broadcast_arrays(np.asarray(rows), np.asarray(columns))
-        if rows.dtype.kind not in "iu" or columns.dtype.kind not in "iu":
-            raise TypeError("rows and columns must be integers")
+        rows, columns = np.broadcast_arrays(row_numbers(rows, "rows"), row_numbers(columns, "columns"))
         shape, values = rows.shape, np.empty(rows.size, self.dtype)
-        rows, columns = (np.ascontiguousarray(array, np.int64).reshape(-1) for array in (rows, columns))
+        rows, columns = (np.ascontiguousarray(array).reshape(-1) for array in (rows, columns))
         if rows.size:
             self._call(LONG_CALL, lambda: lib.tristar_inverse_entries(self._plan, rows.size, integers(rows), integers(columns),
                                                                       address(values)), solves=False)

@@ -4,7 +4,7 @@ import warnings
 import numpy as np
 from scipy import sparse
 
-from ._arrays import MatrixArrays, as_sparse, without_unused
+from ._arrays import MatrixArrays, as_sparse, require_format, without_unused
 from ._runtime import SingularError, check, lib, make_options, new_cell
 from .solver import Solver
 
@@ -56,7 +56,7 @@ def spsolve_triangular(A, b, lower=True, overwrite_A=False, overwrite_b=False, u
     The type of the result is the common type of A, b and double precision. For many solves with the same matrix
     use TriangularSolver. Raises LinAlgError if A is not triangular, or has a zero on the diagonal.
     """
-    A = without_unused(A)
+    A = without_unused(require_format(A))
     if not sparse.issparse(A) or A.format != "csr":
         warnings.warn("CSR matrix format is required. Converting to CSR matrix.", sparse.SparseEfficiencyWarning, stacklevel=2)
         A = sparse.csr_matrix(A)
