@@ -129,13 +129,14 @@ private:
     m_options.growth = TRISTAR_GROWTH_MATCH;
     m_plan = tristar::plan();
     m_factor = tristar::factor();
-    m_analysis = tristar::analysis(m_context, pattern, m_options);
+    m_analysis = tristar::analysis();
     m_rows = A.rows();
     m_outer.assign(A.outerIndexPtr(), A.outerIndexPtr() + m_rows + 1);
     m_inner.assign(A.innerIndexPtr(), A.innerIndexPtr() + A.nonZeros());
+    m_analysis = tristar::analysis(m_context, pattern, m_options);
   }
   bool has_pattern(const MatrixType &A) const {
-    return m_analysis && A.rows() == m_rows && A.cols() == m_rows &&
+    return A.rows() == m_rows && A.cols() == m_rows && !m_outer.empty() &&
            std::equal(m_outer.begin(), m_outer.end(), A.outerIndexPtr()) &&
            std::equal(m_inner.begin(), m_inner.end(), A.innerIndexPtr());
   }
@@ -147,6 +148,7 @@ private:
   void new_values(const MatrixType &A) {
     if (!has_pattern(A))
       throw tristar::error(TRISTAR_ERR_ARGUMENT, "factorize: another pattern than analyzePattern had");
+    if (!m_analysis) analyze(A, true); /* It failed for other values, or for the pattern. */
     if (!m_plan) return make_factor(A);
     const tristar_status status = tristar_refactor(m_factor.get(), A.valuePtr());
     if (status == TRISTAR_ERR_STALE ||
@@ -163,7 +165,7 @@ private:
   tristar::factor m_factor;
   tristar::plan m_plan;
   Index m_rows = 0;
-  std::vector<StorageIndex> m_outer, m_inner; /* The pattern that was analyzed. */
+  std::vector<StorageIndex> m_outer, m_inner; /* The pattern of the latest analysis, also if it failed. */
   ComputationInfo m_info = InvalidInput;
   std::string m_message;
 };

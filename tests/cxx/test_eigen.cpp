@@ -6,6 +6,7 @@
 #include <Eigen/IterativeLinearSolvers>
 #include <Eigen/SparseCholesky>
 #include <Eigen/SparseLU>
+#include <limits>
 
 #include "check.hpp"
 
@@ -113,7 +114,26 @@ void check_errors() {
   CHECK(lu.info() == Eigen::InvalidInput);
   A.coeffRef(1, 1) = 0;
   lu.compute(A);
+  CHECK(lu.info() == Eigen::NumericalIssue); /* The analysis has failed: a row of zeros. */
+  lu.factorize(A);
   CHECK(lu.info() == Eigen::NumericalIssue);
+  A.coeffRef(1, 1) = 4;
+  lu.factorize(A);
+  CHECK(lu.info() == Eigen::Success);
+  CHECK(lu.solve(Eigen::Vector2d(1, 4)).isApprox(Eigen::Vector2d(1, 1)));
+  A.coeffRef(1, 1) = std::numeric_limits<double>::quiet_NaN();
+  lu.compute(A);
+  CHECK(lu.info() == Eigen::NumericalIssue);
+  A.coeffRef(1, 1) = 2;
+  lu.factorize(A);
+  CHECK(lu.info() == Eigen::Success);
+  Matrix singular(2, 2); /* structurally: a column without entries */
+  singular.insert(0, 0) = singular.insert(1, 0) = 1;
+  lu.analyzePattern(singular);
+  lu.factorize(singular);
+  CHECK(lu.info() == Eigen::NumericalIssue);
+  lu.factorize(A);
+  CHECK(lu.info() == Eigen::InvalidInput); /* another pattern than that of the latest analysis */
   A.insert(0, 1) = 1;
   llt.factorize(Matrix(3, 3));
   CHECK(llt.info() == Eigen::InvalidInput); /* another pattern */
