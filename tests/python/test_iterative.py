@@ -1,6 +1,7 @@
 """Triangles, incomplete factors, preconditioners, Krylov methods."""
 import pickle
 import unittest
+import warnings
 
 import numpy as np
 from scipy import sparse
@@ -42,6 +43,9 @@ class Triangles(unittest.TestCase):
         self.assertIs(x, b)
         np.testing.assert_allclose(x, sla.spsolve_triangular(A, vectors(20)))
         self.assertEqual(tristar.spsolve_triangular(A.astype(np.float32), b.astype(np.float32)).dtype, np.float64)
+        with warnings.catch_warnings():  # the blocks of BSR have zeros in the other triangle
+            warnings.simplefilter("ignore", sparse.SparseEfficiencyWarning)
+            np.testing.assert_allclose(tristar.spsolve_triangular(A.tobsr((2, 2)), vectors(20)), x)
         with self.assertRaises(np.linalg.LinAlgError):
             tristar.spsolve_triangular(unsymmetric(20).tocsr(), b)
         with self.assertRaises(ValueError):

@@ -43,9 +43,9 @@ def _restore(A, lower, unit_diagonal, partition, options):
 
 
 def require_triangle(A, lower):
-    """Raises the exception of SciPy for an entry in the other triangle."""
+    """Raises the exception of SciPy for an entry in the other triangle, unless it is a stored zero, as blocks of BSR have."""
     rows = np.repeat(np.arange(A.shape[0]), np.diff(A.indptr))
-    wrong = np.flatnonzero(A.indices > rows if lower else A.indices < rows)
+    wrong = np.flatnonzero((A.indices > rows if lower else A.indices < rows) & (A.data != 0))
     if len(wrong):
         raise np.linalg.LinAlgError(f"A is not triangular: A[{rows[wrong[0]]}, {A.indices[wrong[0]]}] is nonzero.")
 
