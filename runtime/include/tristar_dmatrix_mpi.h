@@ -330,7 +330,7 @@ typedef struct tristar_dmatrix_stats {
   int64_t nnz;               /* Entries of these rows, both triangles. */
   int64_t nnz_all;           /* Entries of all ranks. */
   int64_t ghosts;            /* Ghost columns: columns of these rows that other ranks own. */
-  int owners, askers;        /* Ranks that own them; ranks that need entries of this one. */
+  int owners, requesters;    /* Ranks that own them; ranks that need entries of this one. */
   tristar_message_count product;    /* Sent by this rank in a product with one vector. */
   tristar_message_count transposed; /* The same if op is not N. */
   size_t matrix_bytes;              /* Bytes on this rank, with transposes and the view. */
@@ -340,6 +340,7 @@ typedef struct tristar_dmatrix_stats {
   tristar_message_count sent;       /* Sent by this rank in all of them. */
   double product_seconds;           /* Seconds of all of them. */
   double wait_seconds;              /* Part of it: waiting for entries of other ranks. */
+  int askers;                       /* The name of requesters in version 0.2. */
 } tristar_dmatrix_stats;
 /* Copies the statistics of this rank to *stats. Not collective. Errors: ARGUMENT (NULL). */
 TRISTAR_API tristar_status tristar_dmatrix_get_stats(const tristar_dmatrix_t *matrix,

@@ -106,10 +106,10 @@ struct tristar_krylov_s {
   tsi_scales scales;   /* usually 1 */
   tsi_krylov_operator matrix;
   tsi_team *team, alone;
-  tsi_failure failure;     /* of this member, until a sum has sent it to all */
-  bool needs_end, all_end; /* the progress function cancelled: on this rank; on any rank */
-  int64_t written;         /* number of points in the history */
-  double reported;         /* time of the latest line in the log */
+  tsi_failure failure;           /* of this member, until a sum has sent it to all */
+  bool cancelled, all_cancelled; /* the progress function cancelled: on this rank; on any rank */
+  int64_t written;               /* number of points in the history */
+  double reported;               /* time of the latest line in the log */
   tsi_workspace work;
   tsi_crew crew;
   tsi_index unit;              /* number of windows that a product multiplies at a time */
@@ -170,7 +170,7 @@ static inline bool tsi_krylov_is_alone(const tristar_krylov_t *k) {
 }
 /* Has a progress function cancelled the solve? For a team: as of the latest sum. */
 static inline bool tsi_krylov_is_cancelled(const tristar_krylov_t *k) {
-  return tsi_krylov_is_alone(k) ? k->needs_end : k->all_end;
+  return tsi_krylov_is_alone(k) ? k->cancelled : k->all_cancelled;
 }
 /* On one process: returns the status. In a team: returns OK; a failure is kept until the next sum, or
  * tsi_krylov_agree. */

@@ -105,7 +105,7 @@ static void report(tsi_krylov_run *run, double residual) {
   run->result.residual = residual;
   write_log(run, residual);
   if (options->progress != NULL && options->progress(options->progress_arg, &point) != 0)
-    run->k->needs_end = true;
+    run->k->cancelled = true;
 }
 
 bool tsi_krylov_judge(tsi_krylov_run *run, double norm) {

@@ -378,7 +378,7 @@ tristar_status tristar_krylov_solve(tristar_krylov_t *krylov, tristar_precond_t 
   TSI_ENTER(krylov, krylov->ts);
   TSI_TRY_OUT(tsi_krylov_take(krylov));
   taken = true;
-  krylov->needs_end = krylov->all_end = false;
+  krylov->cancelled = krylov->all_cancelled = false;
   krylov->written = 0;
   krylov->reported = 0;
   TSI_TRY_OUT(check_all(krylov, precond, nrhs, b, ldb, x, ldx));

@@ -35,7 +35,7 @@ static void run_unit(void *context, tsi_index unit, int member) {
 /* Writes the signals of this member behind its sums: see TSI_SIGNALS. */
 static void put_signals(tristar_krylov_t *k, int sums) {
   k->work.total[sums] = tsi_failure_exists(&k->failure);
-  k->work.total[sums + 1] = k->needs_end;
+  k->work.total[sums + 1] = k->cancelled;
 }
 
 /* Adds up k->work.gathered of all members. Errors: the failure of any member. */
@@ -45,7 +45,7 @@ static tristar_status add_members(tristar_krylov_t *k, int sums) {
   for (int i = 0; i < count; i++) total[i] = 0;
   for (int m = 0; m < k->team->members; m++)
     for (int i = 0; i < count; i++) total[i] += k->work.gathered[m * count + i];
-  k->all_end = total[sums + 1] > 0;
+  k->all_cancelled = total[sums + 1] > 0;
   return total[sums] > 0 ? tsi_krylov_agree(k, TRISTAR_OK) : TRISTAR_OK;
 }
 

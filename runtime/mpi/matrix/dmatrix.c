@@ -45,8 +45,8 @@ static void fill_stats(tristar_dmatrix_t *d) {
   s->rows = d->n;
   s->ghosts = d->halo->ghosts;
   s->owners = d->owners;
-  s->askers = d->askers;
-  s->product = (tristar_message_count){d->askers, d->halo->requested * bytes};
+  s->requesters = s->askers = d->requesters;
+  s->product = (tristar_message_count){d->requesters, d->halo->requested * bytes};
   s->transposed = (tristar_message_count){d->owners, d->halo->ghosts * bytes};
   s->nnz = form->diagonal.ptr[d->n];
   for (int o = 0; o < d->owners; o++) s->nnz += form->block[o].ptr[form->block[o].n];

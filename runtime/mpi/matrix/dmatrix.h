@@ -1,12 +1,12 @@
 /* A matrix whose rows are distributed over all ranks: see tristar_dmatrix_mpi.h.
  *
  * Job. Store the rows of this rank in pieces: the diagonal block, whose columns this rank owns, and one block
- * for each owner, a rank that owns other columns of these rows. Store which entries of this rank each asker
- * needs, a rank whose ghosts they are. Multiply with these pieces while messages are in flight.
+ * for each owner, a rank that owns other columns of these rows. Store which entries of this rank each
+ * requester needs, a rank whose ghosts they are. Multiply with these pieces while messages are in flight.
  *
- *   op N      send each asker the entries that it needs; y = D x; for each owner k, in order: y += O_k g_k
- *             when its entries g_k have arrived
- *   op T, C   send each owner k its share O_k' x of y; y = D' x; add the shares from the askers, in order
+ *   op N      send each requester the entries that it needs; y = D x; for each owner k, in order, when its
+ *             entries g_k have arrived: y += O_k g_k
+ *   op T, C   send each owner k its share O_k' x of y; y = D' x; add the shares of the requesters in order
  *
  * A product takes up to TSI_DCOLUMNS vectors at once. Messages of each width have their own mailbox. A
  * message of width w begins at w times the offset of the message of one vector, and holds one vector after
@@ -14,8 +14,8 @@
  *
  * Reads   rows of the user, entries of other ranks.   Writes  its own members.
  * Invariants (tsi_dmatrix_check)
- *   - owners and askers ascend by rank, and this rank is none of them; ghosts are numbered by owner, then by
- *     column
+ *   - owners and requesters ascend by rank, and this rank is none of them; ghosts are numbered by owner,
+ *     then by column
  *   - columns ascend strictly in each row of the diagonal block and of the other blocks
  *   - a block has lines only for the rows with entries in it; `row` ascends
  *   - products read the diagonal block in slices (sliced.h); of a Hermitian block they read the lower half
@@ -70,11 +70,11 @@ struct tristar_dmatrix_s {
   int64_t *start; /* ranks + 1: the first row of each rank */
   tsi_index n;    /* rows of this rank */
   tsi_halo *halo;
-  int owners, askers;
+  int owners, requesters;
   tsi_dpeer *owner, *requester;
   tsi_index *ghost_column; /* ghosts: their columns in the whole matrix */
   tsi_dform form[TSI_DFORMS];
-  tsi_dexchange exchange[2][TSI_DWIDTHS]; /* [0]: entries for askers; [1]: shares for owners */
+  tsi_dexchange exchange[2][TSI_DWIDTHS]; /* [0]: entries for requesters; [1]: shares for owners */
   char *ghost, *requested;                /* TSI_DCOLUMNS scalars for each; buffers of messages */
   char *part;                             /* a scalar for each line of the longest block, or row */
   char *product;                          /* n scalars for each of TSI_DCOLUMNS; NULL: not needed yet */

@@ -71,12 +71,12 @@ static tristar_status list_peers(void *owner, int ranks, const tsi_count *first,
   return TRISTAR_OK;
 }
 
-/* Collective. Finds the owners of the ghosts, and the askers. */
+/* Collective. Finds the owners of the ghosts, and the requesters. */
 static tristar_status connect(tristar_dmatrix_t *d, tsi_index ghosts) {
   TSI_TRY(tsi_dmatrix_connect(d, d->transport, ghosts, d->ghost_column, &d->halo));
   const tsi_route *route = &d->halo->route;
   tristar_status status = list_peers(d, route->ranks, route->goes, &d->owners, &d->owner);
-  if (status == TRISTAR_OK) status = list_peers(d, route->ranks, route->comes, &d->askers, &d->requester);
+  if (status == TRISTAR_OK) status = list_peers(d, route->ranks, route->comes, &d->requesters, &d->requester);
   return tsi_transport_agree(d->transport, status);
 }
 
@@ -374,7 +374,7 @@ static tristar_status check_piece(const tristar_dmatrix_t *d, const tsi_entries 
 tristar_status tsi_dmatrix_check(const tristar_dmatrix_t *d) {
   const tsi_dform *form = &d->form[TSI_DPLAIN];
   TSI_TRY(check_peers(d, d->owners, d->owner, d->halo->ghosts));
-  TSI_TRY(check_peers(d, d->askers, d->requester, d->halo->requested));
+  TSI_TRY(check_peers(d, d->requesters, d->requester, d->halo->requested));
   TSI_TRY(check_piece(d, &form->diagonal, d->n));
   for (int o = 0; o < d->owners; o++) {
     const tsi_entries *block = &form->block[o];

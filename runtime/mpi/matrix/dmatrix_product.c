@@ -149,14 +149,14 @@ static tristar_status list_channels(const tristar_dmatrix_t *d, int width, int c
 static tristar_status open_exchange(tristar_dmatrix_t *d, int direction, int width) {
   tsi_env *env = &d->ts->env;
   tsi_dexchange *x = &d->exchange[direction][width];
-  const int receives = direction == TO_REQUESTERS ? d->owners : d->askers;
-  const int sends = direction == TO_REQUESTERS ? d->askers : d->owners;
-  TSI_OWNED tsi_channel *askers = NULL, *owners = NULL;
+  const int receives = direction == TO_REQUESTERS ? d->owners : d->requesters;
+  const int sends = direction == TO_REQUESTERS ? d->requesters : d->owners;
+  TSI_OWNED tsi_channel *requesters = NULL, *owners = NULL;
   TSI_TRY(list_channels(d, width, d->owners, d->owner, d->ghost, &owners));
-  TSI_TRY(list_channels(d, width, d->askers, d->requester, d->requested, &askers));
+  TSI_TRY(list_channels(d, width, d->requesters, d->requester, d->requested, &requesters));
   if (x->arrived == NULL) TSI_TRY(TSI_ALLOC_ZERO(env, x->arrived, receives));
-  return tsi_mailbox_create(d->transport, receives, direction == TO_REQUESTERS ? owners : askers, sends,
-                            direction == TO_REQUESTERS ? askers : owners, note_arrival, x, &x->mailbox);
+  return tsi_mailbox_create(d->transport, receives, direction == TO_REQUESTERS ? owners : requesters, sends,
+                            direction == TO_REQUESTERS ? requesters : owners, note_arrival, x, &x->mailbox);
 }
 
 /* log2 of the widest strip of at most `columns` columns. */
@@ -312,7 +312,7 @@ static tristar_status multiply_strip(strip *s, int direction) {
   tristar_status status = TRISTAR_OK, failed;
   tristar_dmatrix_t *d = s->d;
   const bool entries = direction == TO_REQUESTERS;
-  const int receives = entries ? d->owners : d->askers, sends = entries ? d->askers : d->owners;
+  const int receives = entries ? d->owners : d->requesters, sends = entries ? d->requesters : d->owners;
   const tsi_dpeer *to = entries ? d->requester : d->owner;
   for (int k = 0; k < receives; k++)
     atomic_store_explicit(&s->exchange->arrived[k], false, memory_order_relaxed);
