@@ -67,12 +67,16 @@ static void add_complement(memory *m, tsi_index s, bool columns, bool tiles) {
   if (m->numeric->complement[s] == NULL) return;
   object *o = add_object(m, &m->numeric->complement[s], m->numeric->kernels->scalar_bytes,
                          tsi_complement_size(below, full));
-  for (tsi_index j = 0; j < below; j++)
-    for (tsi_index i = tsi_tile_row(j, full); i < below; i++) {
-      unsigned char *mode = &o->mode[tsi_complement_entry(below, i, j, full)];
-      if (columns) *mode |= mode_of(m, TSI_BUFFER_FRONT, s, t.w + j);
-      if (tiles) *mode |= mode_of(m, TSI_BUFFER_COMPLEMENT, s, (tsi_count)(i / t.tile) * side + j / t.tile);
+  for (tsi_index j = 0; j < below; j++) {
+    const unsigned char column = columns ? mode_of(m, TSI_BUFFER_FRONT, s, t.w + j) : 0;
+    const tsi_index first = tsi_tile_row(j, full);
+    unsigned char tile = 0;
+    for (tsi_index i = first; i < below; i++) {
+      if (tiles && (i == first || i % t.tile == 0))
+        tile = mode_of(m, TSI_BUFFER_COMPLEMENT, s, (tsi_count)(i / t.tile) * side + j / t.tile);
+      o->mode[tsi_complement_entry(below, i, j, full)] |= column | tile;
     }
+  }
 }
 
 /* Adds the positions of the children's complements in the front of s. */
@@ -92,20 +96,21 @@ static void add_front(memory *m, const tsi_open_front *open, bool columns, bool 
   const tsi_front_tiles t = tsi_factorization_tiles(m->numeric->dag, open->s);
   const size_t size = m->numeric->kernels->scalar_bytes;
   object *p = add_object(m, &front->p, size, (tsi_count)t.f * t.w);
-  for (tsi_index j = 0; j < t.w; j++)
-    for (tsi_index i = 0; i < t.f; i++) {
-      const bool upper = front->q && i < tsi_front_tile_begin(&t, tile_of(&t, j));
-      unsigned char *mode = &p->mode[(tsi_count)j * t.f + i];
-      if (columns) *mode |= mode_of(m, TSI_BUFFER_FRONT, open->s, j);
-      if (tiles && upper) *mode |= mode_of(m, TSI_BUFFER_FRONT_COLUMNS, open->s, j);
-      if (tiles && !upper) *mode |= mode_of(m, TSI_BUFFER_FRONT_ROWS, open->s, i);
-    }
+  OWNED unsigned char *row = xcalloc((size_t)t.f + 1, 1);
+  for (tsi_index i = 0; tiles && i < t.f; i++) row[i] = mode_of(m, TSI_BUFFER_FRONT_ROWS, open->s, i);
+  for (tsi_index j = 0; j < t.w; j++) {
+    const unsigned char whole = columns ? mode_of(m, TSI_BUFFER_FRONT, open->s, j) : 0;
+    const unsigned char above = tiles ? mode_of(m, TSI_BUFFER_FRONT_COLUMNS, open->s, j) : 0;
+    const tsi_index below = front->q ? tsi_front_tile_begin(&t, tile_of(&t, j)) : 0;
+    for (tsi_index i = 0; i < t.f; i++)
+      p->mode[(tsi_count)j * t.f + i] |= whole | (i < below ? above : row[i]);
+  }
   if (front->q) {
     object *q = add_object(m, &front->q, size, (tsi_count)t.w * (t.f - t.w));
-    for (tsi_count e = 0; e < q->count; e++) {
-      const tsi_index j = t.w + (tsi_index)(e / t.w);
-      if (columns) q->mode[e] |= mode_of(m, TSI_BUFFER_FRONT, open->s, j);
-      if (tiles) q->mode[e] |= mode_of(m, TSI_BUFFER_FRONT_COLUMNS, open->s, j);
+    for (tsi_index j = t.w; j < t.f; j++) {
+      const unsigned char whole = columns ? mode_of(m, TSI_BUFFER_FRONT, open->s, j) : 0;
+      const unsigned char above = tiles ? mode_of(m, TSI_BUFFER_FRONT_COLUMNS, open->s, j) : 0;
+      memset(q->mode + (tsi_count)(j - t.w) * t.w, whole | above, (size_t)t.w);
     }
   }
   if (open->position) add_positions(m, open);
@@ -161,30 +166,45 @@ static void list_memory(memory *m, tristar_factor_t *factor) {
   add_factor(m, factor);
 }
 
+/* Returns the end of the elements from e on that have the same mode. */
+static tsi_count same_until(const object *o, tsi_count e) {
+  tsi_count end = e + 1;
+  while (end < o->count && o->mode[end] == o->mode[e]) end++;
+  return end;
+}
+
 /* Fills memory that the step must not read with NaN or -1. */
 static void spoil(const memory *m) {
-  for (tsi_index k = 0; k < m->objects; k++)
-    for (tsi_count e = 0; e < m->object[k].count; e++)
-      if (!(m->object[k].mode[e] & TSI_ACCESS_R))
-        memset(m->object[k].at + (size_t)e * m->object[k].size, 0xff, m->object[k].size);
+  for (tsi_index k = 0; k < m->objects; k++) {
+    const object *o = &m->object[k];
+    for (tsi_count e = 0, end; e < o->count; e = end) {
+      end = same_until(o, e);
+      if (!(o->mode[e] & TSI_ACCESS_R))
+        memset(o->at + (size_t)e * o->size, 0xff, (size_t)(end - e) * o->size);
+    }
+  }
+}
+
+static bool is_spoilt(const char *at, size_t bytes) {
+  return (unsigned char)at[0] == 0xff && memcmp(at, at + 1, bytes - 1) == 0;
 }
 
 /* Memory that the step must not write is unchanged, and is restored. Freed memory must have been declared
  * as written. */
 static void check_memory(memory *m, const char *name) {
   const tsi_step_kind kind = m->numeric->dag->steps->step[m->step].kind;
-  char spoilt[4 * sizeof(double)];
-  memset(spoilt, 0xff, sizeof spoilt);
   for (tsi_index k = 0; k < m->objects; k++) {
     object *o = &m->object[k];
     const bool gone = *o->slot != (void *)o->at;
-    for (tsi_count e = 0; e < o->count; e++) {
-      char *at = o->at + (size_t)e * o->size, *before = o->saved + (size_t)e * o->size;
+    for (tsi_count e = 0, end; e < o->count; e = end) {
+      end = same_until(o, e);
       if (o->mode[e] & TSI_ACCESS_W) continue;
       CHECK_MSG(!gone, "%s: step %d, %s, frees what it may not write", name, m->step, tsi_step_name(kind));
-      CHECK_MSG(memcmp(at, o->mode[e] ? before : spoilt, o->size) == 0,
+      char *at = o->at + (size_t)e * o->size, *before = o->saved + (size_t)e * o->size;
+      const size_t bytes = (size_t)(end - e) * o->size;
+      CHECK_MSG(o->mode[e] ? memcmp(at, before, bytes) == 0 : is_spoilt(at, bytes),
                 "%s: step %d, %s, writes what it does not declare", name, m->step, tsi_step_name(kind));
-      memcpy(at, before, o->size);
+      memcpy(at, before, bytes);
     }
     free(o->mode);
     free(o->saved);

@@ -23,8 +23,8 @@ typedef struct node {
   char **mail;  /* for each received message: the bytes that were sent, until they are received */
   void **place; /* where they must be stored; NULL: not yet requested */
   bool *arrived;
-  tsi_index *left; /* for each step: the number of steps that it still waits for */
-  bool *done;
+  tsi_index *left; /* for each step: the number of steps that it still waits for; -1 after the step */
+  tsi_adjacency *after;
   tsi_index steps; /* number of steps that are done */
 } node;
 
@@ -103,7 +103,8 @@ static void open_node(world *w, tsi_index rank, tristar_factor_t *factor, const 
   n->place = array_of(dag->receives, sizeof *n->place);
   n->arrived = array_of(dag->receives, sizeof *n->arrived);
   n->left = array_of(dag->steps->count, sizeof *n->left);
-  n->done = array_of(dag->steps->count, sizeof *n->done);
+  CHECK_OK(tsi_adjacency_create(&factor->ts->env, dag->steps->count, dag->steps->edges, dag->steps->edge,
+                                TSI_AFTER, &n->after));
   for (tsi_count e = 0; e < dag->steps->edges; e++) n->left[dag->steps->edge[e].item]++;
 }
 
@@ -119,36 +120,36 @@ static void close_node(node *n, tristar_factor_t *factor) {
   }
   for (tsi_index p = 0; dag->teams && p < dag->ins; p++) CHECK(n->numeric->in_part[p] == NULL);
   for (tsi_index p = 0; dag->teams && p < dag->outs; p++) CHECK(n->numeric->out_part[p] == NULL);
+  TSI_FREE(&factor->ts->env, n->after);
   tsi_numeric_destroy(&n->numeric);
   free(n->mail);
   free(n->place);
   free(n->arrived);
   free(n->left);
-  free(n->done);
 }
 
 static bool is_ready(const node *n, tsi_index k) {
+  if (n->left[k] != 0) return false;
   const tsi_factorization *dag = n->numeric->dag;
-  const bool arrival = dag->steps->step[k].kind == TSI_STEP_ARRIVAL;
-  return !n->done[k] && n->left[k] == 0 && (!arrival || n->arrived[dag->part[k].message]);
+  return dag->steps->step[k].kind != TSI_STEP_ARRIVAL || n->arrived[dag->part[k].message];
 }
 
 /* Returns the first ready step after a random position. */
 static tsi_index next_step(const node *n, uint64_t *seed) {
   const tsi_index count = n->numeric->dag->steps->count;
   const tsi_index from = count > 0 ? (tsi_index)(next_random(seed) % (uint64_t)count) : 0;
-  for (tsi_index k = 0; k < count; k++)
-    if (is_ready(n, (from + k) % count)) return (from + k) % count;
+  for (tsi_index k = from; k < count; k++)
+    if (is_ready(n, k)) return k;
+  for (tsi_index k = 0; k < from; k++)
+    if (is_ready(n, k)) return k;
   return TSI_NONE;
 }
 
 static void run_step(node *n, tsi_index k) {
-  const tsi_steps *steps = n->numeric->dag->steps;
   tsi_numeric_run_step(n->numeric, k);
-  n->done[k] = true;
+  n->left[k] = -1;
   n->steps++;
-  for (tsi_count e = 0; e < steps->edges; e++)
-    if (steps->edge[e].before == k) n->left[steps->edge[e].item]--;
+  for (tsi_count e = n->after->ptr[k]; e < n->after->ptr[k + 1]; e++) n->left[n->after->list[e]]--;
 }
 
 static void run_all(world *w, uint64_t seed) {
