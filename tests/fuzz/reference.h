@@ -13,6 +13,7 @@
 
 enum { ORDER_MOST = 40 };
 typedef number square[ORDER_MOST][ORDER_MOST];
+typedef long double entry_sizes[ORDER_MOST][ORDER_MOST];
 
 typedef struct reference {
   int n;
@@ -21,6 +22,12 @@ typedef struct reference {
   long double least, most;  /* magnitudes of nonzero entries of A and A^-1 */
   square inverse;
 } reference;
+
+/* Computes the magnitudes of all entries once for all loops below. */
+static inline void reference_sizes(int n, square a, entry_sizes size) {
+  for (int i = 0; i < n; i++)
+    for (int j = 0; j < n; j++) size[i][j] = cabsl(a[i][j]);
+}
 
 static inline long double power_near(long double x) {
   int exponent;
@@ -31,17 +38,21 @@ static inline long double power_near(long double x) {
 
 /* Alternately makes the mean logarithm of the entries of each row and of each column zero. The result does
  * not depend on earlier scalings of rows and columns (Curtis and Reid 1972). */
-static inline void reference_scale_means(int n, square a, long double *row, long double *column) {
+static inline void reference_scale_means(int n, entry_sizes a, long double *row, long double *column) {
+  static entry_sizes logarithm; /* of entries that are not zero */
   long double r[ORDER_MOST] = {0}, c[ORDER_MOST] = {0};
+  for (int i = 0; i < n; i++)
+    for (int j = 0; j < n; j++)
+      if (a[i][j] != 0) logarithm[i][j] = log2l(a[i][j]);
   for (int sweep = 0; sweep < 40; sweep++)
     for (int side = 0; side < 2; side++)
       for (int i = 0; i < n; i++) {
         long double sum = 0;
         int entries = 0;
         for (int j = 0; j < n; j++) {
-          const long double size = cabsl(side ? a[j][i] : a[i][j]);
-          if (size == 0) continue;
-          sum += log2l(size) + (side ? r : c)[j];
+          const int k = side ? j : i, l = side ? i : j;
+          if (a[k][l] == 0) continue;
+          sum += logarithm[k][l] + (side ? r : c)[j];
           entries++;
         }
         if (entries > 0) (side ? c : r)[i] = -sum / entries;
@@ -52,16 +63,15 @@ static inline void reference_scale_means(int n, square a, long double *row, long
   }
 }
 
-/* The largest entries of row[i] a[i][j] column[j] are near one in each row and column. */
-static inline void reference_scale(int n, square a, long double *row, long double *column) {
+/* The largest entries of row[i] a[i][j] column[j] are near one in each row and column. a: magnitudes. */
+static inline void reference_scale(int n, entry_sizes a, long double *row, long double *column) {
   reference_scale_means(n, a, row, column);
   for (int sweep = 0; sweep < 6; sweep++)
     for (int side = 0; side < 2; side++)
       for (int i = 0; i < n; i++) {
         long double largest = 0;
         for (int j = 0; j < n; j++)
-          largest = fmaxl(largest,
-                          side ? cabsl(a[j][i]) * row[j] * column[i] : cabsl(a[i][j]) * row[i] * column[j]);
+          largest = fmaxl(largest, side ? a[j][i] * row[j] * column[i] : a[i][j] * row[i] * column[j]);
         *(side ? &column[i] : &row[i]) *= power_near(sqrtl(largest));
       }
 }
@@ -73,11 +83,15 @@ static inline bool reference_invert(int n, square b) {
   long double first = 0;
   for (int k = 0; k < n; k++) {
     int r = -1, c = -1;
+    long double most = 0;
     for (int i = 0; i < n; i++)
-      for (int j = 0; j < n; j++)
-        if (!done_row[i] && !done_column[j] && (r < 0 || cabsl(b[i][j]) > cabsl(b[r][c]))) r = i, c = j;
-    if (k == 0) first = cabsl(b[r][c]);
-    if (!(cabsl(b[r][c]) > 1e-18L * n * first)) return false;
+      for (int j = 0; j < n; j++) {
+        if (done_row[i] || done_column[j]) continue;
+        const long double size = cabsl(b[i][j]);
+        if (r < 0 || size > most) r = i, c = j, most = size;
+      }
+    if (k == 0) first = most;
+    if (!(most > 1e-18L * n * first)) return false;
     done_row[r] = done_column[c] = true;
     pivot_row[k] = r;
     pivot_column[k] = c;
@@ -99,8 +113,8 @@ static inline bool reference_invert(int n, square b) {
   return true;
 }
 
-/* Returns a close upper bound of the spectral radius of |inverse| |a|. */
-static inline long double reference_radius(int n, square inverse, square a) {
+/* Returns a close upper bound of the spectral radius of the product of two matrices of magnitudes. */
+static inline long double reference_radius(int n, entry_sizes inverse, entry_sizes a) {
   long double x[ORDER_MOST], y[ORDER_MOST], z[ORDER_MOST], bound = 0;
   for (int i = 0; i < n; i++) x[i] = 1;
   for (int step = 0; step < 20; step++) {
@@ -108,11 +122,11 @@ static inline long double reference_radius(int n, square inverse, square a) {
     bound = 0;
     for (int i = 0; i < n; i++) {
       y[i] = 0;
-      for (int j = 0; j < n; j++) y[i] += cabsl(a[i][j]) * x[j];
+      for (int j = 0; j < n; j++) y[i] += a[i][j] * x[j];
     }
     for (int i = 0; i < n; i++) {
       z[i] = 0;
-      for (int j = 0; j < n; j++) z[i] += cabsl(inverse[i][j]) * y[j];
+      for (int j = 0; j < n; j++) z[i] += inverse[i][j] * y[j];
       bound = fmaxl(bound, z[i] / x[i]);
       largest = fmaxl(largest, z[i]);
     }
@@ -123,10 +137,12 @@ static inline long double reference_radius(int n, square inverse, square a) {
 
 static inline void reference_make(int n, square a, reference *r) {
   static square b, product;
+  static entry_sizes of_a, of_b, of_inverse;
   long double row[ORDER_MOST], column[ORDER_MOST], worst = 0, size = 0, inverse_size = 0;
   r->n = n;
   r->kappa = r->bauer = INFINITY;
-  reference_scale(n, a, row, column);
+  reference_sizes(n, a, of_a);
+  reference_scale(n, of_a, row, column);
   for (int i = 0; i < n; i++)
     for (int j = 0; j < n; j++) b[i][j] = r->inverse[i][j] = a[i][j] * row[i] * column[j];
   r->trusted = reference_invert(n, r->inverse);
@@ -138,14 +154,16 @@ static inline void reference_make(int n, square a, reference *r) {
     }
   r->trusted = r->trusted && worst < 1e-4L;
   if (!r->trusted) return;
-  r->bauer = n > 0 ? reference_radius(n, r->inverse, b) : 1;
+  reference_sizes(n, b, of_b);
+  reference_sizes(n, r->inverse, of_inverse);
+  r->bauer = n > 0 ? reference_radius(n, of_inverse, of_b) : 1;
   r->least = INFINITY;
   r->most = 0;
   for (int i = 0; i < n; i++) {
     long double sum = 0, inverse_sum = 0;
     for (int j = 0; j < n; j++) {
       r->inverse[i][j] *= column[i] * row[j];
-      const long double entries[2] = {cabsl(a[i][j]), cabsl(r->inverse[i][j])};
+      const long double entries[2] = {of_a[i][j], cabsl(r->inverse[i][j])};
       for (int k = 0; k < 2; k++) {
         if (entries[k] > 0 && (k == 0 || entries[k] > 1e-15L)) r->least = fminl(r->least, entries[k]);
         r->most = fmaxl(r->most, entries[k]);
