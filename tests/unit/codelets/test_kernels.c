@@ -67,6 +67,7 @@ typedef struct panel_case {
   tsi_front front;
   tsi_index pivot[TSI_PANEL_WIDTH_MAX], rows[F];
   tsi_scalar start[F * COLUMNS], forward[F * COLUMNS], backward[F * COLUMNS];
+  double of_forward, of_backward; /* their largest entries */
 } panel_case;
 
 /* row += factor from */
@@ -144,12 +145,15 @@ static void make_case(panel_case *k, tsi_index w, tsi_index m, bool lu) {
   fill(k->start, (int64_t)(w + m) * COLUMNS, 5);
   forward_reference(k);
   backward_reference(k);
+  k->of_forward = largest(k->forward, (w + m) * COLUMNS);
+  k->of_backward = largest(k->backward, (w + m) * COLUMNS);
 }
 
 /* Copies the first nrhs columns to a workspace, with zeros as padding. */
 static void spread(const tsi_scalar *from, tsi_index rows, tsi_index nrhs, tsi_scalar *x) {
   const tsi_index ld = tsi_workspace_stride(nrhs);
-  for (tsi_index i = 0; i < rows * ld; i++) x[i] = i % ld < nrhs ? from[i / ld * COLUMNS + i % ld] : 0;
+  for (tsi_index i = 0; i < rows; i++)
+    for (tsi_index c = 0; c < ld; c++) x[i * ld + c] = c < nrhs ? from[i * COLUMNS + c] : 0;
 }
 
 /* Solves with the panel in parts, like a sliced one: triangle, interchanges, all rows as one slice. start,
@@ -170,7 +174,7 @@ static void check_sliced(const tsi_kernels *kernels, const panel_case *k, const 
     kernels->forward_triangle(panel, values, off ? NULL : pivot, nrhs, x, scratch);
     if (m > 0) kernels->forward_slice(panel, values, 0, m, nrhs, off ? kept : x, u, scratch);
   } else {
-    for (tsi_index i = 0; i < m * ld; i++) u[i] = start[k->rows[i / ld] * ld + i % ld];
+    for (tsi_index i = 0; i < m; i++) memcpy(u + i * ld, start + k->rows[i] * ld, (size_t)ld * sizeof *u);
     if (m > 0) kernels->backward_slice(panel, values, 0, m, nrhs, u, sum, scratch);
     for (tsi_index i = 0; !off && i < w * ld; i++) x[i] -= sum[i];
     kernels->backward_triangle(panel, values, off ? NULL : pivot, nrhs, x, scratch);
@@ -178,26 +182,28 @@ static void check_sliced(const tsi_kernels *kernels, const panel_case *k, const 
     if (off) kernels->interchange(panel, pivot, nrhs, x, true);
   }
   const double bound = BOUND * largest(whole, (w + m) * ld);
-  for (tsi_index i = 0; i < (forward ? w + m : w) * ld; i++) {
-    const tsi_index row = i / ld, at = row < w ? i : k->rows[row - w] * ld + i % ld;
-    const tsi_scalar is = row < w ? x[at] : start[at] + u[i - w * ld];
-    CHECK_MSG(size_of(is - whole[at]) < bound, "%s %d sliced, forward %d w %d m %d nrhs %d: %g", kernels->isa,
-              (int)kernels->inverse, forward, w, m, nrhs, size_of(is - whole[at]));
-  }
+  for (tsi_index row = 0; row < (forward ? w + m : w); row++)
+    for (tsi_index c = 0; c < ld; c++) {
+      const tsi_index at = (row < w ? row : k->rows[row - w]) * ld + c;
+      const tsi_scalar is = row < w ? x[at] : start[at] + u[(row - w) * ld + c];
+      CHECK_MSG(size_of(is - whole[at]) < bound, "%s %d sliced, forward %d w %d m %d nrhs %d: %g",
+                kernels->isa, (int)kernels->inverse, forward, w, m, nrhs, size_of(is - whole[at]));
+    }
 }
 
 static void check_result(const tsi_kernels *kernels, const panel_case *k, const char *sweep, tsi_index nrhs,
-                         const tsi_scalar *x, const tsi_scalar *reference) {
+                         const tsi_scalar *x, const tsi_scalar *reference, double scale) {
   const tsi_index w = k->panel.width, m = k->panel.height, ld = tsi_workspace_stride(nrhs);
-  const double scale = largest(reference, (w + m) * COLUMNS);
-  for (tsi_index i = 0; i < (w + m) * ld; i++) {
-    const tsi_scalar is = i % ld < nrhs ? reference[i / ld * COLUMNS + i % ld] : 0;
-    CHECK_MSG(size_of(x[i] - is) < BOUND * scale, "%s %d %s w %d m %d lu %d nrhs %d: %d: %g, not %g",
-              kernels->isa, (int)kernels->inverse, sweep, w, m, k->lu, nrhs, i, (double)tsi_re(x[i]),
-              (double)tsi_re(is));
-    CHECK_MSG(i % ld < nrhs || x[i] == 0, "%s %d %s w %d m %d nrhs %d: padding", kernels->isa,
-              (int)kernels->inverse, sweep, w, m, nrhs);
-  }
+  for (tsi_index row = 0; row < w + m; row++)
+    for (tsi_index c = 0; c < ld; c++) {
+      const tsi_index i = row * ld + c;
+      const tsi_scalar is = c < nrhs ? reference[row * COLUMNS + c] : 0;
+      CHECK_MSG(size_of(x[i] - is) < BOUND * scale, "%s %d %s w %d m %d lu %d nrhs %d: %d: %g, not %g",
+                kernels->isa, (int)kernels->inverse, sweep, w, m, k->lu, nrhs, i, (double)tsi_re(x[i]),
+                (double)tsi_re(is));
+      CHECK_MSG(c < nrhs || x[i] == 0, "%s %d %s w %d m %d nrhs %d: padding", kernels->isa,
+                (int)kernels->inverse, sweep, w, m, nrhs);
+    }
 }
 
 static void check_sweeps(const tsi_kernels *kernels, const panel_case *k, const tsi_scalar *lower,
@@ -209,7 +215,7 @@ static void check_sweeps(const tsi_kernels *kernels, const panel_case *k, const 
   memcpy(x, start, bytes);
   kernels->forward(1, &k->panel, lower, k->rows, pivot, nrhs, x, scratch);
   check_sliced(kernels, k, lower, pivot, true, nrhs, start, x);
-  check_result(kernels, k, "forward", nrhs, x, k->forward);
+  check_result(kernels, k, "forward", nrhs, x, k->forward, k->of_forward);
   if (k->lu) { /* undoes the interchanges, as a solve with L^T does */
     memcpy(x, start, bytes);
     kernels->backward(1, &k->panel, lower, k->rows, pivot, nrhs, x, scratch);
@@ -218,7 +224,7 @@ static void check_sweeps(const tsi_kernels *kernels, const panel_case *k, const 
   memcpy(x, start, bytes);
   kernels->backward(1, &k->panel, k->lu ? upper : lower, k->rows, NULL, nrhs, x, scratch);
   check_sliced(kernels, k, k->lu ? upper : lower, NULL, false, nrhs, start, x);
-  check_result(kernels, k, "backward", nrhs, x, k->backward);
+  check_result(kernels, k, "backward", nrhs, x, k->backward, k->of_backward);
 }
 
 /* The results of slices of 16 rows add up to that of the whole rectangle, forward and backward. */
@@ -233,7 +239,7 @@ static void check_slices(const tsi_kernels *kernels, const panel_case *k, const 
     kernels->forward_slice(&k->panel, values, first, tsi_index_min(16, m - first), nrhs, x, u + first * ld,
                            scratch);
   for (tsi_index i = 0; i < m * ld; i++) CHECK_MSG(u[i] == all[i], "%s: row slice %d", kernels->isa, i / ld);
-  memset(sum, 0, sizeof sum);
+  memset(sum, 0, (size_t)(w * ld) * sizeof *sum);
   kernels->backward_slice(&k->panel, values, 0, m, nrhs, x, all, scratch);
   for (tsi_index first = 0; first < m; first += 16) {
     kernels->backward_slice(&k->panel, values, first, tsi_index_min(16, m - first), nrhs, x + first * ld,
@@ -281,10 +287,12 @@ static void check_families(const tsi_kernels *kernels, const panel_case *k, cons
 /* Checks a case with one table of kernels. */
 static void check_table(const tsi_kernels *kernels, const panel_case *k) {
   static tsi_scalar lower[F * F], upper[F * F], work[2 * F * F];
+  static tsi_count written = F * F; /* the others are NaN */
   static const tsi_index nrhs[] = {1, 2, 3, 4, 5, 8, 12, 16, 20, 24, 64};
   const tsi_index w = k->panel.width, m = k->panel.height;
   const tsi_count size = tsi_panel_size(w, m);
-  for (int i = 0; i < F * F; i++) lower[i] = upper[i] = NAN;
+  for (tsi_count i = 0; i < written; i++) lower[i] = upper[i] = NAN;
+  written = size + TSI_STREAM_PAD;
   front_kernels->pack(&k->front, 0, w, kernels->inverse, lower, k->lu ? upper : NULL, work);
   for (tsi_count i = 0; i < size; i++)
     CHECK(isfinite(size_of(lower[i])) && (!k->lu || isfinite(size_of(upper[i]))));
