@@ -147,7 +147,7 @@ static tristar_factor_stats stats_of(const tristar_distributed_t *d) {
 /* Returns the largest |b - op(A) x| of plain solves divided by the largest |b|. */
 static double plain_error(const shared_matrix *s, tristar_dmatrix_t *matrix, tristar_distributed_t *d) {
   const int64_t rows = s->end - s->first, ld = rows > 0 ? rows : 1;
-  OWNED char *all = make_rhs(s->t, s->n), *x = xcalloc((size_t)ld, s->t->bytes),
+  OWNED char *all = make_some_rhs(s->t, s->n, 1), *x = xcalloc((size_t)ld, s->t->bytes),
              *y = xcalloc((size_t)ld, s->t->bytes);
   const char *b = all + (size_t)s->first * s->t->bytes;
   double error[2] = {0, 0};

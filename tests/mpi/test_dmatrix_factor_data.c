@@ -48,7 +48,7 @@ static tristar_status factor_alone(const world *w, const shared_matrix *s,
   if (status == TRISTAR_OK) status = tristar_factor(analysis, s->values, &factor);
   tristar_analysis_destroy(&analysis);
   if (status != TRISTAR_OK) return status;
-  OWNED char *b = make_rhs(s->t, s->n), *x = xmalloc((size_t)s->n * s->t->bytes + 1);
+  OWNED char *b = make_some_rhs(s->t, s->n, 1), *x = xmalloc((size_t)s->n * s->t->bytes + 1);
   tristar_plan_t *plan = NEW_PLAN(factor, NULL);
   CHECK_OK(tristar_solve_refined(plan, TRISTAR_T, 1, b, s->n, x, s->n, NULL, &result));
   *error = result.backward_error;

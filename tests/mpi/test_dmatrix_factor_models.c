@@ -28,7 +28,7 @@ typedef struct reference {
 static double error_alone(const shared_matrix *s, const tristar_factor_t *factor) {
   double error = 0;
   if (factor != NULL) {
-    OWNED char *b = make_rhs(s->t, s->n), *x = xmalloc((size_t)s->n * s->t->bytes);
+    OWNED char *b = make_some_rhs(s->t, s->n, 1), *x = xmalloc((size_t)s->n * s->t->bytes);
     tristar_refine_result result;
     CLEANUP(tristar_plan_destroy)
     tristar_plan_t *plan = NEW_PLAN((tristar_factor_t *)(uintptr_t)factor, NULL);

@@ -252,12 +252,11 @@ static const tristar_op typed_ops[] = {TRISTAR_N, TRISTAR_T, TRISTAR_C};
 static const int64_t typed_counts[] = {1, 3, 17};
 enum { TYPED_OPS = 3, TYPED_COUNTS = 3, TYPED_COLUMNS = 17 };
 
-/* Makes right-hand sides for the solves below: TYPED_COLUMNS columns of n numbers; free them. */
-static inline void *make_rhs(const typed *t, int64_t n) {
-  void *b = malloc(TYPED_COLUMNS * (size_t)n * t->bytes);
+/* Makes right-hand sides: `columns` columns of n numbers; free them. */
+static inline void *make_some_rhs(const typed *t, int64_t n, int64_t columns) {
+  void *b = xmalloc((size_t)(columns * n) * t->bytes + 1);
   double re, im;
-  CHECK(b != NULL);
-  for (int64_t i = 0; i < TYPED_COLUMNS * n; i++) {
+  for (int64_t i = 0; i < columns * n; i++) {
     fill_random(&re, 1, (uint64_t)i);
     fill_random(&im, 1, (uint64_t)i + 1000000);
     number z = re;
@@ -265,6 +264,11 @@ static inline void *make_rhs(const typed *t, int64_t n) {
     put(t, b, i, z);
   }
   return b;
+}
+
+/* Makes right-hand sides for the solves below: TYPED_COLUMNS columns. */
+static inline void *make_rhs(const typed *t, int64_t n) {
+  return make_some_rhs(t, n, TYPED_COLUMNS);
 }
 
 /* The largest backward errors over N, T, C and 1, 3, 17 right-hand sides. NaN counts as the largest. */
