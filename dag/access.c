@@ -97,12 +97,35 @@ typedef struct finder {
   tsi_count pairs, pair_space;
 } finder;
 
-static int by_buffer(const void *a, const void *b) {
-  const user *x = a, *y = b;
-  if (x->access->kind != y->access->kind) return x->access->kind < y->access->kind ? -1 : 1;
-  if (x->access->item != y->access->item) return x->access->item < y->access->item ? -1 : 1;
-  if (x->step != y->step) return x->step < y->step ? -1 : 1;
-  return (x->access > y->access) - (x->access < y->access);
+/* A stable sort by counting: moves count elements of `size` bytes to `to`, ascending by key(element), which
+ * is from 0 to keys - 1. */
+static tristar_status sort_by(tsi_env *env, tsi_count count, size_t size, const void *from, tsi_count keys,
+                              tsi_index (*key)(const void *), void *to) {
+  const char *element = from;
+  TSI_SCRATCH_ZERO(env, tsi_count, at, keys + 1);
+  for (tsi_count k = 0; k < count; k++) at[key(element + (size_t)k * size) + 1]++;
+  for (tsi_count k = 0; k < keys; k++) at[k + 1] += at[k];
+  for (tsi_count k = 0; k < count; k++) {
+    const char *now = element + (size_t)k * size;
+    memcpy((char *)to + (size_t)at[key(now)]++ * size, now, size);
+  }
+  return TRISTAR_OK;
+}
+
+static tsi_index kind_of(const void *a) {
+  return (tsi_index)((const user *)a)->access->kind;
+}
+
+static tsi_index item_of(const void *a) {
+  return ((const user *)a)->access->item;
+}
+
+static tsi_index before_of(const void *a) {
+  return ((const needed *)a)->before;
+}
+
+static tsi_index after_of(const void *a) {
+  return ((const needed *)a)->after;
 }
 
 static int by_row(const void *a, const void *b) {
@@ -190,14 +213,19 @@ static bool same_buffer(const tsi_access *a, const tsi_access *b) {
 
 static tristar_status find_pairs(finder *f, const tsi_access_list *list) {
   const tsi_count accesses = list->ptr[list->steps];
+  tsi_index last_item = 0;
+  TSI_SCRATCH(f->env, user, by_item, accesses);
   TSI_TRY(TSI_ALLOC(f->env, f->user, accesses));
   TSI_TRY(TSI_ALLOC(f->env, f->cut, 2 * accesses));
   TSI_TRY(TSI_ALLOC(f->env, f->writer, 2 * accesses));
   TSI_TRY(TSI_ALLOC(f->env, f->readers, 2 * accesses));
   for (tsi_index k = 0; k < list->steps; k++)
-    for (tsi_count e = list->ptr[k]; e < list->ptr[k + 1]; e++)
+    for (tsi_count e = list->ptr[k]; e < list->ptr[k + 1]; e++) {
       f->user[f->users++] = (user){&list->access[e], k};
-  qsort(f->user, (size_t)f->users, sizeof *f->user, by_buffer);
+      last_item = tsi_index_max(last_item, list->access[e].item);
+    }
+  TSI_TRY(sort_by(f->env, f->users, sizeof *f->user, f->user, (tsi_count)last_item + 1, item_of, by_item));
+  TSI_TRY(sort_by(f->env, f->users, sizeof *f->user, by_item, TSI_BUFFER_KINDS, kind_of, f->user));
   for (tsi_count begin = 0, end; begin < f->users; begin = end) {
     for (end = begin + 1; end < f->users && same_buffer(f->user[begin].access, f->user[end].access);) end++;
     TSI_TRY(use_buffer(f, begin, end));
@@ -207,28 +235,25 @@ static tristar_status find_pairs(finder *f, const tsi_access_list *list) {
 
 /* ---- The proof ----------------------------------------------------------------------------------------- */
 
-static int by_steps(const void *a, const void *b) {
-  const needed *x = a, *y = b;
-  if (x->before != y->before) return x->before < y->before ? -1 : 1;
-  return (x->after > y->after) - (x->after < y->after);
-}
-
 static bool is_edge(const tsi_adjacency *before, const needed *pair) {
   for (tsi_count e = before->ptr[pair->after]; e < before->ptr[pair->after + 1]; e++)
     if (before->list[e] == pair->before) return true;
   return false;
 }
 
-/* Sorts the pairs; removes edges and repetitions. */
-static void reduce(finder *f, const tsi_adjacency *before) {
+/* Sorts the pairs of so many steps by the earlier step, then the later one; removes edges and repetitions. */
+static tristar_status reduce(finder *f, tsi_index steps, const tsi_adjacency *before) {
   tsi_count kept = 0;
-  if (f->pairs == 0) return;
-  qsort(f->pair, (size_t)f->pairs, sizeof *f->pair, by_steps);
+  TSI_SCRATCH(f->env, needed, by_after, f->pairs);
+  TSI_TRY(sort_by(f->env, f->pairs, sizeof *f->pair, f->pair, steps, after_of, by_after));
+  TSI_TRY(sort_by(f->env, f->pairs, sizeof *f->pair, by_after, steps, before_of, f->pair));
   for (tsi_count p = 0; p < f->pairs; p++) {
-    const bool again = kept > 0 && by_steps(&f->pair[kept - 1], &f->pair[p]) == 0;
-    if (!again && !is_edge(before, &f->pair[p])) f->pair[kept++] = f->pair[p];
+    const needed *pair = &f->pair[p], *latest = kept > 0 ? &f->pair[kept - 1] : NULL;
+    const bool again = latest != NULL && latest->before == pair->before && latest->after == pair->after;
+    if (!again && !is_edge(before, pair)) f->pair[kept++] = *pair;
   }
   f->pairs = kept;
+  return TRISTAR_OK;
 }
 
 /* Proves pairs first .. end - 1, which have at most 64 different earlier steps. mask: zeros on entry and on
@@ -262,7 +287,7 @@ tristar_status tsi_access_find_conflict(tsi_env *env, const tsi_access_list *lis
   TSI_TRY(find_pairs(&f, list));
   TSI_TRY(tsi_adjacency_create(env, list->steps, edges, edge, TSI_BEFORE, &before));
   TSI_SCRATCH_ZERO(env, uint64_t, mask, list->steps);
-  reduce(&f, before);
+  TSI_TRY(reduce(&f, list->steps, before));
   for (tsi_count first = 0, end; first < f.pairs; first = end) {
     int different = 1;
     for (end = first + 1; end < f.pairs; end++)

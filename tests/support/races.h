@@ -37,23 +37,36 @@ static inline bool conflict(const tsi_access *a, const tsi_access *b) {
          ((a->mode | b->mode) & TSI_ACCESS_W);
 }
 
-static inline bool steps_conflict(const tsi_access_list *list, tsi_index k, tsi_index l) {
-  for (tsi_count p = list->ptr[k]; p < list->ptr[k + 1]; p++)
-    for (tsi_count q = list->ptr[l]; q < list->ptr[l + 1]; q++)
-      if (conflict(&list->access[p], &list->access[q])) return true;
-  return false;
-}
-
+/* Each access is compared with all earlier accesses to the same buffer. */
 static inline void find_pairs(reach *r, const tsi_access_list *list) {
-  tsi_count room = 64;
+  const tsi_count accesses = list->ptr[list->steps];
+  tsi_count room = 64, last_item = -1;
+  for (tsi_count p = 0; p < accesses; p++)
+    if (list->access[p].item > last_item) last_item = list->access[p].item;
+  const size_t items = (size_t)last_item + 1;
+  OWNED tsi_count *last = xcalloc(TSI_BUFFER_KINDS * items + 1, sizeof *last); /* 1 + access, by buffer */
+  OWNED tsi_count *previous = xcalloc((size_t)accesses + 1, sizeof *previous);
+  OWNED tsi_index *step = xcalloc((size_t)accesses + 1, sizeof *step);
+  OWNED bool *conflicts = xcalloc((size_t)list->steps + 1, sizeof *conflicts);
   r->pair = malloc((size_t)room * sizeof *r->pair);
   r->pairs = 0;
-  for (tsi_index k = 0; k < list->steps; k++)
+  for (tsi_index k = 0; k < list->steps; k++) {
+    for (tsi_count p = list->ptr[k]; p < list->ptr[k + 1]; p++) {
+      const tsi_access *a = &list->access[p];
+      tsi_count *head = &last[(size_t)a->kind * items + (size_t)a->item];
+      step[p] = k;
+      for (tsi_count q = *head; q > 0; q = previous[q - 1])
+        if (conflict(a, &list->access[q - 1])) conflicts[step[q - 1]] = true;
+      previous[p] = *head;
+      *head = p + 1;
+    }
     for (tsi_index l = 0; l < k; l++) {
-      if (!steps_conflict(list, k, l)) continue;
+      if (!conflicts[l]) continue;
       if (r->pairs == room) r->pair = realloc(r->pair, (size_t)(room *= 2) * sizeof *r->pair);
       r->pair[r->pairs++] = (tsi_edge){k, l};
     }
+    memset(conflicts, 0, (size_t)k + 1);
+  }
 }
 
 /* Returns the first pair without a path; -1: there is none. */
