@@ -244,7 +244,7 @@ contains
 
   subroutine check_errors()
     type(c_ptr) :: analysis, factor, plan
-    real(c_double) :: y(n), short(n - 1)
+    real(c_double) :: y(n), short(n - 1), longer(n + 3), solution(n + 3)
     real(c_float) :: other(n)
     integer(c_int64_t), target :: next(size(row)), none(0), pairs(2, size(row))
     analysis = c_null_ptr
@@ -261,6 +261,12 @@ contains
     call make(ts, tristar_view_csc(n, ptr, row, value), value, analysis, factor, plan)
     call check(tristar_solve(plan, short, short) == TRISTAR_ERR_ARGUMENT, 'too short')
     call check(tristar_solve(plan, b, short) == TRISTAR_ERR_ARGUMENT, 'two lengths')
+    call check(tristar_solve(plan, b, solution) == TRISTAR_ERR_ARGUMENT, 'a longer x')
+    longer = 7
+    longer(1:n) = b
+    solution = 8
+    call check(tristar_solve(plan, longer, solution) == TRISTAR_OK, 'more rows than the matrix')
+    call check(maxval(abs(solution(1:n) - x)) < 1e-9_c_double .and. all(solution(n + 1:) == 8), 'ignored rows')
     call check(tristar_solve(plan, other, other) == TRISTAR_ERR_ARGUMENT, 'another kind')
     call check(tristar_refactor(factor, 0 * value) == TRISTAR_ERR_SINGULAR, 'singular')
     call check(tristar_solve(plan, b, y) == TRISTAR_ERR_STALE, 'stale')
