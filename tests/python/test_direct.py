@@ -357,6 +357,9 @@ class Factors(unittest.TestCase):
     def test_natural(self):
         lu = self.check(unsymmetric(200), permc_spec="NATURAL")
         np.testing.assert_array_equal(lu.perm_c, np.arange(200))
+        A = [[2, 0, -1, 4, 0], [0, 2, 0, 1, 0], [0, 0, -3, 0, -3], [-3, -5, 0, 3, 0], [-1, 0, 0, 0, -2]]
+        lu = self.check(sparse.csc_matrix(A, dtype=float), permc_spec="NATURAL")  # merged supernodes exchange rows
+        np.testing.assert_array_equal(lu.perm_c, np.arange(5))
 
     def test_counts(self):
         lu = tristar.splu(laplacian(15))

@@ -107,7 +107,8 @@ class ExplicitFactors:
         order = Order(factor)
         F, plan = order.permuted(factor), full_plan(factor)
         U = triangle(factor, order, sparse.triu(F, format="coo"), lib.TRISTAR_N, lib.TRISTAR_PART_L, plan)
-        if factor.analysis_statistics().method == "llt":
+        definite = factor.analysis_statistics().method == "llt"
+        if definite:
             pivots = U.diagonal()
             L = U.conj().T.tocoo()
             L.data /= pivots[L.col]
@@ -122,18 +123,29 @@ class ExplicitFactors:
         L.data *= (row_scale[L.col] / row_scale[L.row]).astype(factor.dtype)
         U.data /= (row_scale[U.row] * column_scale[U.col]).astype(factor.dtype)
         place = place_of(factor, order)
+        # Row exchanges inside a merged supernode, whose columns need be no chain of the tree, can fill the other triangles.
+        self.in_order = definite or not (np.any(place[L.row] < place[L.col]) or np.any(place[U.row] > place[U.col]))
+        if not self.in_order:
+            place = np.arange(order.n)
         self.L, self.U = (sparse.csc_matrix((M.data, (place[M.row], place[M.col])), shape=M.shape) for M in (L, U))
         self.perm_r, self.perm_c = np.empty(order.n, np.int32), np.empty(order.n, np.int32)
         self.perm_r[order.rows] = place
         self.perm_c[order.columns] = place
 
+    def rank(self, limit):
+        """A key: of two results the one with the smaller key is better."""
+        return not self.error <= limit, not self.in_order, self.error
+
     @classmethod
     def of(cls, factor):
         """The factors of a SparseLU. For an L D L^H with pivots of order 2 these are the factors of a second factorization, by L U.
-        There is a second factorization, too, if the plan has released the entries of the factor, if pivots were perturbed, or if solves
-        with it lose digits: the second one is analyzed for the present values. The result has the smaller error of both."""
+        There is a second factorization, too, if the plan has released the entries of the factor, if pivots were perturbed, if solves
+        with it lose digits, or if its triangles are not in the natural order that was chosen: the second one is analyzed for the present
+        values, without merged supernodes for the natural order. The result is in this order if possible, and else has the smaller error."""
         method = factor.analysis_statistics().method
         options = {**factor._analysis_options, "method": "lu" if method == "ldlt" else method}
+        if factor.analysis_statistics().ordering == "natural":
+            options["merge"] = "none"
 
         def again():
             return type(factor)(factor._arrays.matrix(), context=factor._context, keep=False, **options)
@@ -149,9 +161,9 @@ class ExplicitFactors:
             except Error as raised:
                 failure = failure or raised
                 continue
-            if found is None or candidate.error < found.error:
+            if found is None or candidate.rank(limit) < found.rank(limit):
                 found = candidate
-            if found.error <= min(1000 * eps, limit):
+            if found.in_order and found.error <= min(1000 * eps, limit):
                 break
         if found is None:
             raise failure
