@@ -434,6 +434,47 @@ static void check_no_complement(tristar_t *ts) {
   }
 }
 
+/* The Laplacian of a star with thousands of leaves. In the row of the hub, rounding errors of a product with
+ * the null vector are large. b = A x, and solutions are x plus a constant. */
+static void check_star(tristar_t *ts, const typed *t, tristar_method method) {
+  enum { N = 5000, HUB = N - 1, COLUMNS = 24 };
+  static int64_t ptr[N + 1];
+  static int32_t index[3 * N];
+  static char values[3 * N * sizeof(number)], b[N * sizeof(number)], x[N * sizeof(number)];
+  static double wanted[N];
+  tristar_analysis_options options = DEFAULTS(tristar_analysis_options);
+  const bool general = method == TRISTAR_METHOD_LU;
+  int64_t at = 0;
+  for (int j = 0; j < N; j++) {
+    ptr[j] = at;
+    for (int i = general && j == HUB ? 0 : j; i < N; i += j == HUB ? 1 : HUB - j) {
+      put(t, values, at, i != j ? -1 : j == HUB ? HUB : 1);
+      index[at++] = i;
+    }
+  }
+  ptr[N] = at;
+  const tristar_view v = stored_view(TRISTAR_CSC, general ? TRISTAR_GENERAL : TRISTAR_SYMMETRIC, t->scalar, N,
+                                     N, ptr, index, values);
+  options.method = method;
+  options.singular = TRISTAR_SINGULAR_PERTURB;
+  CLEANUP(tristar_analysis_destroy) tristar_analysis_t *an = NEW_ANALYSIS(ts, &v, &options);
+  CLEANUP(tristar_factor_destroy) tristar_factor_t *f = NEW_FACTOR(an, values);
+  CLEANUP(tristar_plan_destroy) tristar_plan_t *plan = NEW_PLAN(f, NULL);
+  for (int c = 0; c < COLUMNS; c++) {
+    double sum = 0, worst = 0;
+    for (int j = 0; j < N; j++) wanted[j] = creal(random_value((uint64_t)(c * N + j)));
+    for (int j = 0; j < HUB; j++) {
+      put(t, b, j, wanted[j] - wanted[HUB]);
+      sum += wanted[j] - wanted[HUB];
+    }
+    put(t, b, HUB, -sum);
+    CHECK_OK(tristar_solve(plan, TRISTAR_N, 1, b, N, x, N));
+    for (int j = 0; j < HUB; j++)
+      worst = fmax(worst, cabs(get(t, x, j) - get(t, x, HUB) - (wanted[j] - wanted[HUB])));
+    CHECK_MSG(worst < 100 * t->roundoff, "column %d: error %g", c, worst);
+  }
+}
+
 /* Right-hand sides with entries of very different sizes, most of them without a solution. Refinement
  * reports convergence if and only if the backward error is within the tolerance. */
 static void check_stop(tristar_t *ts) {
@@ -503,6 +544,12 @@ int main(int argc, char **argv) {
   RUN(check_tiniest(ts));
   RUN(check_perturbed_schur(ts));
   RUN(check_no_complement(ts));
+  for (int k = 0; k < 2; k++) {
+    const tristar_method method = k == 0 ? TRISTAR_METHOD_LU : TRISTAR_METHOD_LDLT;
+    RUN(check_star(ts, &typed_single, method));
+    RUN(check_star(ts, &typed_complex_single, method));
+    RUN(check_star(ts, &typed_double, method));
+  }
   RUN(check_stop(ts));
   return 0;
 }

@@ -320,20 +320,24 @@ static tristar_status find_certainty(const tsi_null_vectors *v, bool *certain) {
   return TRISTAR_OK;
 }
 
-/* Computes `error`. The vectors are in the user's units. */
+/* Computes `error`. The vectors are in the user's units. In a row with thousands of entries, rounding errors
+ * of the sum can exceed the limit, but not in the next wider precision. */
 static tristar_status check_basis(tsi_null_vectors *v) {
   const tsi_system *system = v->system;
   const double *row = tsi_system_row_scale(system, v->op);
+  const double limit = pow(system->kernels->epsilon, NULL_VECTOR);
   v->error = 0;
   for (tsi_index k = 0; k < v->count; k++) {
-    double size;
-    TSI_TRY(tsi_system_residual(system, v->op, v->zero, column_of(v, k), v->product));
+    double size, left = INFINITY;
     TSI_TRY(find_size(v, k, &size));
-    const double left =
-        tsi_team_largest(system->team, system->kernels->largest_scaled(system->n, v->product, row));
+    for (int precise = 0; precise < 2 && !(left <= limit * size); precise++) {
+      TSI_TRY((precise ? tsi_system_precise_residual : tsi_system_residual)(system, v->op, v->zero,
+                                                                            column_of(v, k), v->product));
+      left = tsi_team_largest(system->team, system->kernels->largest_scaled(system->n, v->product, row));
+    }
     if (!(left <= v->error * size) || !(size > 0)) v->error = size > 0 ? left / size : INFINITY;
   }
-  v->are_certain = v->error <= pow(system->kernels->epsilon, NULL_VECTOR);
+  v->are_certain = v->error <= limit;
   return system->team->failure;
 }
 
