@@ -139,7 +139,7 @@ function(tsi_typed)
     tsi_plain_options(tsi_typed_${scalar})
     target_compile_definitions(tsi_typed_${scalar} PRIVATE TSI_SCALAR_${letter})
     # as kernels: no exception passes these functions, and debug information has tables of its own
-    target_compile_options(tsi_typed_${scalar} PRIVATE $<$<CONFIG:Release,RelWithDebInfo>:-fno-asynchronous-unwind-tables>)
+    target_compile_options(tsi_typed_${scalar} PRIVATE -fno-math-errno $<$<CONFIG:Release,RelWithDebInfo>:-fno-asynchronous-unwind-tables>)
   endforeach()
 endfunction()
 
