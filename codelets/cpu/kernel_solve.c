@@ -41,23 +41,34 @@ INLINE const tsi_entry *rectangle_of(const tsi_panel *panel, const void *values)
 
 /* ---- Panels ------------------------------------------------------------------------------------------- */
 
+/* Swaps rows k and pivot[k] of nrhs scalars. */
+INLINE void swap_rows(const tsi_index *pivot, tsi_index k, tsi_index nrhs, ptrdiff_t ldx, tsi_scalar *x) {
+  tsi_scalar *a = x + k * ldx, *b = x + pivot[k] * ldx;
+  for (tsi_index c = 0; c < nrhs; c++) {
+    const tsi_scalar swap = a[c];
+    a[c] = b[c];
+    b[c] = swap;
+  }
+}
+
 /* Interchanges of the diagonal block, LAPACK's convention: row k was swapped with row pivot[k] >= k, k
- * ascending. */
-static void interchange(const tsi_panel *panel, const tsi_index *pivots, tsi_index nrhs, void *vector,
-                        bool undo) {
+ * ascending. undo: a constant. */
+INLINE void swap_all(const tsi_panel *panel, const tsi_index *pivots, tsi_index nrhs, tsi_scalar *x,
+                     const bool undo) {
   if (pivots == NULL) return;
   const tsi_index w = panel->width, *pivot = pivots + panel->column;
   const ptrdiff_t ldx = tsi_workspace_stride(nrhs);
-  for (tsi_index q = 0; q < w; q++) {
-    const tsi_index k = undo ? w - 1 - q : q;
-    if (pivot[k] == k) continue;
-    tsi_scalar *x = vector, *a = x + k * ldx, *b = x + pivot[k] * ldx;
-    for (tsi_index c = 0; c < nrhs; c++) {
-      const tsi_scalar swap = a[c];
-      a[c] = b[c];
-      b[c] = swap;
-    }
-  }
+  for (tsi_index k = 0; !undo && k < w; k++)
+    if (pivot[k] != k) swap_rows(pivot, k, nrhs, ldx, x);
+  for (tsi_index k = w; undo && k-- > 0;)
+    if (pivot[k] != k) swap_rows(pivot, k, nrhs, ldx, x);
+}
+
+static void interchange(const tsi_panel *panel, const tsi_index *pivots, tsi_index nrhs, void *x, bool undo) {
+  if (undo)
+    swap_all(panel, pivots, nrhs, x, true);
+  else
+    swap_all(panel, pivots, nrhs, x, false);
 }
 
 /* x := T x, or T^-1 x if the triangle is not inverted. */
@@ -142,7 +153,7 @@ INLINE void sweep_forward(const tsi_inverse inverse, tsi_index count, const tsi_
     tsi_scalar *x = work + (ptrdiff_t)panel->x * tsi_workspace_stride(nrhs);
     fetch_behind(rows + panel->row, rows_ahead(panel), sizeof *rows);
     if (inverse == TSI_INVERSE_DIAGONAL && ONE(nrhs) && is_narrow(panel->width)) {
-      interchange(panel, pivots, 1, x, false);
+      swap_all(panel, pivots, 1, x, false);
       narrow_forward(panel, entries_of(panel, values), rows + panel->row, x, work);
       continue;
     }
@@ -208,7 +219,7 @@ INLINE void sweep_backward(const tsi_inverse inverse, tsi_index count, const tsi
       interchange(panel, pivots, nrhs, x, true);
     } else if (inverse == TSI_INVERSE_DIAGONAL && ONE(nrhs) && is_narrow(panel->width)) {
       narrow_backward(panel, entries_of(panel, values), rows + panel->row, x, work);
-      interchange(panel, pivots, 1, x, true);
+      swap_all(panel, pivots, 1, x, true);
 #if !TSI_STORED
     } else if (inverse == TSI_INVERSE_DIAGONAL && is_few(panel, nrhs)) {
       few_backward(nrhs, panel, entries_of(panel, values), rows + panel->row, x, work);
