@@ -75,10 +75,10 @@ static void copy_owners(const tsi_solve_data *data, const tsi_solve_call *call, 
     copy_pair(data, call, &data->pair[chunk->targets + q], first, end);
 }
 
-/* x := D^-1 x on the columns of a chunk. */
-static void apply_inverse(const tsi_solve_call *call, const tsi_solve_chunk *chunk, tsi_scalar *x) {
+/* x := D^-1 x on the columns of a chunk; rows of `stride` scalars. */
+INLINE void apply_blocks(const tsi_solve_call *call, const tsi_solve_chunk *chunk, tsi_index stride,
+                         tsi_scalar *x) {
   const tsi_scalar *inverse = (const tsi_scalar *)call->inverse + 2 * (ptrdiff_t)chunk->column;
-  const tsi_index stride = call->stride;
   for (tsi_index k = 0; k < chunk->columns; k++, inverse += 2, x += stride) {
     const tsi_scalar i11 = inverse[0], i21 = inverse[1];
     if (i21 == 0) {
@@ -94,6 +94,13 @@ static void apply_inverse(const tsi_solve_call *call, const tsi_solve_chunk *chu
     }
     k++, inverse += 2, x += stride; /* a pivot of two columns */
   }
+}
+
+static void apply_inverse(const tsi_solve_call *call, const tsi_solve_chunk *chunk, tsi_scalar *x) {
+  if (!TSI_COMPLEX && call->stride == 1) /* complex blocks have much work an entry */
+    apply_blocks(call, chunk, 1, x);
+  else
+    apply_blocks(call, chunk, call->stride, x);
 }
 
 /* Returns the rows of partial sums of a sliced chunk; forward with TSI_INVERSE_PARTITIONED they hold P x. */
