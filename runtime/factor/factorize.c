@@ -42,19 +42,27 @@ static double gather_by_lines(const tristar_factor_t *factor, const double *magn
 static double gather_sizes(const tristar_factor_t *factor, const tsi_assembly *list, const double *magnitude,
                            bool upper, double *size) {
   const tristar_analysis_t *an = factor->analysis;
-  const bool llt = an->stats.method == TRISTAR_METHOD_LLT, ldlt = an->stats.method == TRISTAR_METHOD_LDLT;
+  const bool llt = an->stats.method == TRISTAR_METHOD_LLT, ldlt = an->stats.method == TRISTAR_METHOD_LDLT,
+             scaled = factor->row_scale != NULL;
+  const double *own = upper ? factor->row_scale : factor->col_scale,
+               *crossing = upper ? factor->col_scale : factor->row_scale;
+  const tsi_index *line = upper ? an->in_row : an->out_row, *number = upper ? an->out_row : an->in_row;
   double largest = 0;
-  for (tsi_index j = 0; j < an->pattern->n; j++)
-    for (tsi_count q = list->ptr[j]; q < list->ptr[j + 1]; q++) {
-      const tsi_index other = list->other[q], row = upper ? j : other, column = upper ? other : j;
+  for (tsi_index j = 0; j < an->pattern->n; j++) {
+    const tsi_count end = list->ptr[j + 1];
+    const double scale = scaled ? own[line[j]] : 1;
+    double of_line = 0;
+    for (tsi_count q = list->ptr[j]; q < end; q++) {
+      const tsi_index other = list->other[q];
       const tsi_count source = tsi_assembly_source(list, q), p = source < 0 ? ~source : source;
-      const double a = factor->row_scale ? tsi_scaled(magnitude[p], factor->row_scale[an->in_row[row]],
-                                                      factor->col_scale[an->out_row[column]])
-                                         : magnitude[p];
-      if (a > largest) largest = a;
-      if ((!llt || row == column) && a > size[column]) size[column] = a;
-      if (ldlt && a > size[row]) size[row] = a;
+      const double a = scaled ? tsi_scaled(magnitude[p], crossing[number[other]], scale) : magnitude[p];
+      raise_to(&of_line, a);
+      if (upper || ldlt) raise_to(&size[other], a);
+      if (llt && other == j) raise_to(&size[j], a);
     }
+    if (!upper && !llt) raise_to(&size[j], of_line);
+    raise_to(&largest, of_line);
+  }
   return largest;
 }
 
