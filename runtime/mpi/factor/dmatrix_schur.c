@@ -560,35 +560,6 @@ static tristar_status fail_block(const work *w, const tsi_schur_arrays *v, int64
            v->out_name);
 }
 
-/* Collective. Condenses one column for which z = op(A)_II^-1 b_I is beyond the range of numbers, which g need
- * not be: solves with b_I / 2^k. */
-static tristar_status condense_far(const work *w, const tsi_schur_arrays *v, int64_t first) {
-  const complement *c = w->complement;
-  const tristar_dmatrix_t *m = c->matrix;
-  const tsi_sparse_kernels *sparse = tsi_sparse_kernels_select((char)m->scalar);
-  const double up = tsi_scalar_is_single((char)m->scalar) ? 0x1p60 : 0x1p500;
-  const char *b = column_of(c, v->in, v->ld_in, first);
-  copy_columns(c, 1, b, v->ld_in, w->product, m->n);
-  sparse->multiply(m->n, w->product, 1 / up);
-  move_inner(c, w, 1, w->product, false);
-  const tristar_status solved = solve_inner(c, w, v->op, 1);
-  if (!goes_on(solved, 1)) return fail_block(w, v, first, 1, solved);
-  memset(w->vector, 0, (size_t)m->n * m->bytes);
-  move_inner(c, w, 1, w->vector, true);
-  TSI_TRY(subtract_product(c, w, v->op, 1, true));
-  for (tsi_index i = 0; i < m->n; i++) {
-    double part[2], of_b[2];
-    tsi_scalar_read((char)m->scalar, w->product, (size_t)i, part);
-    tsi_scalar_read((char)m->scalar, b, (size_t)i, of_b);
-    for (int p = 0; p < 2; p++) part[p] = of_b[p] + up * part[p];
-    tsi_scalar_write((char)m->scalar, w->product, (size_t)i, part);
-  }
-  const tristar_status gathered = gather_rows(c, w, "g", (tsi_index)first, 1, v->out, v->ld_out);
-  if (gathered == TRISTAR_ERR_NOT_FINITE) return fail_block(w, v, first, 1, gathered);
-  TSI_TRY(gathered);
-  return solved;
-}
-
 static tristar_status condense_block(void *context, const tsi_schur_arrays *v, int64_t first,
                                      tsi_index columns) {
   const work *w = context;
@@ -597,7 +568,6 @@ static tristar_status condense_block(void *context, const tsi_schur_arrays *v, i
   copy_columns(c, columns, column_of(c, v->in, v->ld_in, first), v->ld_in, w->product, m->n);
   move_inner(c, w, columns, w->product, false);
   const tristar_status solved = solve_inner(c, w, v->op, columns);
-  if (solved == TRISTAR_ERR_NOT_FINITE && columns == 1) return condense_far(w, v, first);
   if (!goes_on(solved, columns)) return fail_block(w, v, first, columns, solved);
   memset(w->vector, 0, (size_t)m->n * (size_t)columns * m->bytes);
   move_inner(c, w, columns, w->vector, true);
