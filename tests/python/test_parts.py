@@ -230,6 +230,26 @@ class Files(unittest.TestCase):
         self.assertEqual(file.data, whole.getvalue())
         with self.assertRaisesRegex(OSError, "takes no bytes"):
             lu.save(Unbuffered(0))
+
+        class Blocked(io.RawIOBase):
+            """A file that does not block, and can take nothing now."""
+
+            def write(self, data):
+                return None
+
+        with self.assertRaisesRegex(OSError, "takes no bytes"):
+            lu.save(Blocked())
+
+        class Plain:
+            """An object with a method write that returns nothing."""
+            data = b""
+
+            def write(self, data):
+                self.data += data
+
+        plain = Plain()
+        lu.save(plain)
+        self.assertEqual(plain.data, whole.getvalue())
         for size in (0, 5, 2000):
             with self.assertRaisesRegex(tristar.FormatError, "ends early"):
                 tristar.load(io.BytesIO(whole.getvalue()[:size]))
@@ -329,6 +349,7 @@ class Inverse(unittest.TestCase):
             lu.inverse_entries(np.uint64(2**64 - 3), 0)
         for none in ([], np.zeros(0, int)):
             self.assertEqual(lu.inverse_entries(none, none).shape, (0,))
+            self.assertEqual(lu.inverse_entries(1, 0).shape, ())
         with self.assertRaises(ValueError):
             lu.inverse_pattern("Q")
 

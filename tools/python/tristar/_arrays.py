@@ -42,7 +42,7 @@ def without_unused(A):
 def require_format(A):
     """A, or a FormatError if A is a matrix of SciPy with wrong pointers or indices. Functions of SciPy trust these, and would use memory
     outside of the arrays. The library checks matrices itself: this is for those that SciPy computes with before."""
-    if not sparse.issparse(A) or A.format not in ("csc", "csr", "bsr", "coo"):
+    if not sparse.issparse(A) or A.ndim != 2 or A.format not in ("csc", "csr", "bsr", "coo"):
         return A
     rows, columns = (size // block for size, block in zip(A.shape, getattr(A, "blocksize", (1, 1))))
     if A.format == "coo":
@@ -244,7 +244,7 @@ def row_numbers(rows, what):
         raise TypeError(f"{what} must be integers")
     if rows.dtype.kind == "u" and rows.size and rows.max() > np.iinfo(np.int64).max:
         raise ValueError(f"{what}: {rows.max()} is no number of a row")
-    return np.ascontiguousarray(rows, np.int64)
+    return np.asarray(rows, np.int64, order="C")  # ascontiguousarray would make an array of a single number
 
 
 def copy_of(address_of_first, count, dtype):

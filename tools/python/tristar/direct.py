@@ -86,8 +86,9 @@ def splu(A, permc_spec=None, diag_pivot_thresh=None, relax=None, panel_size=None
     """Factors a square sparse matrix; replaces scipy.sparse.linalg.splu.
 
     A: CSC and CSR are used as they are, BSR with square blocks becomes CSR, other formats are converted. `permc_spec` NATURAL keeps the
-    order of the columns (of L and U: if the pivots permit it). diag_pivot_thresh, relax and panel_size have no effect. `settings` are fields of tristar_analysis_options and
-    tristar_plan_options in tristar.h, with words for constants: method="lu", ordering="metis", singular="perturb", engine="serial".
+    order of the columns (of L and U: if the pivots permit it). diag_pivot_thresh, relax and panel_size have no effect. `settings` are
+    fields of tristar_analysis_options and tristar_plan_options in tristar.h, with words for constants: method="lu", ordering="metis",
+    singular="perturb", engine="serial".
 
     Raises SingularError, a RuntimeError as in SciPy, also if the matrix is singular to working precision.
     """

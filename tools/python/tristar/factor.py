@@ -1,4 +1,5 @@
 """A matrix that the library factors: analysis, new values, files. The base of LU and Cholesky."""
+import io
 import os
 
 import numpy as np
@@ -141,9 +142,11 @@ class Factorization(Solver):
                 rest = bytes(ffi.buffer(data, size))
                 while rest:  # an unbuffered file may take a part
                     taken = file.write(rest)
-                    if taken is not None and taken <= 0:
+                    if taken is None and not isinstance(file, io.RawIOBase):
+                        taken = len(rest)  # many objects return nothing
+                    if not taken or taken < 0:  # None: a raw file that does not block took nothing
                         raise FileError("the file takes no bytes")
-                    rest = b"" if taken is None else rest[taken:]
+                    rest = rest[taken:]
                 return 0
             except BaseException as exception:  # pylint: disable=broad-except
                 failures.append(exception)
