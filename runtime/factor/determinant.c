@@ -266,51 +266,61 @@ static tristar_status check_factor(const tristar_factor_t *factor, const char *w
   return TRISTAR_OK;
 }
 
-/* The end of a message about a second factorization with this status. text: at least 80 characters. */
-static const char *describe_failure(tristar_status second, char *text) {
+/* A second factorization of the same values. */
+typedef struct attempt {
+  bool made;
+  tristar_status status;
+} attempt;
+
+/* The end of a message that names a second factorization. text: at least 80 characters. */
+static const char *describe_failure(attempt second, char *text) {
   text[0] = '\0';
-  if (second != TRISTAR_OK) snprintf(text, 80, ": it returned %s", tristar_status_name(second));
+  if (second.status != TRISTAR_OK) snprintf(text, 80, ": it returned %s", tristar_status_name(second.status));
   return text;
 }
 
-/* second: the status of factor_again. */
-static tristar_status fail_perturbed(const tristar_factor_t *factor, const char *what,
-                                     tristar_status second) {
-  char text[80];
-  const char *failure = describe_failure(second, text);
+/* The end of a message that does not. text: at least 200 characters. */
+static const char *describe_attempt(attempt second, char *text) {
+  char failure[80];
+  text[0] = '\0';
+  if (second.made)
+    snprintf(text, 200, ", and a second factorization, with a matching and delayed pivots, did not help%s",
+             describe_failure(second, failure));
+  return text;
+}
+
+static tristar_status fail_perturbed(const tristar_factor_t *factor, const char *what, attempt second) {
+  char text[200];
   if (factor->stats.perturbed_pivots == 0 && factor->stats.singular)
     TSI_FAIL(
         &factor->ts->env, TRISTAR_ERR_ACCURACY,
-        "the %s is unknown: pivots have grown to %.1e times their columns, the factors look singular, and a "
-        "second factorization, with a matching and delayed pivots, did not help%s",
-        what, factor->stats.growth, failure);
+        "the %s is unknown: pivots have grown to %.1e times their columns, and the factors look singular%s",
+        what, factor->stats.growth, describe_attempt(second, text));
   if (factor->stats.perturbed_pivots == 0 && rounds_matrix(factor))
     TSI_FAIL(&factor->ts->env, TRISTAR_ERR_ACCURACY,
              "the %s is unknown: factors are in single precision, and in a second factorization, in double "
              "precision, pivots are perturbed, have grown, or are only rounding errors%s",
-             what, failure);
+             what, describe_failure(second, text));
   if (factor->stats.perturbed_pivots == 0)
     TSI_FAIL(&factor->ts->env, TRISTAR_ERR_ACCURACY,
              "the %s is unknown: scalings of rows or columns differ by more than 2^%d, and in a second "
              "factorization, with a matching and delayed pivots, pivots are perturbed, or grow%s",
-             what, tsi_apart_units(factor->analysis->factor_scalar), failure);
-  TSI_FAIL(&factor->ts->env, TRISTAR_ERR_ACCURACY,
-           "the %s is unknown: %lld pivots were perturbed, and a second factorization, with a matching and "
-           "delayed pivots, did not help%s",
-           what, (long long)factor->stats.perturbed_pivots, failure);
+             what, tsi_apart_units(factor->analysis->factor_scalar), describe_failure(second, text));
+  TSI_FAIL(&factor->ts->env, TRISTAR_ERR_ACCURACY, "the %s is unknown: %lld pivots were perturbed%s", what,
+           (long long)factor->stats.perturbed_pivots, describe_attempt(second, text));
 }
 
 /* Factors the same values with a matching and delayed pivots, without single_factors, by LU or L D L^T.
- * *other: these factors; NULL: there are none, and *second is the status of their factorization. */
+ * *other: these factors; NULL: there are none, and *second has the reason. */
 static tristar_status factor_again(const tristar_factor_t *factor, tristar_factor_t **other,
-                                   tristar_status *second) {
+                                   attempt *second) {
   tristar_status status = tsi_factor_prepare_again(factor, true, other);
   if (status == TRISTAR_OK) {
     (*other)->analysis->options.pivoting = TRISTAR_PIVOTING_DELAYED; /* No other factor has this analysis. */
     status = tsi_factor_run_stable(*other);
   }
   if (status != TRISTAR_OK) tristar_factor_destroy(other);
-  *second = status;
+  *second = (attempt){true, status};
   return tsi_status_ends_call(status) ? status : TRISTAR_OK;
 }
 
@@ -362,7 +372,7 @@ static tristar_status find_determinant(const tristar_factor_t *factor, tristar_d
                  !factor->stats.singular && factor->stats.perturbed_pivots == 0 && !is_scaled_apart(factor),
              known = fine && !rounds_matrix(factor);
   if (known && !tsi_factor_loses_digits(factor)) return multiply_pivots(factor, determinant);
-  tristar_status second;
+  attempt second;
   const tristar_status again = factor_again(factor, &other, &second);
   if (!known || again == TRISTAR_ERR_CANCELLED) TSI_TRY(again);
   const bool better = other != NULL && other->stats.perturbed_pivots == 0 && !has_grown(other);
@@ -393,14 +403,14 @@ static tristar_status count_pivots(const tristar_factor_t *factor, bool singular
 }
 
 /* Counts the signs again in a second factorization unless they are certain; those of single factors never
- * are. LIKELY_SIGNS become certain if both agree. *second: the status of that factorization. */
+ * are. LIKELY_SIGNS become certain if both agree. *second: that factorization. */
 static tristar_status count_twice(const tristar_factor_t *factor, tristar_inertia *inertia, certainty *known,
-                                  tristar_status *second) {
+                                  attempt *second) {
   TSI_CLEANUP(tristar_factor_destroy) tristar_factor_t *other = NULL;
   const bool singular = factor->stats.singular;
   tristar_inertia counted;
   certainty again;
-  *second = TRISTAR_OK;
+  *second = (attempt){false, TRISTAR_OK};
   TSI_TRY(count_pivots(factor, singular, inertia, known));
   if (rounds_matrix(factor))
     *known = UNKNOWN_SIGNS;
@@ -421,8 +431,8 @@ static tristar_status find_inertia(const tristar_factor_t *factor, tristar_inert
   tsi_env *env = &factor->ts->env;
   tristar_inertia found;
   certainty known;
-  tristar_status second;
-  char text[80];
+  attempt second;
+  char text[200];
   TSI_TRY(check_factor(factor, "inertia"));
   if (tsi_analysis_is_lu(an))
     TSI_FAIL(env, TRISTAR_ERR_UNSUPPORTED,
@@ -436,10 +446,9 @@ static tristar_status find_inertia(const tristar_factor_t *factor, tristar_inert
     return fail_perturbed(factor, "inertia", second);
   if (known != KNOWN_SIGNS)
     TSI_FAIL(env, TRISTAR_ERR_ACCURACY,
-             "the inertia is unknown: the matrix is nearly singular, or pivots have grown, the signs of the "
-             "smallest pivots are not clear, and a second factorization, with a matching and delayed pivots, "
-             "did not help%s",
-             describe_failure(second, text));
+             "the inertia is unknown: the matrix is nearly singular, or pivots have grown, and the signs of "
+             "the smallest pivots are not clear%s",
+             describe_attempt(second, text));
   *inertia = found;
   return TRISTAR_OK;
 }

@@ -71,8 +71,8 @@ TRISTAR_API TRISTAR_CHECKED tristar_status tristar_batch(tristar_t *ts, const tr
  *
  * Returns the first status that is not OK, with a message that names the system; all other systems have
  * factors then. Other errors: ARGUMENT (NULL, count < 0, stride less than the values of a), MEMORY, RUNTIME,
- * NO_WORKER, CANCELLED: the call as a whole has failed. After the last four the batch has no factors, and
- * status[s] is the status of the call. */
+ * NO_WORKER, CANCELLED, INTERNAL: the call as a whole has failed. After the last five the batch has no
+ * factors, and status[s] is the status of the call. */
 TRISTAR_API TRISTAR_CHECKED tristar_status tristar_batch_factor(tristar_batch_t *batch, int64_t count,
                                                                 const void *values, int64_t stride,
                                                                 tristar_status *status);
@@ -85,8 +85,8 @@ TRISTAR_API TRISTAR_CHECKED tristar_status tristar_batch_factor(tristar_batch_t 
  * backward error of its solutions.
  *
  * Returns the first status that is not OK; all other systems are solved. Other errors: ARGUMENT, STALE (no
- * factors), MEMORY, RUNTIME, NO_WORKER, CANCELLED. After the last four status[s] is OK for a system that is
- * solved, and else the status of the call; errors[s] is infinite then. */
+ * factors), MEMORY, RUNTIME, NO_WORKER, CANCELLED, INTERNAL. After the last five status[s] is OK for a system
+ * that is solved, and else the status of the call; errors[s] is infinite then. */
 TRISTAR_API TRISTAR_CHECKED tristar_status tristar_batch_solve(tristar_batch_t *batch, tristar_op op,
                                                                int64_t nrhs, const void *b, int64_t ldb,
                                                                int64_t bstride, void *x, int64_t ldx,

@@ -486,6 +486,7 @@ static void check_no_memory_for_amd(tristar_t *ts) {
   static double values[3 * M], b[M], x[M];
   tristar_analysis_options options = DEFAULTS(tristar_analysis_options);
   tristar_analysis_stats stats;
+  tristar_batch_stats made;
   int at = 0, kept = 0;
   for (int i = 0; i < M; i++) {
     ptr[i] = at;
@@ -508,7 +509,10 @@ static void check_no_memory_for_amd(tristar_t *ts) {
     const tristar_status status = tristar_batch(ts, &v, NULL, &batch);
     end_failure(&failing, status);
     CHECK((batch == NULL) == (status != TRISTAR_OK));
-    if (batch == NULL || !failing.reached || kept++ % 16 > 0) continue;
+    if (batch == NULL) continue;
+    CHECK_OK(tristar_batch_get_stats(batch, &made));
+    CHECK(made.nnz_factor == 2 * stats.nnz_lower - M); /* L and U of that analysis */
+    if (!failing.reached || kept++ % 16 > 0) continue;
     CHECK_OK(tristar_batch_factor_solve(batch, 1, values, at, TRISTAR_N, 1, b, M, M, x, M, M, NULL, NULL));
     for (int i = 0; i < M; i++) CHECK(fabs(x[i] - 1) < 1e-13);
   }

@@ -105,13 +105,13 @@ static double cost_of(const tristar_analysis_t *analysis) {
 }
 
 /* AUTO prefers trees with light paths, which many cores climb side by side. One core solves a group of
- * systems: only the sum counts, so AMD may be better after all. If AMD fails, the analysis stays. Errors:
- * CANCELLED. */
+ * systems: only the sum counts, so AMD may be better after all. If it has no memory, the analysis stays. */
 static tristar_status compare_with_amd(tristar_t *ts, const tristar_view *a, tristar_analysis_options options,
                                        tristar_analysis_t **analysis) {
   tristar_analysis_t *other = NULL;
   options.ordering = TRISTAR_ORDERING_AMD;
-  if (tristar_analyze(ts, a, &options, &other) == TRISTAR_ERR_CANCELLED) return TRISTAR_ERR_CANCELLED;
+  const tristar_status status = tristar_analyze(ts, a, &options, &other);
+  if (status != TRISTAR_OK && status != TRISTAR_ERR_MEMORY) return status;
   if (other != NULL && cost_of(other) <= cost_of(*analysis)) {
     tristar_analysis_t *worse = *analysis;
     *analysis = other;
