@@ -130,9 +130,10 @@ private:
     m_plan = tristar::plan();
     m_factor = tristar::factor();
     m_analysis = tristar::analysis();
+    m_outer.clear(); /* No pattern, if there is no memory for the next one. */
     m_rows = A.rows();
-    m_outer.assign(A.outerIndexPtr(), A.outerIndexPtr() + m_rows + 1);
     m_inner.assign(A.innerIndexPtr(), A.innerIndexPtr() + A.nonZeros());
+    m_outer.assign(A.outerIndexPtr(), A.outerIndexPtr() + m_rows + 1);
     m_analysis = tristar::analysis(m_context, pattern, m_options);
   }
   bool has_pattern(const MatrixType &A) const {
@@ -165,7 +166,7 @@ private:
   tristar::factor m_factor;
   tristar::plan m_plan;
   Index m_rows = 0;
-  std::vector<StorageIndex> m_outer, m_inner; /* The pattern of the latest analysis, also if it failed. */
+  std::vector<StorageIndex> m_outer, m_inner; /* The pattern of the latest square matrix to analyze. */
   ComputationInfo m_info = InvalidInput;
   std::string m_message;
 };
