@@ -673,7 +673,8 @@ static void check_many_in_place(const world *w) {
   enum { N = 60, COLUMNS = 70, LD = N + 3 };
   int32_t ptr[N + 1], index[2 * N];
   double values[2 * N];
-  OWNED double *x = xmalloc((LD + 1) * COLUMNS * sizeof *x);
+  const size_t size = (LD + 1) * COLUMNS * sizeof(double);
+  OWNED double *x = xcalloc(1, size), *refused = xmalloc(size);
   const int64_t first = N * w->rank / w->ranks, own = N * (w->rank + 1) / w->ranks - first;
   tristar_factors f;
   tristar_factor_t *factor = NULL;
@@ -704,8 +705,10 @@ static void check_many_in_place(const world *w) {
         x[c * LD + r] = (double)((i > 0 ? 2 : 1) * here - before - after);
       }
     const bool last = w->rank == w->ranks - 1;
+    memcpy(refused, x, size);
     CHECK_STATUS(tristar_distributed_solve(d, TRISTAR_N, COLUMNS, x, LD, x, LD + (last ? extra : 0)),
                  extra ? TRISTAR_ERR_ARGUMENT : TRISTAR_OK);
+    CHECK(!extra || memcmp(x, refused, size) == 0);
   }
   for (int c = 0; c < COLUMNS; c++)
     for (int64_t r = 0; r < own; r++) {

@@ -280,17 +280,16 @@ static void check_seed(const world *w, uint64_t seed, tally *sum) {
 }
 
 /* Without a matching, rounding errors decide whether refined solves are accurate. */
-static const uint64_t hard_seeds[] = {9738};
+static const uint64_t hard_seeds[] = {1290, 7820, 9738};
 
-/* The seed makes such a matrix: with a perturbed pivot, and a condition at which plain solves lose digits,
- * which refinement restores. Another matrix would prove nothing. */
-static void check_hard(const world *w, uint64_t seed) {
+/* Does the seed make such a matrix? It has a perturbed pivot, and a condition at which plain solves lose
+ * digits, which refinement restores. Rank 0. */
+static bool is_hard(const world *w, uint64_t seed) {
   const subject s = make_subject(seed);
-  CHECK(s.options.matching == TRISTAR_MATCHING_OFF);
-  if (w->rank > 0) return;
   const verdict v = judge_alone(w, &s, 1, OF_VALUES);
-  CHECK(v.status == TRISTAR_OK && v.matched == 0 && v.perturbed > 0 && v.loses_digits);
-  CHECK(v.reciprocal > 0 && v.reciprocal < 1e-10 && v.error < 1e-14);
+  CHECK(s.options.matching == TRISTAR_MATCHING_OFF);
+  return v.status == TRISTAR_OK && v.matched == 0 && v.perturbed > 0 && v.loses_digits && v.reciprocal > 0 &&
+         v.reciprocal < 1e-10 && v.error < 1e-14;
 }
 
 int main(int argc, char **argv) {
@@ -298,11 +297,13 @@ int main(int argc, char **argv) {
   const uint64_t first = argc > 2 ? strtoull(argv[1], NULL, 10) : 1,
                  count = argc > 2 ? strtoull(argv[2], NULL, 10) : 48;
   tally sum = {.all = 0};
+  int hard = 0;
   for (uint64_t seed = first; seed < first + count; seed++) check_seed(&w, seed, &sum);
   for (size_t k = 0; argc <= 2 && k < sizeof hard_seeds / sizeof *hard_seeds; k++) {
-    check_hard(&w, hard_seeds[k]);
+    hard += w.rank == 0 && is_hard(&w, hard_seeds[k]);
     check_seed(&w, hard_seeds[k], &sum);
   }
+  CHECK(w.rank > 0 || argc > 2 || hard > 0); /* otherwise the seeds prove nothing */
   if (w.rank == 0)
     printf(
         "%d verdicts: %d other statuses, %d other figures, %d worse solutions, %d at the limit of digits\n",

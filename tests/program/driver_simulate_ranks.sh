@@ -62,6 +62,7 @@ for key in "broadcast", "reduction", "grids", "all":
     assert first["layout"][key] == info["layout"][key], key
 path = first["path_arithmetic_s"] + first["path_inside_s"] + first["path_between_s"]
 assert abs(path - (first.get("predicted_solve_s") or first["predicted_factor_s"])) <= 1e-9 * path
+assert 0 < first["path_diagonal_s"] + first["path_rows_s"] <= first["path_arithmetic_s"] and first["path_steps"] > 0
 END
   done
 done

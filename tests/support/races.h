@@ -43,6 +43,7 @@ static inline void find_pairs(reach *r, const tsi_access_list *list) {
   tsi_count room = 64, last_item = -1;
   for (tsi_count p = 0; p < accesses; p++)
     if (list->access[p].item > last_item) last_item = list->access[p].item;
+  for (tsi_count p = 0; p < accesses; p++) CHECK(list->access[p].item >= 0);
   const size_t items = (size_t)last_item + 1;
   OWNED tsi_count *last = xcalloc(TSI_BUFFER_KINDS * items + 1, sizeof *last); /* 1 + access, by buffer */
   OWNED tsi_count *previous = xcalloc((size_t)accesses + 1, sizeof *previous);

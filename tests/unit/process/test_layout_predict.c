@@ -67,6 +67,21 @@ static void check_factor(const tristar_analysis_t *an, const tristar_layout *lay
   check_times(&s, cluster);
 }
 
+/* The parts of the steps on the critical path add up to its arithmetic. nrhs 0: a factorization. */
+static void check_path(const tristar_analysis_t *an, const tristar_layout *layout, int64_t nrhs,
+                       const tristar_cluster *cluster) {
+  tsi_predicted p;
+  tristar_simulated s;
+  CHECK_OK(tsi_layout_simulate(an, layout, nrhs, cluster, NULL, &s, &p));
+  const tsi_simulated_path path = tsi_simulation_path(p.simulation);
+  double sum = 0;
+  for (int k = 0; k < TSI_STEP_PARTS; k++) sum += path.part[k];
+  CHECK_MSG(near(sum, path.arithmetic), "%g s of %g s", sum, path.arithmetic);
+  CHECK(path.part[TSI_PART_DIAGONAL] == s.path_diagonal_seconds);
+  CHECK(path.part[TSI_PART_ROWS] == s.path_rows_seconds && path.steps == s.path_steps);
+  tsi_predicted_release(an, &p);
+}
+
 static void check_layout(const tristar_analysis_t *an, const tristar_layout *layout,
                          const tristar_cluster *cluster) {
   tristar_traffic traffic;
@@ -80,6 +95,8 @@ static void check_layout(const tristar_analysis_t *an, const tristar_layout *lay
   check_messages(&s.all, &traffic.all);
   check_times(&s, cluster);
   check_factor(an, layout, cluster, &traffic);
+  check_path(an, layout, 3, cluster);
+  check_path(an, layout, 0, cluster);
 }
 
 static void check_layouts(const tristar_analysis_t *an) {
