@@ -31,7 +31,7 @@ INLINE bool is_narrow(tsi_index w) {
   return w <= 2 * B;
 }
 
-/* Do panels of at most 4 columns have functions of their own? These take room in the library. The bits stay
+/* Do panels of at most 4 columns have functions of their own? They make the library larger. The bits stay
  * the same where a column is one register; otherwise the compiler may fuse other products and sums. */
 #define FOUR_COLUMNS (REGISTER_BYTES == 64 && REAL_BYTES == 8 && !TSI_STORED)
 

@@ -425,8 +425,8 @@ TRISTAR_API TRISTAR_CHECKED tristar_status tristar_solve_refined(tristar_plan_t 
                                                                  tristar_refine_result *result);
 
 /* Computes R = B - op(A) X in the next wider precision (single: double; double: long double), rounded once.
- * *backward_error is the largest componentwise backward error of a column of X, NaN for NaN. r may be b if
- * ldr == ldb. r and backward_error may be NULL. Errors: ARGUMENT, MEMORY, STALE, UNSUPPORTED (no A). */
+ * *backward_error: the largest componentwise backward error of a column of X, NaN if X has NaN. r may be b
+ * (ldr == ldb) or NULL, backward_error NULL. Errors: ARGUMENT, MEMORY, STALE, UNSUPPORTED (A not stored). */
 TRISTAR_API TRISTAR_CHECKED tristar_status tristar_residual(const tristar_factor_t *factor, tristar_op op,
                                                             int64_t nrhs, const void *b, int64_t ldb,
                                                             const void *x, int64_t ldx, void *r, int64_t ldr,

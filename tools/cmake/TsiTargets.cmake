@@ -138,7 +138,7 @@ function(tsi_typed)
     tsi_objects(tsi_typed_${scalar} SOURCES ${sources} LINK ${arg_LINK})
     tsi_plain_options(tsi_typed_${scalar})
     target_compile_definitions(tsi_typed_${scalar} PRIVATE TSI_SCALAR_${letter})
-    # as kernels: no exception passes these functions, and debug information has tables of its own
+    # as kernels: nobody reads errno, no exception passes these functions, and debug information has tables of its own
     target_compile_options(tsi_typed_${scalar} PRIVATE -fno-math-errno $<$<CONFIG:Release,RelWithDebInfo>:-fno-asynchronous-unwind-tables>)
   endforeach()
 endfunction()

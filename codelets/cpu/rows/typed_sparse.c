@@ -18,8 +18,8 @@
 #endif
 
 /* Returns |x| without the guards of cabs against overflow and underflow, which would take half of the time of
- * a residual. Squares of floats are exact in double: the bits of cabsf. In complex double the result has one
- * rounding error more than that of cabs. */
+ * a residual. Squares of floats are exact in double: the bits of glibc's cabsf. In complex double the result
+ * has one rounding error more than that of cabs. */
 INLINE double magnitude(tsi_scalar x) {
 #if TSI_COMPLEX
   const double re = (double)tsi_re(x), im = (double)tsi_im(x), square = re * re + im * im;
