@@ -620,6 +620,23 @@ static void check_one_scaling(const world *w, bool of_rows) {
   tristar_factor_destroy(&factor);
 }
 
+/* Distributes a factor L L^T that rank 0 imports into *factor: n columns of L. */
+static tristar_distributed_t *distribute_lower(const world *w, int64_t n, const int32_t *ptr,
+                                               const int32_t *index, const double *values,
+                                               tristar_factor_t **factor) {
+  tristar_factors f;
+  tristar_distributed_options how = DEFAULTS(tristar_distributed_options);
+  tristar_distributed_t *d;
+  tristar_factors_init(&f);
+  f.n = n;
+  f.method = TRISTAR_METHOD_LLT;
+  f.lower = (tristar_triangle){TRISTAR_TRIANGLE_COLUMNS, 0, 32, 32, ptr, NULL, index, values, 0, NULL, NULL};
+  how.layout = w->layout;
+  if (w->rank == 0) CHECK_OK(tristar_import_supernodal(w->ts, &f, factor));
+  CHECK_OK(tristar_distribute(w->ts, MPI_COMM_WORLD, *factor, &how, &d));
+  return d;
+}
+
 /* A column of x that overflows is an error on all ranks, unless b has NaN; the other columns are solved. */
 static void check_range(const world *w) {
   enum { N = 60, COLUMNS = 66, BAD = 65 };
@@ -628,23 +645,14 @@ static void check_range(const world *w) {
   OWNED double *b = xmalloc(N * COLUMNS * sizeof *b), *x = xmalloc(N * COLUMNS * sizeof *x);
   const int64_t first = N * w->rank / w->ranks, own = N * (w->rank + 1) / w->ranks - first;
   const int64_t row[] = {N - 1};
-  tristar_factors f;
   tristar_factor_t *factor = NULL;
-  tristar_distributed_options how = DEFAULTS(tristar_distributed_options);
   tristar_solve_options o = DEFAULTS(tristar_solve_options);
-  tristar_distributed_t *d;
-  tristar_factors_init(&f);
   for (int j = 0; j < N; j++) {
     ptr[j] = index[j] = j;
     values[j] = 0x1p-300; /* A = 2^-600 I */
   }
   ptr[N] = N;
-  f.n = N;
-  f.method = TRISTAR_METHOD_LLT;
-  f.lower = (tristar_triangle){TRISTAR_TRIANGLE_COLUMNS, 0, 32, 32, ptr, NULL, index, values, 0, NULL, NULL};
-  how.layout = w->layout;
-  if (w->rank == 0) CHECK_OK(tristar_import_supernodal(w->ts, &f, &factor));
-  CHECK_OK(tristar_distribute(w->ts, MPI_COMM_WORLD, factor, &how, &d));
+  tristar_distributed_t *d = distribute_lower(w, N, ptr, index, values, &factor);
   CHECK_OK(tristar_distributed_set_rows(d, first, own));
   if (w->rank == w->ranks - 1) o.x_row = row; /* one row of x */
   o.x_rows = o.x_row ? 1 : 0;
@@ -676,11 +684,7 @@ static void check_many_in_place(const world *w) {
   const size_t size = (LD + 1) * COLUMNS * sizeof(double);
   OWNED double *x = xcalloc(1, size), *refused = xmalloc(size);
   const int64_t first = N * w->rank / w->ranks, own = N * (w->rank + 1) / w->ranks - first;
-  tristar_factors f;
   tristar_factor_t *factor = NULL;
-  tristar_distributed_options how = DEFAULTS(tristar_distributed_options);
-  tristar_distributed_t *d;
-  tristar_factors_init(&f);
   for (int j = 0; j < N; j++) { /* L has ones, and -1 below them */
     ptr[j] = 2 * j;
     index[2 * j] = j;
@@ -689,12 +693,7 @@ static void check_many_in_place(const world *w) {
     values[2 * j + 1] = -1;
   }
   ptr[N] = 2 * N - 1;
-  f.n = N;
-  f.method = TRISTAR_METHOD_LLT;
-  f.lower = (tristar_triangle){TRISTAR_TRIANGLE_COLUMNS, 0, 32, 32, ptr, NULL, index, values, 0, NULL, NULL};
-  how.layout = w->layout;
-  if (w->rank == 0) CHECK_OK(tristar_import_supernodal(w->ts, &f, &factor));
-  CHECK_OK(tristar_distribute(w->ts, MPI_COMM_WORLD, factor, &how, &d));
+  tristar_distributed_t *d = distribute_lower(w, N, ptr, index, values, &factor);
   CHECK_OK(tristar_distributed_set_rows(d, first, own));
   for (int extra = 1; extra >= 0; extra--) { /* b = L L^T x for x_i = (i + c)^2 % 7 in column c */
     for (int c = 0; c < COLUMNS; c++)
