@@ -37,7 +37,11 @@ void tsi_wrap_paragraphs(const char *text) {
 }
 
 void tsi_wrap_entry(const char *word, const char *meaning, int indent) {
-  const int width = printf("  %s", word);
-  printf(width < indent ? "%*s" : "\n%*s", width < indent ? indent - width : indent, "");
+  int width = printf("  %s", word);
+  if (width >= indent) {
+    printf("\n");
+    width = 0;
+  }
+  printf("%*s", indent - width, "");
   wrap(meaning, indent, indent);
 }

@@ -441,8 +441,7 @@ static void check_ended(tristar_t *ts, const typed *t) {
 }
 
 /* Each allocation fails in turn, also those of systems that are factored by themselves. The first of these
- * has NaN, which does not hide the later failure. The call fails as a whole, or the allocation is optional.
- */
+ * has NaN, which does not hide the later failure. The call fails as a whole, or does without the memory. */
 static void check_no_memory(tristar_t *ts, const typed *t) {
   enum { BAD = 3, APART = 7, UNUSED = 30 };
   CLEANUP(release_systems)

@@ -349,7 +349,7 @@ class Inverse(unittest.TestCase):
             lu.inverse_entries(np.uint64(2**64 - 3), 0)
         for none in ([], np.zeros(0, int)):
             self.assertEqual(lu.inverse_entries(none, none).shape, (0,))
-            self.assertEqual(lu.inverse_entries(1, 0).shape, ())
+        self.assertEqual(lu.inverse_entries(1, 0).shape, ())
         with self.assertRaises(ValueError):
             lu.inverse_pattern("Q")
 
